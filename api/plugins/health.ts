@@ -1,0 +1,48 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { errorText } from '../../domain/errors.js';
+
+/** A probe: bounded, free of side effects. Throws with what is wrong; may return a fact worth showing. */
+export type ReadinessChecks = Readonly<
+  Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>
+>;
+
+const PROBE_LIMIT_MS = 2_000;
+
+/** The plain listener of a service (spec 4.8): /health always 200, /readyz 200 or 503 naming what is down, /metrics. */
+export function healthApp(service: string, registry: Registry, checks: ReadinessChecks): FastifyInstance {
+  const app = Fastify({ logger: false, forceCloseConnections: true });
+  app.get('/health', () => ({ status: 'ok', service }));
+  app.get('/readyz', async (_request, reply) => {
+    const outcomes = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await probe(check)] as const),
+    );
+    const ready = outcomes.every(([, outcome]) => outcome.status === 'ok');
+    return reply.code(ready ? 200 : 503).send({
+      status: ready ? 'ready' : 'not_ready',
+      checks: Object.fromEntries(outcomes.map(([name, outcome]) => [name, outcome.status])),
+      details: Object.fromEntries(
+        outcomes.filter(([, outcome]) => outcome.detail !== null).map(([name, outcome]) => [name, outcome.detail]),
+      ),
+    });
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+  return app;
+}
+
+async function probe(
+  check: ReadinessChecks[string],
+): Promise<{ status: 'ok' | 'failed'; detail: string | number | null }> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_LIMIT_MS} ms`)), PROBE_LIMIT_MS);
+    });
+    const detail = await Promise.race([Promise.resolve().then(check), limit]);
+    return { status: 'ok', detail: detail ?? null };
+  } catch (error) {
+    return { status: 'failed', detail: errorText(error).slice(0, 300) };
+  } finally {
+    clearTimeout(timer);
+  }
+}

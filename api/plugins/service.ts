@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
+import { answerErrors } from './errors.js';
+import { healthApp, type ReadinessChecks } from './health.js';
+
+/** PEM text. `ca` verifies the peer, `cert` and `key` are the service's own SVID. */
+export interface TlsMaterial {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Who is on the other end of a connection, by its verified certificate. */
+export interface Caller {
+  readonly kind: 'agent' | 'service';
+  readonly spiffe: string;
+  /** Caller id of the route authority table: `service-<name>` or `agent-workload`. */
+  readonly callerId: string;
+  /** SHA-256 over the leaf certificate's DER, 64 hex digits. */
+  readonly fingerprint: string;
+  readonly tenant?: string;
+  readonly agent?: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+    correlationId: string;
+  }
+}
+
+export interface ServiceOptions {
+  readonly name: string;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  /** Absent: plain HTTP, which only tests use. `required` refuses strangers in the handshake; `asked` leaves the judgement to code. */
+  readonly tls?: TlsMaterial & { readonly clientCertificate: 'required' | 'asked' };
+  /** Governed services check every route against the route authority table before the body is read. */
+  readonly governed?: GovernedService;
+  readonly bodyLimit?: number;
+  readonly readiness?: ReadinessChecks;
+  /** For unit tests over `inject`, where no TLS socket exists. */
+  readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+}
+
+export type ServiceApp = FastifyInstance<
+  import('node:http').Server | import('node:https').Server,
+  import('node:http').IncomingMessage,
+  import('node:http').ServerResponse,
+  Logger,
+  ZodTypeProvider
+>;
+
+export interface Service {
+  readonly name: string;
+  readonly app: ServiceApp;
+  /** The plain listener: /health, /readyz, /metrics. */
+  readonly health: FastifyInstance;
+  listen(address: {
+    host: string;
+    port: number;
+    healthHost: string;
+    healthPort: number;
+  }): Promise<{ port: number; healthPort: number }>;
+  close(): Promise<void>;
+}
+
+/** A Gate service without its routes: TLS, caller, correlation id, route authority, errors, health. Every service starts from this. */
+export function createService(options: ServiceOptions): Service {
+  const { tls } = options;
+  const app = Fastify({
+    loggerInstance: options.logger.child({ service: options.name }),
+    disableRequestLogging: true,
+    bodyLimit: options.bodyLimit ?? 2_097_152,
+    forceCloseConnections: true,
+    ...(tls && {
+      https: {
+        ca: tls.ca,
+        cert: tls.cert,
+        key: tls.key,
+        minVersion: 'TLSv1.3' as const,
+        requestCert: true,
+        rejectUnauthorized: tls.clientCertificate === 'required',
+      },
+    }),
+  }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.decorateRequest('caller', null);
+  app.decorateRequest('correlationId', '');
+  const resolveCaller = options.resolveCaller ?? callerOfSocket(options.trustDomain);
+  app.addHook('onRequest', (request, reply, done) => {
+    const offered = request.headers['x-gate-correlation-id'];
+    request.correlationId = typeof offered === 'string' && /^[0-9a-f-]{36}$/.test(offered) ? offered : randomUUID();
+    request.caller = resolveCaller(request);
+    void reply.header('X-Gate-Correlation-Id', request.correlationId);
+    done();
+  });
+  answerErrors(app);
+  if (options.governed) enforceRouteAuthority(app, options.governed);
+  const health = healthApp(options.name, options.registry, options.readiness ?? {});
+  return {
+    name: options.name,
+    app,
+    health,
+    async listen({ host, port, healthHost, healthPort }) {
+      await app.listen({ host, port });
+      await health.listen({ host: healthHost, port: healthPort });
+      return { port: portOf(app), healthPort: portOf(health as unknown as ServiceApp) };
+    },
+    async close() {
+      await app.close();
+      await health.close();
+    },
+  };
+}
+
+function portOf(app: ServiceApp): number {
+  const address = app.server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return address.port;
+}
+
+/** One parse per connection: a kept-alive connection keeps its certificate. */
+function callerOfSocket(trustDomain: string): (request: FastifyRequest) => Caller | null {
+  const known = new WeakMap<object, Caller | null>();
+  return (request) => {
+    const socket = request.raw.socket as TLSSocket;
+    const cached = known.get(socket);
+    if (cached !== undefined) return cached;
+    const caller = readCaller(socket, trustDomain);
+    known.set(socket, caller);
+    return caller;
+  };
+}
+
+function readCaller(socket: TLSSocket, trustDomain: string): Caller | null {
+  if (!socket.encrypted || !socket.authorized) return null;
+  const certificate = socket.getPeerX509Certificate();
+  const spiffe = certificate && spiffeOfCertificate(certificate);
+  const identity = spiffe ? parseSpiffe(spiffe, trustDomain) : null;
+  if (!certificate || !identity) return null;
+  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+  return identity.kind === 'service'
+    ? { kind: 'service', spiffe: identity.spiffe, callerId: `service-${identity.service}`, fingerprint }
+    : {
+        kind: 'agent',
+        spiffe: identity.spiffe,
+        callerId: 'agent-workload',
+        fingerprint,
+        tenant: identity.tenant,
+        agent: identity.agent,
+      };
+}

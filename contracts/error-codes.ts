@@ -1,0 +1,173 @@
+/**
+ * Every error code Gate answers with: the HTTP status it travels under and what the caller should do next.
+ * `retry` says whether the very same request may be sent again without a second effect (spec 8.3).
+ * `docs/reference/errors.md` lists the same table; a test compares the two.
+ */
+export interface ErrorCode {
+  readonly status: number;
+  readonly retry: 'yes' | 'no' | 'after_wait';
+  readonly meaning: string;
+}
+
+export const ERROR_CODES = {
+  // Envelope and headers of the proxy.
+  invalid_mcp: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The body is not one strict JSON-RPC 2.0 request; `detail` names the fault.',
+  },
+  unsupported_method: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The method is neither a tool call nor a control method Gate forwards.',
+  },
+  decision_selector_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The decision contract header or the idempotency id is missing or malformed.',
+  },
+  decision_selector_conflict: { status: 400, retry: 'no', meaning: 'Send exactly one contract selector.' },
+  decision_tool_required: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A contract selector belongs to a tool call, not to a control method.',
+  },
+  server_execution_selector_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The server-execution header or the idempotency id is missing or malformed.',
+  },
+  server_execution_selector_conflict: { status: 400, retry: 'no', meaning: 'Send exactly one contract selector.' },
+  server_execution_tool_required: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A contract selector belongs to a tool call, not to a control method.',
+  },
+  callback_not_allowed: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The callback URL is malformed, not public, or not on the allowlist.',
+  },
+  unauthorized: {
+    status: 401,
+    retry: 'no',
+    meaning: 'Present a client certificate with a full agent SPIFFE id, signed by the trusted CA.',
+  },
+  request_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than 1,048,576 bytes.' },
+  client_contract_required: {
+    status: 426,
+    retry: 'no',
+    meaning: 'A tool call must select a contract; `supported_selectors` lists them.',
+  },
+  rate_limited: { status: 429, retry: 'after_wait', meaning: 'Wait `retry_after_secs` seconds.' },
+  // Verdicts.
+  policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },
+  review_denied: { status: 403, retry: 'no', meaning: 'An operator denied the call.' },
+  review_expired: { status: 403, retry: 'no', meaning: 'Nobody decided in time; nothing was executed.' },
+  // Idempotency and execution.
+  decision_idempotency_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'This idempotency id is bound to another request.',
+  },
+  server_execution_idempotency_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'This idempotency id is bound to another request.',
+  },
+  server_execution_uncertain: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The tool may or may not have run; Gate will never run it again under this id.',
+  },
+  call_aborted: {
+    status: 503,
+    retry: 'no',
+    meaning: 'The call was closed by reconciliation without an effect; use a new idempotency id.',
+  },
+  call_abandoned: {
+    status: 503,
+    retry: 'no',
+    meaning: 'The call was not started in time and nothing was executed; use a new idempotency id.',
+  },
+  upstream_unreachable: {
+    status: 502,
+    retry: 'no',
+    meaning: 'The upstream refused the connection before any byte was sent; nothing was executed.',
+  },
+  upstream_invalid_response: {
+    status: 502,
+    retry: 'no',
+    meaning: 'The upstream answered a control method with something that is not MCP.',
+  },
+  upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
+  upstream_not_configured: { status: 503, retry: 'no', meaning: 'No upstream is configured; set GATE_UPSTREAM_URL.' },
+  // Dependencies.
+  pipeline_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'A dependency named by `layer` is down; nothing was executed. Try the same request again later.',
+  },
+  store_unavailable: { status: 503, retry: 'after_wait', meaning: 'The store of this service cannot be reached.' },
+  ledger_store_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The ledger store cannot be read or written.',
+  },
+  provider_unavailable: { status: 503, retry: 'after_wait', meaning: 'The inspection provider is unavailable.' },
+  policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
+  orchestrator_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The workflow engine did not answer in time; the decision was not taken.',
+  },
+  // Internal services.
+  invalid_request: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The request does not have the documented shape; `detail` names the field.',
+  },
+  policy_input_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The policy input misses a required field or has one of the wrong type.',
+  },
+  invalid_log_request: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The ledger entry misses a required field or holds a value that cannot be hashed.',
+  },
+  payload_commitment_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The sidecar bytes do not hash to the digest sent with them.',
+  },
+  unauthenticated: { status: 401, retry: 'no', meaning: 'The operator token is missing or wrong.' },
+  caller_spiffe_missing: { status: 401, retry: 'no', meaning: 'The client certificate carries no SPIFFE id.' },
+  capability_denied: {
+    status: 403,
+    retry: 'no',
+    meaning: 'This workload is not on the list of callers of this route.',
+  },
+  not_found: { status: 404, retry: 'no', meaning: 'There is no such object for this caller.' },
+  already_decided: { status: 409, retry: 'no', meaning: 'The first decision stands; the body shows it.' },
+  pending_expired: { status: 409, retry: 'no', meaning: 'The deadline has passed; the row is closed.' },
+  pending_conflict: { status: 409, retry: 'no', meaning: 'This correlation id is bound to another payload.' },
+  not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
+  ledger_entry_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'An entry with this id and other content exists; nothing was appended.',
+  },
+  payload_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than this route takes.' },
+  modified_payload_rejected: { status: 422, retry: 'no', meaning: 'Whole-payload rewrites are not accepted.' },
+  unsupported_decision: { status: 422, retry: 'no', meaning: 'This decision is not available on this row.' },
+  invalid_ttl: { status: 422, retry: 'no', meaning: 'ttl_seconds must be between 1 and 86400.' },
+  internal_error: {
+    status: 500,
+    retry: 'no',
+    meaning: 'A fault in Gate; the log of the service holds it under the correlation id.',
+  },
+} as const satisfies Record<string, ErrorCode>;
+
+export type ErrorCodeName = keyof typeof ERROR_CODES;

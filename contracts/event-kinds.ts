@@ -1,0 +1,26 @@
+/**
+ * Ledger event kinds (spec section 6; ledger sheet 4.1). Gate's own rows carry the kind both as `method` and as `event_kind`.
+ * `call.aborted`, `call.abandoned` and the `alarm.*` kinds are Gate's own: they close or flag a call that could not end normally.
+ */
+export const EVENT_KINDS = [
+  'proxy.verdict',
+  'brain.inspection',
+  'policy.evaluated',
+  'hil.created',
+  'hil.approved',
+  'hil.denied',
+  'hil.expired',
+  'hil.modified',
+  'hil.vote',
+  'hil.escalated',
+  'hil.assigned',
+  'upstream.outcome',
+  'call.aborted',
+  'call.abandoned',
+  'alarm.forged_decision',
+  'alarm.row_conflict',
+  'alarm.reconciled',
+  'identity.svid_issued',
+  'identity.grant_issued',
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];

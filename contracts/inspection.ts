@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { jsonObject } from './json.js';
+
+/** Spec 4.2 and brain sheet 2: the body of `POST /inspect`. Unknown fields are ignored. */
+export const inspectRequest = z.object({
+  agent_id: z.string().min(1).max(256),
+  jsonrpc: z.string().optional(),
+  method: z.string().min(1).max(256),
+  params: jsonObject.default({}),
+  id: z.union([z.string(), z.number()]).optional(),
+  correlation_id: z.string().optional(),
+  tenant: z.string().nullish(),
+  prior_requests: z
+    .array(z.object({ method: z.string(), tool: z.string() }))
+    .max(16)
+    .default([]),
+});
+export type InspectRequest = z.infer<typeof inspectRequest>;
+
+export const INTENT_CATEGORIES = [
+  'Direct Execution',
+  'Information Retrieval',
+  'Privileged Action',
+  'Meta-Reasoning',
+] as const;
+export const intentCategory = z.enum(INTENT_CATEGORIES);
+export type IntentCategory = z.infer<typeof intentCategory>;
+
+/** What a verdict was based on; its canonical bytes are committed by `brain_evidence_sha256` in the ledger row. */
+export const inspectionEvidence = z.object({
+  brain_version: z.string(),
+  mock_mode: z.boolean(),
+  provider_models: z.record(z.string(), z.string()),
+  prompt_sha256: z.record(z.string(), z.string()),
+  embedding_model: z.string(),
+  drift_threshold: z.number(),
+  injection_heuristic_level: z.string(),
+  normalized_input_sha256: z.string().optional(),
+  cache_served: z.boolean(),
+});
+export type InspectionEvidence = z.infer<typeof inspectionEvidence>;
+
+/** Spec 2.3 and brain sheet 2. Scores are 0-1, drift is 0-2 (1 minus cosine). */
+export const inspectionResponse = z.object({
+  authorized: z.boolean(),
+  reason: z.string(),
+  intent_category: intentCategory,
+  persona_drift_score: z.number(),
+  injection_detected: z.boolean(),
+  injection_confidence: z.number(),
+  malicious_code_detected: z.boolean(),
+  malicious_code_confidence: z.number(),
+  compromised_package_detected: z.boolean(),
+  compromised_package_confidence: z.number(),
+  sequence_escalation_score: z.number(),
+  drift_available: z.boolean(),
+  degraded: z.array(z.string()).optional(),
+  cost_micros: z.number().int(),
+  evidence: inspectionEvidence,
+});
+export type InspectionResponse = z.infer<typeof inspectionResponse>;

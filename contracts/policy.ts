@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { jsonObject } from './json.js';
+
+export const historyEvent = z.object({
+  tool: z.string(),
+  method: z.string(),
+  ts_ms: z.number().int(),
+  replica: z.string(),
+});
+export type HistoryEvent = z.infer<typeof historyEvent>;
+
+export const agentHistory = z.object({
+  last_tool: z.string().nullable(),
+  recent_sequence: z.array(historyEvent).max(16),
+});
+export type AgentHistory = z.infer<typeof agentHistory>;
+
+/** Spec 2.4 and policy sheet 3: the Rego `input`. Extra properties are allowed and visible to the rules. */
+export const policyInput = z.looseObject({
+  tool_type: z.string().min(1),
+  agent_history: agentHistory,
+  intent_score: z.number(),
+  agent_id: z.string().nullish(),
+  agent_kind: z.string().optional(),
+  correlation_id: z.string().nullish(),
+  method: z.string().nullish(),
+  arguments: jsonObject.optional(),
+  current_time: z.string().optional(),
+  recent_request_count: z.number().int().optional(),
+  velocity_degraded: z.boolean().optional(),
+  velocity_limit: z.number().int().optional(),
+  force_hil: z.boolean().optional(),
+  request_cost_micros: z.number().int().optional(),
+  cumulative_spend_micros: z.number().int().optional(),
+  budget_micros: z.number().int().optional(),
+  agent_spiffe: z.string().nullish(),
+  tenant: z.string().nullish(),
+  persona_drift_score: z.number().optional(),
+  injection_detected: z.boolean().optional(),
+  brain_degraded: z.boolean().optional(),
+});
+export type PolicyInput = z.infer<typeof policyInput>;
+
+export const approvalTier = z.enum(['auto', 'standard', 'strict']);
+export type ApprovalTier = z.infer<typeof approvalTier>;
+
+export const policyBundle = z.object({
+  schema_version: z.literal(1),
+  version: z.string(),
+  hash_sha256: z.string(),
+  policy_count: z.number().int(),
+});
+
+/** Spec 2.5. `reasons` are deny reasons only; both lists are sorted. */
+export const policyDecision = z.object({
+  allow: z.boolean(),
+  reasons: z.array(z.string()),
+  review_reasons: z.array(z.string()),
+  retention_class: z.string().nullable(),
+  approval_tier: z.string().nullable(),
+  policy_bundle: policyBundle,
+});
+export type PolicyDecision = z.infer<typeof policyDecision>;

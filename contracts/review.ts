@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { jsonObject, jsonValue } from './json.js';
+import { stateNamespace } from './ledger.js';
+import { approvalTier } from './policy.js';
+
+export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired']);
+export type ReviewStatus = z.infer<typeof reviewStatus>;
+
+/** Review sheet 5, `POST /pending`. `deadline` is the workflow's own, so that row and timer cannot disagree. */
+export const newReview = z.strictObject({
+  agent_id: z.string().min(1).max(256),
+  correlation_id: z.uuid(),
+  method: z.string().min(1).max(256),
+  request_payload: jsonObject,
+  risk_summary: z.string().min(1).max(500),
+  state_namespace: stateNamespace,
+  ttl_seconds: z.number().int().min(1).max(86_400),
+  created_at: z.iso.datetime().optional(),
+  review_reasons: z.array(z.string()).default([]),
+  brain_scores: jsonObject.nullish(),
+  projected_cost_micros: z.number().int().nullish(),
+  approval_tier: approvalTier.nullish(),
+  agent_spiffe: z.string().max(512).nullish(),
+  tenant: z.string().min(1).max(128),
+  callback_url: z.string().nullish(),
+});
+export type NewReview = z.infer<typeof newReview>;
+
+/** Who decided, derived from the verified session or workload, never from a body (spec 5, rule 1). */
+export const decisionPrincipal = z.object({
+  subject: z.string(),
+  tenant: z.string(),
+  method: z.string(),
+  credential: z.string(),
+  credential_kind: z.enum(['session-cookie', 'console-bearer', 'demo-session', 'auth-disabled']),
+});
+export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
+
+/** Spec 2.6 and review sheet 2; the parts that exist so far. */
+export const pendingRequest = z.looseObject({
+  id: z.uuid(),
+  correlation_id: z.uuid(),
+  agent_id: z.string(),
+  agent_spiffe: z.string().nullable(),
+  method: z.string(),
+  request_payload: jsonObject,
+  risk_summary: z.string(),
+  review_reasons: z.array(z.string()),
+  created_at: z.string(),
+  ttl_seconds: z.number().int(),
+  status: reviewStatus,
+  decided_at: z.string().nullable(),
+  decided_by: z.string().nullable(),
+  decision_reason: z.string().nullable(),
+  decided_via: z.string().nullable(),
+  approver_provenance: z.string().nullable(),
+  approver_assertion: jsonObject.nullable(),
+  credential_kind: z.string().nullable(),
+  original_payload_digest: z.string(),
+  approval_tier: z.string().nullable(),
+  tenant: z.string(),
+  state_namespace: stateNamespace,
+  retention: jsonObject,
+});
+export type PendingRequest = z.infer<typeof pendingRequest>;
+
+/** Spec 2.7. `decided_by`, `tenant` and `approver_assertion` are taken only where authentication is disabled. */
+export const decideRequest = z.strictObject({
+  decision: z.enum(['approve', 'deny', 'modify']),
+  decided_by: z.string().optional(),
+  reason: z.string().max(1000).nullish(),
+  modification_diff: jsonObject.nullish(),
+  modified_payload: jsonValue.optional(),
+  approver_assertion: jsonValue.optional(),
+  decided_via: z.string().max(64).nullish(),
+  tenant: z.string().nullish(),
+});
+export type DecideRequest = z.infer<typeof decideRequest>;
+
+/**
+ * A decision on its way to the call's workflow: everything that takes effect is inside `signature`, a compact JWS (RFC 7515, EdDSA)
+ * by HIL's key over the canonical JSON of the other fields. `not_after` and `decided_at` are RFC 3339.
+ */
+export const signedDecision = z.strictObject({
+  pending_id: z.uuid(),
+  correlation_id: z.uuid(),
+  action_digest: z.string(),
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().nullable(),
+  decided_via: z.string().nullable(),
+  principal: decisionPrincipal,
+  decided_at: z.iso.datetime(),
+  not_after: z.iso.datetime(),
+  request_id: z.string(),
+  signature: z.string(),
+});
+export type SignedDecision = z.infer<typeof signedDecision>;
+
+/** What a decision came to; HIL writes its row from this, so row and workflow cannot tell two stories. */
+export interface SettledReview {
+  pending_id: string;
+  status: 'approved' | 'denied' | 'expired';
+  decided_at: string;
+  decided_by: string;
+  decision_reason: string | null;
+  decided_via: string | null;
+  principal: DecisionPrincipal | null;
+}

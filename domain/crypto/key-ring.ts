@@ -1,0 +1,57 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/**
+ * Encryption at rest with AES-256-GCM (NIST SP 800-38D) and key ids. The first key seals, every key opens, so a key is rotated by
+ * putting a new one in front. Layout of a sealed value: 0x01, length of the key id, key id, 12-byte nonce, ciphertext, 16-byte tag.
+ */
+export interface KeyRing {
+  readonly activeKeyId: string;
+  /** `context` is authenticated, not stored: a value sealed for one row does not open in another. */
+  seal(plaintext: Uint8Array | string, context: string): Buffer;
+  /** Throws when the key is unknown, the context differs, or a bit was changed. */
+  open(sealed: Uint8Array, context: string): Buffer;
+}
+
+/** `text` is `id:64hex[,id:64hex…]`, ids of `[A-Za-z0-9._-]{1,32}`. Throws naming what is wrong, never a key. */
+export function parseKeyRing(text: string): KeyRing {
+  const keys = new Map<string, Buffer>();
+  for (const entry of text.split(',')) {
+    const match = /^\s*([A-Za-z0-9._-]{1,32}):([0-9a-fA-F]{64})\s*$/.exec(entry);
+    if (!match) throw new Error('a key is written id:64 hex digits, several separated by commas');
+    const [, id, hex] = match as unknown as [string, string, string];
+    if (/^(..)\1{31}$/.test(hex)) throw new Error(`key ${id} is a placeholder (one byte repeated)`);
+    if (keys.has(id)) throw new Error(`key id ${id} appears twice`);
+    keys.set(id, Buffer.from(hex, 'hex'));
+  }
+  return keyRing(keys);
+}
+
+/** A ring over raw 32-byte keys; the first entry of the map is the active one. */
+export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
+  const [first] = keys;
+  if (!first) throw new Error('a key ring needs at least one key');
+  const [activeKeyId, activeKey] = first;
+  const header = Buffer.concat([Buffer.from([1, activeKeyId.length]), Buffer.from(activeKeyId, 'latin1')]);
+  return {
+    activeKeyId,
+    seal(plaintext, context) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', activeKey, nonce).setAAD(Buffer.from(context, 'utf8'));
+      const body = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext);
+      return Buffer.concat([header, nonce, body, cipher.final(), cipher.getAuthTag()]);
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+      const idLength = bytes[1] ?? 0;
+      if (bytes[0] !== 1 || bytes.length < 2 + idLength + 12 + 16) throw new Error('not a sealed value');
+      const id = bytes.toString('latin1', 2, 2 + idLength);
+      const key = keys.get(id);
+      if (!key) throw new Error(`no key ${id} in this ring`);
+      const nonce = bytes.subarray(2 + idLength, 2 + idLength + 12);
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce)
+        .setAAD(Buffer.from(context, 'utf8'))
+        .setAuthTag(bytes.subarray(bytes.length - 16));
+      return Buffer.concat([decipher.update(bytes.subarray(2 + idLength + 12, bytes.length - 16)), decipher.final()]);
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { X509Certificate } from 'node:crypto';
+
+/** Identity sheet 4: one label of a SPIFFE id; never folded, trimmed or decoded. */
+const LABEL = /^[A-Za-z0-9._-]{1,63}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+export interface AgentIdentity {
+  readonly kind: 'agent';
+  readonly spiffe: string;
+  readonly tenant: string;
+  readonly agent: string;
+}
+export interface ServiceIdentity {
+  readonly kind: 'service';
+  readonly spiffe: string;
+  readonly service: string;
+}
+
+export const serviceSpiffe = (trustDomain: string, service: string): string =>
+  `spiffe://${trustDomain}/service/${service}`;
+
+export const agentSpiffe = (trustDomain: string, tenant: string, agent: string, instance: string): string =>
+  `spiffe://${trustDomain}/tenant/${tenant}/agent/${agent}/instance/${instance}`;
+
+/**
+ * Reads a SPIFFE id of this trust domain: the full agent form with its instance, or a service id. Anything else, a short agent form
+ * or an extra segment included, is `null`.
+ */
+export function parseSpiffe(uri: string, trustDomain: string): AgentIdentity | ServiceIdentity | null {
+  const prefix = `spiffe://${trustDomain}/`;
+  if (!uri.startsWith(prefix)) return null;
+  const segments = uri.slice(prefix.length).split('/');
+  if (segments.length === 2 && segments[0] === 'service' && LABEL.test(segments[1] as string)) {
+    return { kind: 'service', spiffe: uri, service: segments[1] as string };
+  }
+  const [a, tenant, b, agent, c, instance] = segments;
+  if (segments.length !== 6 || a !== 'tenant' || b !== 'agent' || c !== 'instance') return null;
+  if (!LABEL.test(tenant as string) || !LABEL.test(agent as string) || !UUID.test(instance as string)) return null;
+  return { kind: 'agent', spiffe: uri, tenant: tenant as string, agent: agent as string };
+}
+
+/** The one `spiffe://` URI among the subject alternative names; `null` when there is none or more than one URI. */
+export function spiffeOfCertificate(certificate: X509Certificate): string | null {
+  const uris = (certificate.subjectAltName ?? '')
+    .split(', ')
+    .filter((name) => name.startsWith('URI:'))
+    .map((name) => name.slice('URI:'.length));
+  return uris.length === 1 && (uris[0] as string).startsWith('spiffe://') ? (uris[0] as string) : null;
+}

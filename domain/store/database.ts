@@ -1,0 +1,90 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { Kysely, Migrator, PostgresDialect, SqliteDialect, sql, type Migration } from 'kysely';
+import pg from 'pg';
+
+export type StoreTarget = { readonly file: string } | { readonly url: string; readonly schema: string };
+export type StoreKind = 'sqlite' | 'postgres';
+
+/** One authority's database: SQLite in a file, or one schema of a Postgres database; the same Kysely code over both. */
+export interface Store<Tables> {
+  readonly kind: StoreKind;
+  readonly db: Kysely<Tables>;
+  /** SQLite only: the connection below Kysely, for statements on the hot path. */
+  readonly sqlite: DatabaseSyncInstance | null;
+  /** Postgres only: the pool below Kysely. */
+  readonly pool: pg.Pool | null;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store and brings it to the newest migration. SQLite runs in WAL mode with `synchronous=FULL`: a commit that returned
+ * survives kill -9 and power loss. Throws when the file or server cannot be opened; nothing falls back to another store (spec 7).
+ */
+export async function openStore<Tables>(
+  target: StoreTarget,
+  migrations: Record<string, Migration>,
+): Promise<Store<Tables>> {
+  const store =
+    'file' in target ? openSqlite<Tables>(target.file) : await openPostgres<Tables>(target.url, target.schema);
+  try {
+    await migrate(store, migrations);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return store;
+}
+
+function openSqlite<Tables>(file: string): Store<Tables> {
+  mkdirSync(dirname(file), { recursive: true });
+  const connection = new DatabaseSync(file);
+  connection.exec(
+    'PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;',
+  );
+  const dialect = new SqliteDialect({
+    database: {
+      close: () => connection.close(),
+      prepare: (query: string) => {
+        const statement = connection.prepare(query);
+        type Values = Parameters<typeof statement.all>;
+        return {
+          reader: statement.columns().length > 0,
+          all: (parameters: readonly unknown[]) => statement.all(...(parameters as Values)) as unknown[],
+          run: (parameters: readonly unknown[]) => statement.run(...(parameters as Values)),
+          iterate: (parameters: readonly unknown[]) =>
+            statement.iterate(...(parameters as Values)) as IterableIterator<unknown>,
+        };
+      },
+    },
+  });
+  const db = new Kysely<Tables>({ dialect });
+  return { kind: 'sqlite', db, sqlite: connection, pool: null, close: () => db.destroy() };
+}
+
+async function openPostgres<Tables>(url: string, schema: string): Promise<Store<Tables>> {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw new Error(`not a schema name: ${schema}`);
+  const pool = new pg.Pool({ connectionString: url, max: 8, options: `-c search_path=${schema}` });
+  pool.on('error', () => {
+    // An idle connection was lost; the next query opens another or throws to its caller.
+  });
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const store: Store<Tables> = { kind: 'postgres', db, sqlite: null, pool, close: () => db.destroy() };
+  try {
+    await sql`create schema if not exists ${sql.id(schema)}`.execute(db);
+  } catch (error) {
+    // Two processes that start together race on the catalogue; the loser finds the schema there.
+    if ((error as { code?: string }).code !== '23505') {
+      await store.close();
+      throw error;
+    }
+  }
+  return store;
+}
+
+async function migrate<Tables>(store: Store<Tables>, migrations: Record<string, Migration>): Promise<void> {
+  const migrator = new Migrator({ db: store.db, provider: { getMigrations: () => Promise.resolve(migrations) } });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error instanceof Error ? error : new Error('migration failed', { cause: error });
+}
