@@ -162,6 +162,30 @@ export const ERROR_CODES = {
   payload_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than this route takes.' },
   modified_payload_rejected: { status: 422, retry: 'no', meaning: 'Whole-payload rewrites are not accepted.' },
   unsupported_decision: { status: 422, retry: 'no', meaning: 'This decision is not available on this row.' },
+  decision_refused: {
+    status: 409,
+    retry: 'yes',
+    meaning: 'The workflow did not take the decision (late or not signed by this service); the row is unchanged.',
+  },
+  tenant_scope_required: {
+    status: 400,
+    retry: 'no',
+    meaning: 'Name the tenant in X-Gate-Tenant-Scope, or present a token that is bound to one.',
+  },
+  legacy_identity_header: {
+    status: 400,
+    retry: 'no',
+    meaning: 'Who decides comes from the credential; drop the X-Gate-Decided-By header.',
+  },
+  modification_diff_required: { status: 400, retry: 'no', meaning: 'A modify decision needs a modification_diff.' },
+  payload_unavailable: {
+    status: 503,
+    retry: 'no',
+    meaning: 'The stored payload cannot be decrypted; nobody can decide what nobody can read.',
+  },
+  unknown_tier: { status: 422, retry: 'no', meaning: 'approval_tier is auto, standard or strict.' },
+  namespace_required: { status: 422, retry: 'no', meaning: 'state_namespace is operator or demo, and required.' },
+  invalid_callback: { status: 422, retry: 'no', meaning: 'callback_url is not an http or https address.' },
   invalid_ttl: { status: 422, retry: 'no', meaning: 'ttl_seconds must be between 1 and 86400.' },
   internal_error: {
     status: 500,

@@ -96,13 +96,14 @@ export const signedDecision = z.strictObject({
 });
 export type SignedDecision = z.infer<typeof signedDecision>;
 
-/** What a decision came to; HIL writes its row from this, so row and workflow cannot tell two stories. */
-export interface SettledReview {
-  pending_id: string;
-  status: 'approved' | 'denied' | 'expired';
-  decided_at: string;
-  decided_by: string;
-  decision_reason: string | null;
-  decided_via: string | null;
-  principal: DecisionPrincipal | null;
-}
+/** What a decision came to; HIL writes its row from this, so row and workflow cannot tell two stories. `principal` is null for `system:*`. */
+export const settledReview = z.strictObject({
+  pending_id: z.uuid(),
+  status: z.enum(['approved', 'denied', 'expired']),
+  decided_at: z.iso.datetime(),
+  decided_by: z.string().min(1),
+  decision_reason: z.string().nullable(),
+  decided_via: z.string().nullable(),
+  principal: decisionPrincipal.nullable(),
+});
+export type SettledReview = z.infer<typeof settledReview>;
