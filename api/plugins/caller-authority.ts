@@ -1,5 +1,79 @@
+import {
+  GATE_OWN_ROUTES,
+  ROUTE_AUTHORITY,
+  type GovernedService,
+  type RouteAuthority,
+  routeName,
+} from '../../contracts/route-authority.js';
+import { GateError } from '../../domain/errors.js';
+import { routeMatcher } from '../../domain/identity/route-matcher.js';
 import type { ServiceApp } from './service.js';
 
-export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine';
+export type { GovernedService };
 
-export function enforceRouteAuthority(_app: ServiceApp, _service: GovernedService): void {}
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Open to every caller whose certificate the CA signed; its row says `callers: 'public'`. */
+    public?: boolean;
+  }
+}
+
+/** One route as a service registered it, its path written as a template of the authority table. */
+export interface RegisteredRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly public: boolean;
+}
+
+const registered = new WeakMap<object, RegisteredRoute[]>();
+
+/** Every route registered on `app` so far; complete once `app.ready()` has returned. */
+export const registeredRoutes = (app: ServiceApp): readonly RegisteredRoute[] => registered.get(app) ?? [];
+
+/**
+ * Governs every route of `app` by the table (spec 4.9): the caller's id must stand in the row of the one template that the path matches
+ * in full, and that row must be the route that is about to run. Refused before the body is read and before any look-up: 403
+ * `capability_denied` for a caller that is not listed and for a path without a row alike, 401 `caller_spiffe_missing` without a SPIFFE
+ * id. A route without a row, one registered twice, or one that is public on one side only stops the start.
+ */
+export function enforceRouteAuthority(
+  app: ServiceApp,
+  service: GovernedService,
+  rows: readonly RouteAuthority[] = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES],
+): void {
+  const own = rows.filter((row) => row.service === service);
+  const matchRow = routeMatcher(own);
+  const routes: RegisteredRoute[] = [];
+  registered.set(app, routes);
+
+  app.addHook('onRoute', ({ method: methods, url, config }) => {
+    for (const method of [methods].flat()) {
+      const route = { method, path: templateOf(url), public: config?.public === true };
+      const row = own.find((candidate) => candidate.method === route.method && candidate.path === route.path);
+      if (!row)
+        throw new Error(
+          `${service}: ${routeName(route)} has no row in contracts/route-authority.ts; nobody could call it`,
+        );
+      if ((row.callers === 'public') !== route.public)
+        throw new Error(`${service}: ${routeName(route)} is public on one side only: its row or its route config`);
+      if (routes.some((other) => routeName(other) === routeName(route)))
+        throw new Error(`${service}: ${routeName(route)} is registered twice`);
+      routes.push(route);
+    }
+  });
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    const row = matchRow(request.method, request.raw.url ?? '');
+    // The router and the table must mean the same route: a path that only one of them reads as `{id}` runs nothing.
+    const runs = request.routeOptions.url;
+    const known = row !== null && runs !== undefined && templateOf(runs) === row.path ? row : null;
+    if (known?.callers === 'public') return done();
+    if (request.caller === null) return done(new GateError('caller_spiffe_missing'));
+    const allowed = known?.callers as readonly string[] | undefined;
+    if (allowed?.includes(request.caller.callerId)) return done();
+    return done(new GateError('capability_denied', 'capability_not_granted'));
+  });
+}
+
+/** `/pending/:id` of the router is `/pending/{id}` of the table; other router syntax stays as it is and finds no row. */
+const templateOf = (url: string): string => url.replace(/(?<=\/):([A-Za-z_]\w*)(?=\/|$)/g, '{$1}');

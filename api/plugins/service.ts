@@ -80,6 +80,9 @@ export function createService(options: ServiceOptions): Service {
     disableRequestLogging: true,
     bodyLimit: options.bodyLimit ?? 2_097_152,
     forceCloseConnections: true,
+    // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 1_024 },
     ...(tls && {
       https: {
         ca: tls.ca,
