@@ -1,0 +1,74 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { CompactSign, compactVerify, errors } from 'jose';
+import type { Json } from '../../contracts/json.js';
+import { signedDecision, type SignedDecision } from '../../contracts/review.js';
+import { canonicalJson } from '../crypto/digest.js';
+
+export type UnsignedDecision = Omit<SignedDecision, 'signature'>;
+
+const unsignedDecision = signedDecision.omit({ signature: true });
+
+/** The one algorithm: EdDSA with Ed25519 (RFC 8037). */
+const ALGORITHM = 'EdDSA';
+/** Keeps a signature made for a decision from being taken for anything else signed by the same key (RFC 7515, 4.1.9). */
+const TYPE = 'gate.hil-decision+jws';
+
+/** Why a decision does not count as HIL's. */
+export type SignatureFault =
+  | 'malformed'
+  | 'algorithm_not_allowed'
+  | 'type_not_allowed'
+  | 'signature_invalid'
+  | 'fields_differ';
+
+/** Reads the PEM text of `keys/hil-decision.key`. Throws when it is not an Ed25519 private key. */
+export const readDecisionKey = (pem: string): KeyObject => ed25519(createPrivateKey(pem));
+
+/** Reads the PEM text of `keys/hil-decision.pub`. Throws when it is not an Ed25519 public key. */
+export const readDecisionPublicKey = (pem: string): KeyObject => ed25519(createPublicKey(pem));
+
+function ed25519(key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error('a decision key is an Ed25519 key');
+  return key;
+}
+
+/** What is signed: the canonical JSON (RFC 8785) of every field but the signature. Throws on a lone surrogate. */
+function signedBytes(decision: UnsignedDecision | SignedDecision): Buffer {
+  const { signature: _, ...fields } = { signature: '', ...decision };
+  return Buffer.from(canonicalJson(fields as Json), 'utf8');
+}
+
+/**
+ * Signs a decision for the workflow that will judge it (DESIGN 1): compact JWS, EdDSA, over all fields. Ed25519 is deterministic, so
+ * the same decision has the same signature. Throws on a decision that is not of the contract's shape.
+ */
+export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyObject): Promise<SignedDecision> {
+  const fields = unsignedDecision.parse(unsigned);
+  const signature = await new CompactSign(signedBytes(fields))
+    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+    .sign(ed25519(privateKey));
+  return { ...fields, signature };
+}
+
+/**
+ * Whether HIL's key signed exactly these fields; `fault` says why not. Nothing beyond the signature is judged: `not_after`, the row
+ * and its digest are compared by the workflow, which has the clock and the row. Throws only when `publicKey` is no Ed25519 key.
+ */
+export async function verifyDecision(
+  signed: SignedDecision,
+  publicKey: KeyObject,
+): Promise<{ readonly valid: true } | { readonly valid: false; readonly fault: SignatureFault }> {
+  const key = ed25519(publicKey);
+  if (!signedDecision.safeParse(signed).success) return { valid: false, fault: 'malformed' };
+  try {
+    const expected = signedBytes(signed);
+    const { payload, protectedHeader } = await compactVerify(signed.signature, key, { algorithms: [ALGORITHM] });
+    if (protectedHeader.typ !== TYPE) return { valid: false, fault: 'type_not_allowed' };
+    return expected.equals(payload) ? { valid: true } : { valid: false, fault: 'fields_differ' };
+  } catch (error) {
+    if (error instanceof errors.JOSEAlgNotAllowed) return { valid: false, fault: 'algorithm_not_allowed' };
+    if (error instanceof errors.JWSSignatureVerificationFailed) return { valid: false, fault: 'signature_invalid' };
+    // Not a compact JWS, an unknown critical header, or text that has no canonical form: whatever it is, nobody signed it.
+    return { valid: false, fault: 'malformed' };
+  }
+}

@@ -1,0 +1,72 @@
+import type { EventKind } from '../../contracts/event-kinds.js';
+import type { ReviewStatus, SettledReview } from '../../contracts/review.js';
+
+/** What can happen to a review. `withdraw` undoes a create whose call was answered 503: no row, no trace for operators. */
+export type ReviewEvent = 'create' | 'approve' | 'deny' | 'expire' | 'withdraw';
+
+export interface ReviewMove {
+  readonly from: ReviewStatus | null;
+  readonly event: ReviewEvent;
+  readonly to: ReviewStatus | null;
+  /** The row the call's workflow appends for this move; `null`: the move leaves no row. */
+  readonly ledger: EventKind | null;
+}
+
+/**
+ * Every move of a review (spec 3.1); `null` is "no row". What is not listed is impossible. Store, workflow, lite and the console's
+ * buttons read this one table. Pure: a workflow may import it.
+ */
+export const REVIEW_MOVES = [
+  { from: null, event: 'create', to: 'pending', ledger: 'hil.created' },
+  { from: 'pending', event: 'approve', to: 'approved', ledger: 'hil.approved' },
+  { from: 'pending', event: 'deny', to: 'denied', ledger: 'hil.denied' },
+  { from: 'pending', event: 'expire', to: 'expired', ledger: 'hil.expired' },
+  { from: 'pending', event: 'withdraw', to: null, ledger: null },
+] as const satisfies readonly ReviewMove[];
+
+export type SettledStatus = SettledReview['status'];
+
+/** The move that `event` makes from `from`, or `null` where there is none. */
+export function findReviewMove(from: ReviewStatus | null, event: ReviewEvent): ReviewMove | null {
+  return REVIEW_MOVES.find((move) => move.from === from && move.event === event) ?? null;
+}
+
+/** The status a decision or the deadline leads to. */
+export const SETTLES_AS = { approve: 'approved', deny: 'denied', expire: 'expired' } as const satisfies Record<
+  'approve' | 'deny' | 'expire',
+  SettledStatus
+>;
+
+/** The ledger row that goes with a settled status. */
+export const LEDGER_EVENT_OF = {
+  approved: 'hil.approved',
+  denied: 'hil.denied',
+  expired: 'hil.expired',
+} as const satisfies Record<SettledStatus, EventKind>;
+
+/** Nothing leads out of a settled status; the first decision stands. */
+export const isSettled = (status: ReviewStatus): status is SettledStatus =>
+  !REVIEW_MOVES.some((move) => move.from === status);
+
+/** Who closed a row that nobody decided, and through what (review sheet 3). */
+export const TTL_SWEEP = 'system:ttl-sweep';
+
+/** Seconds a review stays open by tier when its creator names none (review sheet 3). */
+export const DEFAULT_TTL_SECONDS = { auto: 120, standard: 600, strict: 1800 } as const;
+
+/** When a review closes, in epoch milliseconds. Row and workflow both compute it from the same two fields, so they agree. */
+export const deadlineOf = (review: { readonly created_at: string; readonly ttl_seconds: number }): number =>
+  Date.parse(review.created_at) + review.ttl_seconds * 1000;
+
+/**
+ * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null`: it is in time.
+ * The caller brings the clock: a workflow its own, HIL the server's.
+ */
+export function whyNotDecidable(
+  review: { readonly status: ReviewStatus; readonly created_at: string; readonly ttl_seconds: number },
+  nowMs: number,
+): 'already_decided' | 'pending_expired' | null {
+  if (review.status === 'expired') return 'pending_expired';
+  if (isSettled(review.status)) return 'already_decided';
+  return nowMs >= deadlineOf(review) ? 'pending_expired' : null;
+}
