@@ -142,6 +142,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The sidecar bytes do not hash to the digest sent with them.',
   },
+  partial_signature: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A ledger entry carries a signature and its key id, or neither.',
+  },
   unauthenticated: { status: 401, retry: 'no', meaning: 'The operator token is missing or wrong.' },
   caller_spiffe_missing: { status: 401, retry: 'no', meaning: 'The client certificate carries no SPIFFE id.' },
   capability_denied: {
