@@ -43,6 +43,11 @@ function openSqlite<Tables>(file: string): Store<Tables> {
   connection.exec(
     'PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;',
   );
+  return sqliteStore(connection);
+}
+
+/** A store over an open SQLite connection, as it is: for files that are only read, where no pragma may write. */
+export function sqliteStore<Tables>(connection: DatabaseSyncInstance): Store<Tables> {
   const dialect = new SqliteDialect({
     database: {
       close: () => connection.close(),
