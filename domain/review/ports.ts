@@ -1,0 +1,31 @@
+import type { NewReview, PendingRequest, SettledReview, SignedDecision } from '../../contracts/review.js';
+
+/**
+ * The review rows as the pipeline needs them: in the same process or over HTTP (`activities/clients/hil-client.ts`). All three are
+ * safe to repeat. Throws GateError; `store_unavailable` and `pipeline_unavailable` are worth a retry, every other code is not.
+ */
+export interface Reviews {
+  /** The row of this correlation id, created unless it is there. `pending_conflict`: bound to another payload, agent or tenant. */
+  createOnce(review: NewReview): Promise<PendingRequest>;
+  /** Takes back a row whose call was answered 503. Nothing to take back is fine; `already_decided` when someone decided it. */
+  withdraw(correlationId: string): Promise<void>;
+  /** First settlement wins and is returned again for the same one; another one is `already_decided`. */
+  settle(settled: SettledReview): Promise<PendingRequest>;
+}
+
+export type DecisionOutcome =
+  | { readonly outcome: 'applied'; readonly settled: SettledReview }
+  | {
+      readonly outcome: 'refused';
+      readonly code: 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused';
+      /** How the review stands, where the refusing side knows. */
+      readonly settled?: SettledReview;
+    };
+
+/**
+ * Hands a decision to the one place where the first decision wins. Throws `orchestrator_unavailable` when no answer came in time:
+ * the decision may yet take effect until its `not_after`, and sending it again under the same request id is one decision.
+ */
+export interface DecisionSender {
+  decide(decision: SignedDecision): Promise<DecisionOutcome>;
+}

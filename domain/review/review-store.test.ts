@@ -1,0 +1,532 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pendingRequest, type NewReview, type SettledReview } from '../../contracts/review.js';
+import { canonicalDigest } from '../crypto/digest.js';
+import { parseKeyRing } from '../crypto/key-ring.js';
+import type { StoreTarget } from '../store/database.js';
+import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from './review-store.js';
+
+const keys = parseKeyRing(`k2:${'0123456789abcdef'.repeat(4)},k1:${'fedcba9876543210'.repeat(4)}`);
+const T0 = Date.parse('2026-11-02T10:00:00.000Z');
+const correlation = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const ARGUMENT = 'IBAN-9999-SECRET-VALUE';
+
+const newReview = (over: Partial<NewReview> = {}): NewReview => ({
+  agent_id: 'payments-agent',
+  correlation_id: correlation(1),
+  method: 'call_tool',
+  request_payload: {
+    jsonrpc: '2.0',
+    id: 7,
+    method: 'call_tool',
+    params: { name: 'wire_transfer', arguments: { amount: 500, to: ARGUMENT, api_key: 'x' } },
+  },
+  risk_summary: 'money movement',
+  state_namespace: 'operator',
+  ttl_seconds: 600,
+  created_at: '2026-11-02T10:00:00.000Z',
+  review_reasons: ['money movement', 'off hours'],
+  brain_scores: { drift: 0.2 },
+  projected_cost_micros: 1200,
+  approval_tier: 'standard',
+  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent/instance/00000000-0000-4000-8000-00000000000a',
+  tenant: 'acme',
+  callback_url: 'https://agent.example/hil',
+  ...over,
+});
+
+const settled = (over: Partial<SettledReview> = {}): SettledReview => ({
+  pending_id: reviewIdOf(correlation(1)),
+  status: 'approved',
+  decided_at: '2026-11-02T10:00:05.000Z',
+  decided_by: 'operator:dev',
+  decision_reason: 'known payee',
+  decided_via: 'console',
+  principal: {
+    subject: 'operator:dev',
+    tenant: 'acme',
+    method: 'console-bearer',
+    credential: `workload-mtls:sha256:${'cd'.repeat(32)}`,
+    credential_kind: 'console-bearer',
+  },
+  ...over,
+});
+
+const stores: [string, (directory: string) => Promise<StoreTarget>][] = [
+  ['SQLite', (directory) => Promise.resolve({ file: join(directory, 'hil.db') })],
+];
+
+describe.each(stores)('the review store on %s', (kind, targetIn) => {
+  let directory: string;
+  let target: StoreTarget;
+  let store: ReviewStore;
+  let now: number;
+  const open = (payloadKeys = keys) => openReviewStore({ target, payloadKeys, clock: () => now });
+
+  beforeEach(async () => {
+    now = T0;
+    directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
+    target = await targetIn(directory);
+    store = await open();
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  describe('spec 4.4: one row per correlation id', () => {
+    it('creates a pending row that shows the approver the real arguments and commits to them', async () => {
+      const { row, created } = await store.createOnce(newReview());
+      expect(created).toBe(true);
+      expect(row).toMatchObject({
+        id: reviewIdOf(correlation(1)),
+        correlation_id: correlation(1),
+        status: 'pending',
+        decided_at: null,
+        decided_by: null,
+        decision_reason: null,
+        decided_via: null,
+        approver_provenance: null,
+        approver_assertion: null,
+        credential_kind: null,
+        tenant: 'acme',
+        state_namespace: 'operator',
+        created_at: '2026-11-02T10:00:00.000Z',
+        ttl_seconds: 600,
+        review_reasons: ['money movement', 'off hours'],
+        brain_scores: { drift: 0.2 },
+        projected_cost_micros: 1200,
+        callback_url: 'https://agent.example/hil',
+        modified_payload: null,
+      });
+      expect(row.request_payload).toEqual(newReview().request_payload);
+      expect(row.original_payload_digest).toBe(canonicalDigest(newReview().request_payload));
+      expect(pendingRequest.safeParse(row).success).toBe(true);
+      expect(await store.get(row.id)).toEqual(row);
+      expect(await store.byCorrelation(correlation(1))).toEqual(row);
+    });
+
+    it('derives the row id from the correlation id', () => {
+      expect(reviewIdOf(correlation(1))).toBe('328d7836-e89c-4eb0-beca-08b1fb388b0e');
+      expect(reviewIdOf('ABCDEFAB-0000-4000-8000-00000000000A')).toBe(
+        reviewIdOf('abcdefab-0000-4000-8000-00000000000a'),
+      );
+    });
+
+    it('answers a second create with the first row, its ttl and callback unchanged, key order of no account', async () => {
+      const { row } = await store.createOnce(newReview());
+      const payload = newReview().request_payload;
+      const again = newReview({
+        request_payload: Object.fromEntries(Object.entries(payload).reverse()),
+        ttl_seconds: 1800,
+        created_at: '2026-11-02T11:00:00Z',
+        callback_url: 'https://elsewhere.example/',
+        risk_summary: 'other words',
+      });
+      expect(await store.createOnce(again)).toEqual({ row, created: false });
+    });
+
+    it('answers a create after the decision with the decided row', async () => {
+      await store.createOnce(newReview());
+      const decided = await store.settle(settled());
+      expect(await store.createOnce(newReview())).toEqual({ row: decided, created: false });
+    });
+
+    it.each([
+      [
+        'payload',
+        { request_payload: { jsonrpc: '2.0', params: { name: 'wire_transfer', arguments: { amount: 501 } } } },
+      ],
+      ['agent', { agent_id: 'other-agent' }],
+      ['tenant', { tenant: 'globex' }],
+    ])('refuses another %s under the same correlation id', async (_, over) => {
+      const { row } = await store.createOnce(newReview());
+      await expect(store.createOnce(newReview(over))).rejects.toMatchObject({ code: 'pending_conflict', status: 409 });
+      expect(await store.get(row.id)).toEqual(row);
+    });
+
+    it('makes one row of twenty creates at once', async () => {
+      const results = await Promise.all(Array.from({ length: 20 }, () => store.createOnce(newReview())));
+      expect(results.filter(({ created }) => created)).toHaveLength(1);
+      expect(new Set(results.map(({ row }) => JSON.stringify(row))).size).toBe(1);
+      expect((await store.list({ tenant: 'acme' })).rows).toHaveLength(1);
+    });
+
+    it('takes the server clock where the creator names no time', async () => {
+      now = T0 + 1234;
+      const { created_at: _, ...review } = newReview();
+      expect((await store.createOnce(review)).row.created_at).toBe('2026-11-02T10:00:01.234Z');
+    });
+
+    it.each(['agent_id', 'method', 'risk_summary', 'tenant', 'agent_spiffe'] as const)(
+      'refuses a NUL or a lone surrogate in %s, which no store would keep',
+      async (field) => {
+        for (const text of ['a\0b', 'a\ud800'])
+          await expect(store.createOnce(newReview({ [field]: text }))).rejects.toMatchObject({
+            code: 'invalid_request',
+            message: expect.stringContaining(field),
+          });
+      },
+    );
+
+    it('refuses a payload without a canonical form', async () => {
+      await expect(store.createOnce(newReview({ request_payload: { a: '\udfff' } }))).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    });
+
+    it('keeps NUL inside a payload and inside reasons, which are stored encoded', async () => {
+      const { row } = await store.createOnce(
+        newReview({ request_payload: { 'k\0': 'v\0' }, review_reasons: ['a\0b'] }),
+      );
+      expect(await store.get(row.id)).toMatchObject({ request_payload: { 'k\0': 'v\0' }, review_reasons: ['a\0b'] });
+    });
+  });
+
+  describe('spec 3.1: the first settlement wins', () => {
+    beforeEach(async () => {
+      await store.createOnce(newReview());
+    });
+
+    it('writes who decided what, why, through what and with which proof', async () => {
+      const row = await store.settle(settled());
+      expect(row).toMatchObject({
+        status: 'approved',
+        decided_at: '2026-11-02T10:00:05.000Z',
+        decided_by: 'operator:dev',
+        decision_reason: 'known payee',
+        decided_via: 'console',
+        approver_provenance: 'console-bearer',
+        approver_assertion: {
+          subject: 'operator:dev',
+          tenant: 'acme',
+          method: 'console-bearer',
+          credential: `workload-mtls:sha256:${'cd'.repeat(32)}`,
+        },
+        credential_kind: 'console-bearer',
+        retention: { retention_purpose: 'terminal-payload-review' },
+      });
+      expect(await store.get(row.id)).toEqual(row);
+    });
+
+    it('returns the row when the same settlement comes again', async () => {
+      const row = await store.settle(settled());
+      expect(await store.settle(settled())).toEqual(row);
+    });
+
+    it.each([
+      ['a denial', { status: 'denied' as const }],
+      ['another operator', { decided_by: 'operator:eve' }],
+      ['another time', { decided_at: '2026-11-02T10:00:06.000Z' }],
+      ['another reason', { decision_reason: null }],
+      ['an expiry', { status: 'expired' as const, decided_by: 'system:ttl-sweep', principal: null }],
+    ])('refuses %s after an approval and leaves the first unchanged', async (_, over) => {
+      const row = await store.settle(settled());
+      await expect(store.settle(settled(over))).rejects.toMatchObject({
+        code: 'already_decided',
+        status: 409,
+        fields: { status: 'approved', decided_by: 'operator:dev', decided_at: '2026-11-02T10:00:05.000Z' },
+      });
+      expect(await store.get(row.id)).toEqual(row);
+    });
+
+    it('lets one of thirty different settlements at once win', async () => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 30 }, (_, n) => store.settle(settled({ decided_by: `operator:o${n}` }))),
+      );
+      const winners = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      expect(winners).toHaveLength(1);
+      expect(await store.get(winners[0]?.id ?? '')).toEqual(winners[0]);
+      for (const outcome of outcomes)
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'already_decided' });
+    });
+
+    it('takes what the workflow settled also when its own clock is past the deadline', async () => {
+      now = T0 + 600_000;
+      expect((await store.settle(settled())).status).toBe('approved');
+    });
+
+    it('knows no row, no settlement', async () => {
+      await expect(store.settle(settled({ pending_id: reviewIdOf(correlation(2)) }))).rejects.toMatchObject({
+        code: 'not_found',
+      });
+    });
+
+    it('refuses a settlement that has no canonical form', async () => {
+      await expect(store.settle(settled({ decision_reason: '\ud800' }))).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    });
+  });
+
+  describe('DESIGN 1: expired is computed from the stored deadline', () => {
+    it('shows the row pending until the deadline and expired from then on, without anybody writing', async () => {
+      const { row } = await store.createOnce(newReview());
+      now = T0 + 599_999;
+      expect(await store.get(row.id)).toMatchObject({ status: 'pending', decided_by: null });
+      now = T0 + 600_000;
+      const expired = {
+        status: 'expired',
+        decided_at: '2026-11-02T10:10:00.000Z',
+        decided_by: 'system:ttl-sweep',
+        decided_via: 'system:ttl-sweep',
+        decision_reason: null,
+        approver_provenance: 'system',
+        approver_assertion: null,
+        credential_kind: null,
+      };
+      expect(await store.get(row.id)).toMatchObject(expired);
+      expect(await store.byCorrelation(row.correlation_id)).toMatchObject(expired);
+      expect((await store.createOnce(newReview())).row).toMatchObject(expired);
+      expect((await store.list({ tenant: 'acme' })).rows).toEqual([]);
+      expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toMatchObject([expired]);
+    });
+
+    it('shows the same after the workflow has written the expiry', async () => {
+      const { row } = await store.createOnce(newReview());
+      now = T0 + 700_000;
+      const computed = await store.get(row.id);
+      const written = await store.settle(
+        settled({
+          status: 'expired',
+          decided_at: '2026-11-02T10:10:00.000Z',
+          decided_by: 'system:ttl-sweep',
+          decided_via: 'system:ttl-sweep',
+          decision_reason: null,
+          principal: null,
+        }),
+      );
+      expect(written).toEqual(computed);
+      expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toEqual([written]);
+    });
+  });
+
+  describe('DESIGN 1: a 503 after the row was stored withdraws the row', () => {
+    it('hides the row everywhere and drops its payload', async () => {
+      const { row } = await store.createOnce(newReview());
+      await store.withdraw(row.correlation_id);
+      expect(await store.get(row.id)).toBeNull();
+      expect(await store.byCorrelation(row.correlation_id)).toBeNull();
+      for (const status of ['pending', 'expired'] as const)
+        expect((await store.list({ tenant: 'acme', status })).rows).toEqual([]);
+      expect(await store.backlog()).toEqual({ pending: 0, oldest_created_ms: null });
+      await expect(store.list({ tenant: 'acme', before: row.id })).rejects.toMatchObject({ code: 'invalid_request' });
+    });
+
+    it('may be met twice, and without a row', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      await store.withdraw(correlation(1));
+      await store.withdraw(correlation(2));
+      expect((await store.list({ tenant: 'acme' })).rows).toEqual([]);
+    });
+
+    it('refuses once somebody decided', async () => {
+      const { row } = await store.createOnce(newReview());
+      const decided = await store.settle(settled());
+      await expect(store.withdraw(row.correlation_id)).rejects.toMatchObject({
+        code: 'already_decided',
+        fields: { status: 'approved' },
+      });
+      expect(await store.get(row.id)).toEqual(decided);
+    });
+
+    it('takes no settlement for a withdrawn row', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      await expect(store.settle(settled())).rejects.toMatchObject({ code: 'not_pending', status: 409 });
+    });
+
+    it('lets the same call start again later, also with other bytes', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      const later = newReview({ created_at: '2026-11-02T10:01:00Z', request_payload: { other: true } });
+      const { row, created } = await store.createOnce(later);
+      expect(created).toBe(true);
+      expect(row).toMatchObject({ status: 'pending', created_at: '2026-11-02T10:01:00.000Z' });
+      expect(await store.get(row.id)).toEqual(row);
+      expect(row.request_payload).toEqual({ other: true });
+    });
+
+    it('refuses a straggler of the withdrawn call', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      await expect(store.createOnce(newReview())).rejects.toMatchObject({ code: 'not_pending' });
+      expect(await store.get(reviewIdOf(correlation(1)))).toBeNull();
+    });
+  });
+
+  describe('tenants', () => {
+    it('a foreign row is an unknown row', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(await store.get(row.id, 'globex')).toBeNull();
+      expect(await store.byCorrelation(row.correlation_id, 'globex')).toBeNull();
+      expect((await store.list({ tenant: 'globex' })).rows).toEqual([]);
+      expect(await store.get(row.id, 'acme')).toEqual(row);
+      await expect(store.list({ tenant: 'globex', before: row.id })).rejects.toMatchObject({ code: 'invalid_request' });
+    });
+  });
+
+  describe('spec 4.4: the list', () => {
+    const park = async (n: number, over: Partial<NewReview> = {}) =>
+      (await store.createOnce(newReview({ correlation_id: correlation(n), ...over }))).row;
+
+    it('is newest first and pages by the last row seen, rows of the same millisecond included', async () => {
+      for (let n = 1; n <= 7; n += 1)
+        await park(n, { created_at: new Date(T0 + Math.floor(n / 3) * 1000).toISOString() });
+      const all = (await store.list({ tenant: 'acme' })).rows;
+      expect(all).toHaveLength(7);
+      expect(all.map((row) => row.created_at)).toEqual(
+        all
+          .map((row) => row.created_at)
+          .sort()
+          .reverse(),
+      );
+      const paged = [];
+      let before: string | null = null;
+      do {
+        const page: Awaited<ReturnType<ReviewStore['list']>> = await store.list({
+          tenant: 'acme',
+          limit: 2,
+          ...(before !== null && { before }),
+        });
+        paged.push(...page.rows);
+        before = page.next_before;
+      } while (before !== null);
+      expect(paged).toEqual(all);
+    });
+
+    it('filters by status and agent', async () => {
+      await park(1);
+      await park(2, { agent_id: 'other' });
+      await park(3);
+      await store.settle(settled({ status: 'denied', pending_id: reviewIdOf(correlation(3)) }));
+      const numbers = async (query: object) =>
+        (await store.list({ tenant: 'acme', ...query })).rows.map((row) => Number(row.correlation_id.slice(-2))).sort();
+      expect(await numbers({})).toEqual([1, 2]);
+      expect(await numbers({ agent_id: 'other' })).toEqual([2]);
+      expect(await numbers({ status: 'denied' })).toEqual([3]);
+      expect(await numbers({ status: 'approved' })).toEqual([]);
+      expect(await numbers({ status: 'expired' })).toEqual([]);
+    });
+
+    it('ends a page early when its payloads grow large, and says where to go on', async () => {
+      const large = { text: 'x'.repeat(3 * 1024 * 1024) };
+      for (let n = 1; n <= 4; n += 1) await park(n, { request_payload: { n, ...large } });
+      const first = await store.list({ tenant: 'acme' });
+      expect(first.rows).toHaveLength(2);
+      expect(first.next_before).toBe(first.rows[1]?.id);
+      const second = await store.list({ tenant: 'acme', before: first.next_before ?? '' });
+      expect(second.rows).toHaveLength(2);
+      expect(second.next_before).toBeNull();
+    });
+
+    it('counts the backlog over all tenants', async () => {
+      await park(1, { created_at: '2026-11-02T09:59:00Z' });
+      await park(2, { tenant: 'globex' });
+      await park(3, { ttl_seconds: 1, created_at: '2026-11-02T09:00:00Z' });
+      expect(await store.backlog()).toEqual({ pending: 2, oldest_created_ms: T0 - 60_000 });
+    });
+  });
+
+  describe('review sheet 8: the payload at rest', () => {
+    it('is told by the retention object', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(row.retention).toEqual({
+        retention_policy: 'gate.hil-retention/v1',
+        retention_purpose: 'active-review-and-execution',
+        retention_tier: 'standard',
+        payload_protection: 'aes-256-gcm',
+        payload_key_id: 'k2',
+        protected_at: '2026-11-02T10:00:00.000Z',
+        payload_retention_expires_at: '2026-11-09T10:10:00.000Z',
+        metadata_retention_expires_at: '2026-12-02T10:10:00.000Z',
+        payload_availability: 'available',
+        minimization_profile: 'hil-request-v1',
+        minimized_payload: {
+          jsonrpc: '2.0',
+          method: 'call_tool',
+          params: { name: 'wire_transfer', arguments: { keys: ['amount', 'to', '[redacted]'] } },
+          canonical_payload_sha256: row.original_payload_digest,
+        },
+      });
+    });
+
+    it.each([
+      ['auto', '2026-11-03T10:00:05.000Z'],
+      [null, '2026-11-09T10:00:05.000Z'],
+      ['strict', '2026-12-02T10:00:05.000Z'],
+    ] as const)('of tier %s is shown until %s after the decision, then only minimized', async (tier, until) => {
+      await store.createOnce(newReview({ approval_tier: tier }));
+      const row = await store.settle(settled());
+      expect(row.retention['payload_retention_expires_at']).toBe(until);
+      now = Date.parse(until) - 1;
+      expect((await store.get(row.id))?.request_payload).toEqual(newReview().request_payload);
+      now = Date.parse(until);
+      const later = await store.get(row.id);
+      expect(later?.retention['payload_availability']).toBe('minimized');
+      expect(later?.request_payload).toEqual(row.retention['minimized_payload']);
+    });
+
+    it('opens with an older key of the ring, and with no other', async () => {
+      const { row } = await store.createOnce(newReview());
+      await store.close();
+      store = await open(
+        parseKeyRing(`k3:${'00112233445566778899aabbccddeeff'.repeat(2)},k2:${'0123456789abcdef'.repeat(4)}`),
+      );
+      expect(await store.get(row.id)).toEqual(row);
+      const { row: next } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      expect(next.retention['payload_key_id']).toBe('k3');
+      await store.close();
+      store = await open(parseKeyRing(`k2:${'fedcba9876543210'.repeat(4)}`));
+      await expect(store.get(row.id)).rejects.toMatchObject({ code: 'payload_unavailable', status: 503 });
+    });
+
+    it('that does not open hides no other row, and can still be settled by the workflow', async () => {
+      const { row: lost } = await store.createOnce(newReview());
+      await store.close();
+      store = await open(parseKeyRing(`k9:${'0123456789abcdef'.repeat(3)}0000000000000000`));
+      const { row: fine } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      const listed = (await store.list({ tenant: 'acme' })).rows;
+      expect(listed.find((row) => row.id === fine.id)).toEqual(fine);
+      const shown = listed.find((row) => row.id === lost.id);
+      expect(shown?.retention['payload_availability']).toBe('unavailable');
+      expect(shown?.request_payload).toEqual(lost.retention['minimized_payload']);
+      expect((await store.settle(settled({ status: 'denied' }))).status).toBe('denied');
+    });
+  });
+
+  it('keeps its rows over a restart, and migrates an up-to-date store to itself', async () => {
+    const { row } = await store.createOnce(newReview());
+    await store.close();
+    store = await open();
+    expect(await store.get(row.id)).toEqual(row);
+    await store.ready();
+  });
+
+  it('is store_unavailable once the store is gone', async () => {
+    await store.close();
+    await expect(store.ready()).rejects.toMatchObject({ code: 'store_unavailable', status: 503 });
+    await expect(store.createOnce(newReview())).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(store.get(reviewIdOf(correlation(1)))).rejects.toMatchObject({ code: 'store_unavailable' });
+    store = await open();
+  });
+
+  it('serves the pipeline in process', async () => {
+    const reviews = reviewsOf(store);
+    const row = await reviews.createOnce(newReview());
+    expect(await reviews.createOnce(newReview())).toEqual(row);
+    expect((await reviews.settle(settled())).status).toBe('approved');
+    await expect(reviews.withdraw(correlation(1))).rejects.toMatchObject({ code: 'already_decided' });
+  });
+
+  if (kind === 'SQLite')
+    it('leaves no argument in the file or its write-ahead log', async () => {
+      await store.createOnce(newReview());
+      const files = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
+      expect(files.some((bytes) => bytes.includes('payments-agent'))).toBe(true);
+      expect(files.some((bytes) => bytes.includes(ARGUMENT))).toBe(false);
+    });
+});

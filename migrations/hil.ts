@@ -1,0 +1,42 @@
+import { sql, type Kysely, type Migration } from 'kysely';
+
+/**
+ * Review rows (spec 2.6, 4.4). One row per correlation id; `payload` is sealed with the payload keys and bound to the row id, what
+ * operators search by is in clear. Milliseconds stand beside the texts because order and deadlines are compared as numbers.
+ * Creates tables only: locks nothing that exists.
+ */
+const reviewRows: Migration = {
+  async up(db: Kysely<unknown>) {
+    const postgres = db.getExecutor().adapter.constructor.name === 'PostgresAdapter';
+    const bytes = postgres ? sql`bytea` : sql`blob`;
+    await db.schema
+      .createTable('reviews')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('correlation_id', 'text', (column) => column.notNull().unique())
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('agent_id', 'text', (column) => column.notNull())
+      .addColumn('agent_spiffe', 'text')
+      .addColumn('method', 'text', (column) => column.notNull())
+      .addColumn('risk_summary', 'text', (column) => column.notNull())
+      .addColumn('state_namespace', 'text', (column) => column.notNull())
+      .addColumn('approval_tier', 'text')
+      .addColumn('original_payload_digest', 'text', (column) => column.notNull())
+      .addColumn('annotations', 'text', (column) => column.notNull())
+      .addColumn('payload', bytes)
+      .addColumn('payload_bytes', 'integer', (column) => column.notNull())
+      .addColumn('payload_key_id', 'text', (column) => column.notNull())
+      .addColumn('minimized_payload', 'text', (column) => column.notNull())
+      .addColumn('protected_at', 'text', (column) => column.notNull())
+      .addColumn('created_ms', 'bigint', (column) => column.notNull())
+      .addColumn('deadline_ms', 'bigint', (column) => column.notNull())
+      .addColumn('ttl_seconds', 'integer', (column) => column.notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('settled', 'text')
+      .addColumn('withdrawn_at', 'text')
+      .execute();
+    await db.schema.createIndex('reviews_newest').on('reviews').columns(['tenant', 'created_ms', 'id']).execute();
+    await db.schema.createIndex('reviews_open').on('reviews').columns(['status', 'deadline_ms']).execute();
+  },
+};
+
+export const hilMigrations: Record<string, Migration> = { '0001-review-rows': reviewRows };
