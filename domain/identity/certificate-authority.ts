@@ -1,0 +1,124 @@
+import 'reflect-metadata';
+import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type JsonGeneralNames,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate as SignedCertificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import { isIP } from 'node:net';
+
+/** A certificate and its private key (PKCS#8), both PEM text. */
+export interface Credential {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** What a leaf says: one SPIFFE id as its only URI, the names a server answers to, and what it may be used for. */
+export interface LeafProfile extends Validity {
+  readonly commonName: string;
+  readonly spiffe: string;
+  /** Host names and addresses; a client leaf has none. */
+  readonly hosts: readonly string[];
+  readonly usages: readonly ('server' | 'client')[];
+}
+
+const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
+const ES256 = { name: 'ECDSA', hash: 'SHA-256' };
+const { subtle } = webcrypto;
+
+/** A new root: ECDSA P-256, the trust domain as its URI (SPIFFE X.509-SVID 3.1), may sign leaves only. */
+export async function createAuthority(trustDomain: string, validity: Validity): Promise<Credential> {
+  const keys = await newKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [`Gate ${trustDomain}`] }],
+    serialNumber: newSerial(),
+    ...validity,
+    keys,
+    signingAlgorithm: ES256,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      new SubjectAlternativeNameExtension([{ type: 'url', value: `spiffe://${trustDomain}` }]),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+}
+
+/** A new leaf with a new key, signed by `authority`. ECDSA P-256, random 128-bit serial (identity sheet 5). */
+export async function issueLeaf(authority: Credential, profile: LeafProfile): Promise<Credential> {
+  const issuer = new SignedCertificate(authority.cert);
+  const signingKey = await subtle.importKey('pkcs8', PemConverter.decodeFirst(authority.key), P256, false, ['sign']);
+  const keys = await newKeys();
+  const names: JsonGeneralNames = [
+    { type: 'url', value: profile.spiffe },
+    ...profile.hosts.map((host) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })),
+  ];
+  const certificate = await X509CertificateGenerator.create({
+    subject: [{ CN: [profile.commonName] }],
+    issuer: issuer.subject,
+    serialNumber: newSerial(),
+    notBefore: profile.notBefore,
+    notAfter: profile.notAfter,
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: ES256,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension(profile.usages.map((usage) => ExtendedKeyUsage[`${usage}Auth`])),
+      new SubjectAlternativeNameExtension(names),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  });
+  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+}
+
+/** The certificate of a credential whose key belongs to it; `null` when either part is unreadable or the two do not match. */
+export function readCredential(credential: Credential): X509Certificate | null {
+  try {
+    const certificate = new X509Certificate(credential.cert);
+    return certificate.checkPrivateKey(createPrivateKey(credential.key)) ? certificate : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether `leaf` was signed by `authority` and still has `remainingMs` to live at `now`. */
+export const validFor = (leaf: X509Certificate, authority: X509Certificate, now: Date, remainingMs: number): boolean =>
+  leaf.checkIssued(authority) &&
+  leaf.verify(authority.publicKey) &&
+  Date.parse(leaf.validFrom) <= now.getTime() &&
+  Date.parse(leaf.validTo) - now.getTime() >= remainingMs;
+
+async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return subtle.generateKey(P256, true, ['sign', 'verify']);
+}
+
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
+  return `${PemConverter.encode(await subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`;
+}
+
+const pem = (certificate: SignedCertificate): string => `${certificate.toString('pem')}\n`;
+
+/** 128 bits, positive and without a leading zero byte. */
+function newSerial(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] as number) & 0x3f) | 0x40;
+  return bytes.toString('hex');
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import { agentSpiffe, parseSpiffe, serviceSpiffe } from './spiffe.js';
+
+const instance = '01a1fe4c-b50a-76d3-8b68-02b50b6a6f7b';
+const agent = `spiffe://gate.local/tenant/acme/agent/support-bot/instance/${instance}`;
+
+describe('identity sheet 4: SPIFFE ids of this trust domain', () => {
+  it('reads the full agent form', () => {
+    expect(parseSpiffe(agent, 'gate.local')).toEqual({
+      kind: 'agent',
+      spiffe: agent,
+      tenant: 'acme',
+      agent: 'support-bot',
+    });
+    expect(agentSpiffe('gate.local', 'acme', 'support-bot', instance)).toBe(agent);
+  });
+
+  it('reads a service id', () => {
+    const spiffe = 'spiffe://gate.local/service/policy-engine';
+    expect(parseSpiffe(spiffe, 'gate.local')).toEqual({ kind: 'service', spiffe, service: 'policy-engine' });
+    expect(serviceSpiffe('gate.local', 'policy-engine')).toBe(spiffe);
+  });
+
+  it.each([
+    ['another trust domain', 'spiffe://other.local/service/proxy'],
+    ['a trust domain that only starts like ours', 'spiffe://gate.local.evil/service/proxy'],
+    ['another scheme', 'https://gate.local/service/proxy'],
+    ['a scheme in capitals', 'SPIFFE://gate.local/service/proxy'],
+    ['the short agent form', 'spiffe://gate.local/tenant/acme/agent/support-bot'],
+    ['an extra segment', `${agent}/x`],
+    ['a trailing slash', `${agent}/`],
+    ['an empty label', `spiffe://gate.local/tenant//agent/support-bot/instance/${instance}`],
+    ['a relative label', `spiffe://gate.local/tenant/../agent/support-bot/instance/${instance}`],
+    ['a label of 64 characters', `spiffe://gate.local/service/${'x'.repeat(64)}`],
+    ['an escaped letter', 'spiffe://gate.local/service/pro%78y'],
+    ['a space', 'spiffe://gate.local/service/proxy '],
+    ['a query', 'spiffe://gate.local/service/proxy?x'],
+    ['an instance that is no UUID', 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/1'],
+    ['an instance in capitals', agent.replace(instance, instance.toUpperCase())],
+    ['nothing', ''],
+  ])('refuses %s', (_what, uri) => expect(parseSpiffe(uri, 'gate.local')).toBeNull());
+});

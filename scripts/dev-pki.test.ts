@@ -1,0 +1,218 @@
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spiffeOfCertificate } from '../domain/identity/spiffe.js';
+import { DEVELOPMENT_SERVICES, ensureDevelopmentPki, ensureDevelopmentSecrets, issueAgent } from './dev-pki.js';
+
+const trustDomain = 'gate.local';
+let stateDir: string;
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'gate-pki-'));
+});
+afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+
+const filesUnder = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(stateDir.length + 1))
+    .sort();
+const modeOf = (file: string): number => statSync(file).mode & 0o777;
+const DAY_MS = 86_400_000;
+
+describe('the development certificates (DESIGN 9)', () => {
+  it('are laid out as a CA, a leaf per service and a leaf per agent; keys are for the owner only', async () => {
+    await ensureDevelopmentPki({ stateDir, trustDomain });
+    const files = filesUnder(stateDir);
+    expect(files).toEqual(
+      [
+        'ca/ca',
+        'agents/acme/support-bot',
+        'agents/acme/build-bot',
+        ...DEVELOPMENT_SERVICES.map((name) => `services/${name}`),
+      ]
+        .flatMap((path) => [`pki/${path}.crt`, `pki/${path}.key`])
+        .sort(),
+    );
+    for (const file of files)
+      expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('key') ? 0o600 : 0o644]);
+  });
+
+  it('give a service its SPIFFE id, the local names and both usages', async () => {
+    const pki = await ensureDevelopmentPki({ stateDir, trustDomain, hosts: ['ledger'] });
+    const leaf = new X509Certificate(pki.services.ledger.cert);
+    expect(leaf.subjectAltName).toBe(
+      'URI:spiffe://gate.local/service/ledger, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:ledger',
+    );
+    expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);
+    expect(leaf.verify(new X509Certificate(pki.ca).publicKey)).toBe(true);
+    expect(leaf.ca).toBe(false);
+    const days = (Date.parse(leaf.validTo) - Date.now()) / DAY_MS;
+    expect(Math.round(days)).toBe(365);
+  });
+
+  it('give an agent the full SPIFFE id with a version 7 instance, client usage only and no host', async () => {
+    const { agents } = await ensureDevelopmentPki({ stateDir, trustDomain });
+    const leaf = new X509Certificate(agents['support-bot'].cert);
+    expect(spiffeOfCertificate(leaf)).toBe(agents['support-bot'].spiffe);
+    expect(agents['support-bot'].spiffe).toMatch(
+      /^spiffe:\/\/gate\.local\/tenant\/acme\/agent\/support-bot\/instance\/[0-9a-f]{8}-[0-9a-f]{4}-7/,
+    );
+    expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
+    expect(leaf.subjectAltName).toBe(`URI:${agents['support-bot'].spiffe}`);
+  });
+
+  it('are the same after another start, and when two processes start at once', async () => {
+    const [first, second] = await Promise.all([
+      ensureDevelopmentPki({ stateDir, trustDomain }),
+      ensureDevelopmentPki({ stateDir, trustDomain }),
+    ]);
+    expect(second).toEqual(first);
+    expect(await ensureDevelopmentPki({ stateDir, trustDomain })).toEqual(first);
+  });
+});
+
+describe('a leaf is renewed, alone', () => {
+  const renewed = async (damage: (keyFile: string, certFile: string) => void | Promise<void>): Promise<void> => {
+    const before = await ensureDevelopmentPki({ stateDir, trustDomain });
+    const { keyFile, certFile } = before.agents['build-bot'];
+    await damage(keyFile, certFile);
+    const after = await ensureDevelopmentPki({ stateDir, trustDomain });
+    expect(after.ca).toBe(before.ca);
+    expect(after.services).toEqual(before.services);
+    expect(after.agents['support-bot']).toEqual(before.agents['support-bot']);
+    const { cert, key, spiffe } = after.agents['build-bot'];
+    expect(spiffe).not.toBe(before.agents['build-bot'].spiffe);
+    expect(new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))).toBe(true);
+    expect(readFileSync(certFile, 'utf8')).toBe(cert);
+  };
+
+  it('when less than 30 days remain', () =>
+    renewed(async () => {
+      await issueAgent({ stateDir, trustDomain }, 'acme', 'build-bot', {
+        notAfter: new Date(Date.now() + 29 * DAY_MS),
+      });
+    }));
+  it('when its key is gone', () => renewed((keyFile) => unlinkSync(keyFile)));
+  it('when a crash left a new key beside the old certificate', () =>
+    renewed((keyFile) => writeFileSync(keyFile, readFileSync(join(stateDir, 'pki/services/hil.key')))));
+  it('when it is not a certificate', () => renewed((_key, certFile) => writeFileSync(certFile, '')));
+  it('when it names somebody else', () =>
+    renewed(async () => {
+      await issueAgent({ stateDir, trustDomain }, 'acme', 'build-bot', {
+        spiffe: 'spiffe://gate.local/service/console',
+      });
+    }));
+
+  it('and one with more than 30 days is kept', async () => {
+    await ensureDevelopmentPki({ stateDir, trustDomain });
+    const notAfter = new Date(Date.now() + 31 * DAY_MS);
+    const short = await issueAgent({ stateDir, trustDomain }, 'acme', 'build-bot', { notAfter });
+    expect((await ensureDevelopmentPki({ stateDir, trustDomain })).agents['build-bot'].cert).toBe(short.cert);
+  });
+
+  it('every service when it must answer to one more host', async () => {
+    const before = await ensureDevelopmentPki({ stateDir, trustDomain });
+    const after = await ensureDevelopmentPki({ stateDir, trustDomain, hosts: ['proxy', '10.1.2.3'] });
+    expect(after.ca).toBe(before.ca);
+    expect(after.services.proxy.spiffe).toBe(before.services.proxy.spiffe);
+    expect(new X509Certificate(after.services.proxy.cert).checkIP('10.1.2.3')).toBe('10.1.2.3');
+    expect(after.agents).toEqual(before.agents);
+  });
+});
+
+describe('the CA is made anew, and every leaf with it', () => {
+  it.each<[string, string, () => void]>([
+    ['for another trust domain', 'other.local', () => {}],
+    ['when its key is damaged', trustDomain, () => writeFileSync(join(stateDir, 'pki/ca/ca.key'), 'x')],
+  ])('%s', async (_why, domain, damage) => {
+    const before = await ensureDevelopmentPki({ stateDir, trustDomain });
+    damage();
+    const after = await ensureDevelopmentPki({ stateDir, trustDomain: domain });
+    expect(after.ca).not.toBe(before.ca);
+    const ca = new X509Certificate(after.ca);
+    for (const leaf of [...Object.values(after.services), ...Object.values(after.agents)]) {
+      expect(leaf.ca).toBe(after.ca);
+      expect(new X509Certificate(leaf.cert).verify(ca.publicKey)).toBe(true);
+    }
+  });
+});
+
+describe('one more agent', () => {
+  it('is issued once and kept', async () => {
+    const pki = await ensureDevelopmentPki({ stateDir, trustDomain });
+    const first = await issueAgent(pki, 'globex', 'night-bot');
+    expect(first.spiffe).toMatch(/^spiffe:\/\/gate\.local\/tenant\/globex\/agent\/night-bot\/instance\//);
+    expect(first.keyFile).toBe(join(stateDir, 'pki/agents/globex/night-bot.key'));
+    expect(await issueAgent(pki, 'globex', 'night-bot')).toEqual(first);
+  });
+
+  it.each([
+    ['..', 'bot'],
+    ['acme', '..'],
+    ['a/b', 'bot'],
+    ['acme', ''],
+    ['acme', 'x'.repeat(64)],
+  ])('is refused under the name %p/%p', async (tenant, agent) => {
+    const before = filesUnder(stateDir);
+    await expect(issueAgent({ stateDir, trustDomain }, tenant, agent)).rejects.toThrow('is not an agent name');
+    expect(filesUnder(join(stateDir)).filter((file) => file.includes('agents'))).toEqual(before);
+  });
+});
+
+describe('the development secrets', () => {
+  it('are made once, all different, for the owner only', async () => {
+    const first = await ensureDevelopmentSecrets({ stateDir });
+    expect(await ensureDevelopmentSecrets({ stateDir })).toEqual(first);
+    for (const ring of [first.payloadKeys, first.recordKeys, first.hilPayloadKeys, first.ledgerSidecarKeys])
+      expect(ring).toMatch(/^dev1:[0-9a-f]{64}$/);
+    const texts = Object.values(first).map((value) => (typeof value === 'string' ? value : value.key));
+    expect(new Set(texts).size).toBe(8);
+    for (const file of filesUnder(stateDir))
+      expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.pub') ? 0o644 : 0o600]);
+  });
+
+  it('come with two Ed25519 key pairs whose halves fit; a lost public half is written again', async () => {
+    const { ledgerKey, hilDecisionKey } = await ensureDevelopmentSecrets({ stateDir });
+    expect(createPublicKey(createPrivateKey(ledgerKey.key)).export({ type: 'spki', format: 'pem' })).toBe(
+      ledgerKey.pub,
+    );
+    expect(hilDecisionKey.pubFile).toBe(join(stateDir, 'keys/hil-decision.pub'));
+    unlinkSync(ledgerKey.pubFile);
+    expect((await ensureDevelopmentSecrets({ stateDir })).ledgerKey).toEqual(ledgerKey);
+    expect(readFileSync(ledgerKey.pubFile, 'utf8')).toBe(ledgerKey.pub);
+  });
+
+  it('are closed to others when somebody opened them', async () => {
+    await ensureDevelopmentSecrets({ stateDir });
+    chmodSync(join(stateDir, 'secrets/record-keys'), 0o644);
+    await ensureDevelopmentSecrets({ stateDir });
+    expect(modeOf(join(stateDir, 'secrets/record-keys'))).toBe(0o600);
+  });
+
+  it.each(['secrets/record-keys', 'secrets/operator-token', 'keys/ledger.key'])(
+    'are never replaced: a damaged %s stops the start, naming the file and not its content',
+    async (file) => {
+      await ensureDevelopmentSecrets({ stateDir });
+      writeFileSync(join(stateDir, file), 'half');
+      await expect(ensureDevelopmentSecrets({ stateDir })).rejects.toThrow(`${join(stateDir, file)} is damaged`);
+      expect(readFileSync(join(stateDir, file), 'utf8')).toBe('half');
+    },
+  );
+
+  it('are never replaced: a lost signing key stops the start', async () => {
+    await ensureDevelopmentSecrets({ stateDir });
+    unlinkSync(join(stateDir, 'keys/ledger.key'));
+    await expect(ensureDevelopmentSecrets({ stateDir })).rejects.toThrow('ledger.key is missing');
+  });
+});

@@ -1,0 +1,311 @@
+import 'reflect-metadata';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { parseKeyRing } from '../domain/crypto/key-ring.js';
+import {
+  type Credential,
+  createAuthority,
+  issueLeaf,
+  type LeafProfile,
+  readCredential,
+  validFor,
+} from '../domain/identity/certificate-authority.js';
+import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
+import { uuidV7 } from '../domain/identity/uuid-v7.js';
+import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from './durable-file.js';
+import { withFileLock } from './file-lock.js';
+
+/** Every workload of the development stack. The worker acts for the proxy and carries the proxy's certificate. */
+export const DEVELOPMENT_SERVICES = [
+  'proxy',
+  'brain',
+  'policy-engine',
+  'hil',
+  'ledger',
+  'identity',
+  'console',
+  'simulator',
+] as const;
+export type DevelopmentService = (typeof DEVELOPMENT_SERVICES)[number];
+
+/** The tenant and the agents that exist after the first start. */
+export const DEVELOPMENT_TENANT = 'acme';
+export const DEVELOPMENT_AGENTS = ['support-bot', 'build-bot'] as const;
+
+/** A leaf with everything one end of a TLS connection needs, as text and as absolute paths. */
+export interface DevLeaf extends Credential {
+  readonly spiffe: string;
+  /** PEM of the CA that signs both ends. */
+  readonly ca: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface DevPki {
+  readonly stateDir: string;
+  readonly trustDomain: string;
+  readonly ca: string;
+  readonly caFile: string;
+  readonly services: Readonly<Record<DevelopmentService, DevLeaf>>;
+  /** By agent name, all of tenant `acme`. */
+  readonly agents: Readonly<Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>>;
+}
+
+export interface DevPkiOptions {
+  readonly stateDir: string;
+  readonly trustDomain: string;
+  /** Names a service is reached by besides localhost, 127.0.0.1 and ::1, such as service names of a container network. */
+  readonly hosts?: readonly string[];
+}
+
+const DAY_MS = 86_400_000;
+const LEAF_DAYS = 365;
+const CA_DAYS = 3_650;
+const RENEW_DAYS = 30;
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1'];
+/** Clocks of machines that share a state folder may differ by this much. */
+const BACKDATE_MS = 5 * 60_000;
+
+/**
+ * The development certificate authority with a leaf per service and per agent, under `<stateDir>/pki` (DESIGN 9). Made on the first
+ * call; later calls return what is there and renew only what has less than 30 days left, was signed by another CA, misses a host
+ * or is damaged. Safe to repeat, to interrupt at any point, and to run in several processes at once. Keys are readable by the owner only.
+ */
+export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevPki> {
+  const { trustDomain } = options;
+  const stateDir = resolve(options.stateDir);
+  const folder = join(stateDir, 'pki');
+  return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
+    const authority = await ensureAuthority(folder, trustDomain);
+    const hosts = [...new Set([...LOCAL_HOSTS, ...(options.hosts ?? [])])];
+    const services = {} as Record<DevelopmentService, DevLeaf>;
+    for (const name of DEVELOPMENT_SERVICES) {
+      const spiffe = serviceSpiffe(trustDomain, name);
+      services[name] = await ensureLeaf(join(folder, 'services', name), authority, {
+        accepts: (found, certificate) => found === spiffe && hosts.every((host) => names(certificate, host)),
+        profile: () => ({ commonName: name, spiffe, hosts, usages: ['server', 'client'], ...lifetime(LEAF_DAYS) }),
+      });
+    }
+    const agents = {} as Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>;
+    for (const name of DEVELOPMENT_AGENTS) {
+      agents[name] = await ensureAgent(folder, authority, trustDomain, DEVELOPMENT_TENANT, name);
+    }
+    return { stateDir, trustDomain, ca: authority.cert, caFile: caFileOf(folder, 'crt'), services, agents };
+  });
+}
+
+/**
+ * A leaf for one more agent, kept beside the others in `pki/agents/<tenant>/<agent>` and returned again while it is valid. `profile`
+ * replaces parts of it, for a leaf that must be refused; such a leaf is always made anew.
+ */
+export async function issueAgent(
+  pki: Pick<DevPki, 'stateDir' | 'trustDomain'>,
+  tenant: string,
+  agent: string,
+  profile?: Partial<LeafProfile>,
+): Promise<DevLeaf> {
+  const folder = resolve(pki.stateDir, 'pki');
+  return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () =>
+    ensureAgent(folder, await ensureAuthority(folder, pki.trustDomain), pki.trustDomain, tenant, agent, profile),
+  );
+}
+
+interface Authority extends Credential {
+  readonly certificate: X509Certificate;
+}
+
+const caFileOf = (folder: string, extension: 'crt' | 'key'): string => join(folder, 'ca', `ca.${extension}`);
+
+const lifetime = (days: number): { notBefore: Date; notAfter: Date } => ({
+  notBefore: new Date(Date.now() - BACKDATE_MS),
+  notAfter: new Date(Date.now() + days * DAY_MS),
+});
+
+async function ensureAuthority(folder: string, trustDomain: string): Promise<Authority> {
+  const files = { certFile: caFileOf(folder, 'crt'), keyFile: caFileOf(folder, 'key') };
+  const stored = load(files);
+  // A leaf never outlives its CA, so the CA goes when it could not sign a whole leaf any more.
+  const remainingMs = (LEAF_DAYS + RENEW_DAYS) * DAY_MS;
+  if (
+    stored &&
+    validFor(stored.certificate, stored.certificate, new Date(), remainingMs) &&
+    spiffeOfCertificate(stored.certificate) === `spiffe://${trustDomain}`
+  )
+    return stored;
+  return save(files, await createAuthority(trustDomain, lifetime(CA_DAYS)));
+}
+
+async function ensureAgent(
+  folder: string,
+  authority: Authority,
+  trustDomain: string,
+  tenant: string,
+  agent: string,
+  override?: Partial<LeafProfile>,
+): Promise<DevLeaf> {
+  // The name becomes a path, so it is checked before anything is written.
+  if (!parseSpiffe(agentSpiffe(trustDomain, tenant, agent, uuidV7()), trustDomain))
+    throw new Error(`${tenant}/${agent} is not an agent name: two labels of 1 to 63 letters, digits, dot, _ or -`);
+  return ensureLeaf(join(folder, 'agents', tenant, agent), authority, {
+    accepts: (found) => {
+      const identity = parseSpiffe(found, trustDomain);
+      return !override && identity?.kind === 'agent' && identity.tenant === tenant && identity.agent === agent;
+    },
+    // The registered name is stable, the instance changes at every issue (identity sheet 4).
+    profile: () => ({
+      commonName: agent,
+      spiffe: agentSpiffe(trustDomain, tenant, agent, uuidV7()),
+      hosts: [],
+      usages: ['client'],
+      ...lifetime(LEAF_DAYS),
+      ...override,
+    }),
+  });
+}
+
+async function ensureLeaf(
+  path: string,
+  authority: Authority,
+  want: { accepts: (spiffe: string, certificate: X509Certificate) => boolean; profile: () => LeafProfile },
+): Promise<DevLeaf> {
+  const files = { certFile: `${path}.crt`, keyFile: `${path}.key` };
+  const stored = load(files);
+  const spiffe = stored && spiffeOfCertificate(stored.certificate);
+  if (
+    stored &&
+    spiffe &&
+    validFor(stored.certificate, authority.certificate, new Date(), RENEW_DAYS * DAY_MS) &&
+    want.accepts(spiffe, stored.certificate)
+  )
+    return { cert: stored.cert, key: stored.key, spiffe, ca: authority.cert, ...files };
+  const profile = want.profile();
+  const { cert, key } = save(files, await issueLeaf(authority, profile));
+  return { cert, key, spiffe: profile.spiffe, ca: authority.cert, ...files };
+}
+
+interface CredentialFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+function load({ certFile, keyFile }: CredentialFiles): Authority | null {
+  const cert = readIfPresent(certFile, PUBLIC_FILE);
+  const key = readIfPresent(keyFile, PRIVATE_FILE);
+  const certificate = cert !== null && key !== null ? readCredential({ cert, key }) : null;
+  return certificate && { cert: cert as string, key: key as string, certificate };
+}
+
+/** A crash between the two writes leaves a key that does not fit its certificate: the next start sees it and issues anew. */
+function save({ certFile, keyFile }: CredentialFiles, credential: Credential): Authority {
+  replaceFile(keyFile, credential.key, PRIVATE_FILE);
+  replaceFile(certFile, credential.cert, PUBLIC_FILE);
+  const certificate = readCredential(credential);
+  if (!certificate) throw new Error(`${certFile}: the new certificate does not fit its key`);
+  return { ...credential, certificate };
+}
+
+const names = (certificate: X509Certificate, host: string): boolean =>
+  (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host, { wildcards: false })) !== undefined;
+
+/** A signing key pair, PEM text and absolute paths. */
+export interface SigningKey {
+  readonly key: string;
+  readonly pub: string;
+  readonly keyFile: string;
+  readonly pubFile: string;
+  /** First 16 hex digits of SHA-256 over the public key's DER: names the key in what it signed. */
+  readonly keyId: string;
+}
+
+export interface DevelopmentSecrets {
+  readonly operatorToken: string;
+  /** Key rings (`dev1:<64 hex>`), one per store, so that none opens another's values. */
+  readonly payloadKeys: string;
+  readonly recordKeys: string;
+  readonly hilPayloadKeys: string;
+  readonly ledgerSidecarKeys: string;
+  readonly callbackSecret: string;
+  /** HIL signs decisions with it; the workflow's side only holds the public half. */
+  readonly hilDecisionKey: SigningKey;
+  readonly ledgerKey: SigningKey;
+}
+
+/**
+ * The secrets and signing keys of a development stack, under `<stateDir>/secrets` and `<stateDir>/keys`, for the owner only. Made
+ * once and never replaced: stored data opens with them only, so a damaged one stops the start with its path.
+ */
+export async function ensureDevelopmentSecrets(options: { readonly stateDir: string }): Promise<DevelopmentSecrets> {
+  const stateDir = resolve(options.stateDir);
+  return withFileLock(join(stateDir, 'secrets', '.lock'), { timeoutMs: 30_000 }, async () => ({
+    operatorToken: ensureToken(join(stateDir, 'secrets', 'operator-token')),
+    payloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'payload-keys')),
+    recordKeys: ensureKeyRing(join(stateDir, 'secrets', 'record-keys')),
+    hilPayloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'hil-payload-keys')),
+    ledgerSidecarKeys: ensureKeyRing(join(stateDir, 'secrets', 'ledger-sidecar-keys')),
+    callbackSecret: ensureToken(join(stateDir, 'secrets', 'callback-secret')),
+    hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
+    ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
+  }));
+}
+
+function ensureSecret(file: string, make: () => string, check: (text: string) => boolean): string {
+  const stored = readIfPresent(file, PRIVATE_FILE)?.trim();
+  if (stored === undefined) {
+    const text = make();
+    replaceFile(file, `${text}\n`, PRIVATE_FILE);
+    return text;
+  }
+  if (!check(stored)) throw new Error(`${file} is damaged; restore it, or remove the whole state folder with its data`);
+  return stored;
+}
+
+const ensureToken = (file: string): string =>
+  ensureSecret(
+    file,
+    () => randomBytes(32).toString('base64url'),
+    (text) => /^[A-Za-z0-9_-]{32,}$/.test(text),
+  );
+
+const ensureKeyRing = (file: string): string =>
+  ensureSecret(
+    file,
+    () => `dev1:${randomBytes(32).toString('hex')}`,
+    (text) => {
+      try {
+        return parseKeyRing(text).activeKeyId !== '';
+      } catch {
+        return false;
+      }
+    },
+  );
+
+function ensureSigningKey(path: string): SigningKey {
+  const [keyFile, pubFile] = [`${path}.key`, `${path}.pub`];
+  if (readIfPresent(keyFile, PRIVATE_FILE) === null && readIfPresent(pubFile, PUBLIC_FILE) !== null)
+    throw new Error(
+      `${keyFile} is missing while ${pubFile} is there; restore it: what it signed could not be told apart`,
+    );
+  const key = `${ensureSecret(
+    keyFile,
+    () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim(),
+    (text) => isEd25519(text),
+  )}\n`;
+  const publicKey = createPublicKey(createPrivateKey(key));
+  const pub = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  if (readIfPresent(pubFile, PUBLIC_FILE) !== pub) replaceFile(pubFile, pub, PUBLIC_FILE);
+  const keyId = createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex')
+    .slice(0, 16);
+  return { key, pub, keyFile, pubFile, keyId };
+}
+
+function isEd25519(text: string): boolean {
+  try {
+    return createPrivateKey(text).asymmetricKeyType === 'ed25519';
+  } catch {
+    return false;
+  }
+}

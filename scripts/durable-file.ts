@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Only the owner reads it. */
+export const PRIVATE_FILE = 0o600;
+export const PUBLIC_FILE = 0o644;
+
+/**
+ * Puts `text` in place of whatever `file` held. A crash leaves either the old content or the new one, never a part; what this returned
+ * from survives a power loss. Missing folders are made for the owner alone.
+ */
+export function replaceFile(file: string, text: string, mode: number): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  try {
+    const descriptor = openSync(temporary, 'wx', mode);
+    try {
+      writeSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  const folder = openSync(dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** The text of `file`, or `null` when there is none. A private file that others could read is closed to them first. */
+export function readIfPresent(file: string, mode: number): string | null {
+  try {
+    const text = readFileSync(file, 'utf8');
+    if (mode === PRIVATE_FILE) chmodSync(file, PRIVATE_FILE);
+    return text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
