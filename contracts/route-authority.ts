@@ -252,6 +252,9 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // Spec 4.5 names both, spec 4.9 has no row for them; granted like the reads beside them.
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
+  // The pipeline writes what a decision came to and takes back the row of a call that was answered 503.
+  row('hil', 'POST', '/pending/by-correlation/{correlation_id}/settle', 'hil.pending.settle', proxy),
+  row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // The brain is on the private service network (spec 5); its callers are data as well.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
 ];

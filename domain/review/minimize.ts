@@ -29,10 +29,8 @@ export function minimizePayload(payload: JsonObject, digest: string): JsonObject
 const objectOr = (value: Json | undefined, otherwise: JsonObject): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : otherwise;
 
-/** Cut by code points, so that no half of a surrogate pair is left. */
-const cut = (name: string): string => {
-  const points = [...name.slice(0, 2 * MAX_NAME)];
-  return points.length > MAX_NAME || name.length > 2 * MAX_NAME ? `${points.slice(0, MAX_NAME).join('')}…` : name;
-};
+/** Cut without leaving half of a surrogate pair, which would have no canonical form. */
+const cut = (name: string): string =>
+  name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME).replace(/\p{Surrogate}$/u, '')}…`;
 const text = (value: Json | undefined): string | null => (typeof value === 'string' ? cut(value) : null);
 const nameOnly = (name: string): string => (SECRET_LIKE.test(name) ? '[redacted]' : cut(name));
