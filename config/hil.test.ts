@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseOperators, readHilConfig } from './hil.js';
+
+const token = (n: number) => `t${n}-0123456789abcdefghijklmnopqrstuvwxyz`;
+const env = {
+  GATE_HIL_PAYLOAD_KEYS: `k1:${'0123456789abcdef'.repeat(4)}`,
+  GATE_HIL_DECISION_KEY_FILE: '/keys/hil-decision.key',
+  GATE_HIL_OPERATORS: `dev@acme:${token(1)}, ada@globex:${token(2)}`,
+};
+
+describe('the settings of the review service', () => {
+  it('have defaults for all but keys and operators, on loopback', () => {
+    expect(readHilConfig(env)).toMatchObject({
+      host: '127.0.0.1',
+      port: 8084,
+      healthHost: '127.0.0.1',
+      healthPort: 9084,
+      decisionKeyFile: '/keys/hil-decision.key',
+      operators: [
+        { name: 'dev', tenant: 'acme', token: token(1) },
+        { name: 'ada', tenant: 'globex', token: token(2) },
+      ],
+      simulatorTenant: undefined,
+      bodyLimitBytes: 2_097_152,
+      decisionLifeSeconds: 10,
+      ttlAutoSeconds: 120,
+      ttlStandardSeconds: 600,
+      ttlStrictSeconds: 1800,
+    });
+    expect(readHilConfig(env).payloadKeys.activeKeyId).toBe('k1');
+  });
+
+  it('stop the start with all faults at once, each naming its variable and no secret', () => {
+    const read = () =>
+      readHilConfig({
+        GATE_HIL_PAYLOAD_KEYS: 'k1:abc123',
+        GATE_HIL_OPERATORS: 'dev@acme:tooshort',
+        GATE_HIL_PORT: '-1',
+      });
+    expect(read).toThrow(/GATE_HIL_PAYLOAD_KEYS.*\n.*GATE_HIL_DECISION_KEY_FILE: is not set\n.*GATE_HIL_OPERATORS/s);
+    expect(read).toThrow('GATE_HIL_PORT');
+    expect(read).not.toThrow(/abc123|tooshort/);
+  });
+});
+
+describe('operators', () => {
+  it.each([
+    ['no tenant', `dev:${token(1)}`, 'entry 1'],
+    ['no token', 'dev@acme', 'entry 1'],
+    ['a short token', 'dev@acme:0123456789abcdefghijklmnopqrstu', 'shorter than 32 bytes'],
+    ['a placeholder token', `dev@acme:${'x'.repeat(40)}`, 'placeholder'],
+    ['a name with a slash', `de/v@acme:${token(1)}`, 'entry 1'],
+    ['the same operator twice', `dev@acme:${token(1)},dev@acme:${token(2)}`, 'appears twice'],
+    ['one token for two people', `dev@acme:${token(1)},ada@acme:${token(1)}`, 'shares its token'],
+  ])('are refused with %s', (_, text, reason) => {
+    expect(() => parseOperators(text)).toThrow(reason);
+  });
+
+  it('may be one person in two tenants, each with its own token, which may hold colons', () => {
+    expect(parseOperators(`dev@acme:a:${token(1)},dev@globex:${token(2)},`)).toEqual([
+      { name: 'dev', tenant: 'acme', token: `a:${token(1)}` },
+      { name: 'dev', tenant: 'globex', token: token(2) },
+    ]);
+  });
+});

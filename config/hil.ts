@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
+import { errorText } from '../domain/errors.js';
+import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
+import { port, readConfig, seconds, setting, type Config, type Env } from './env.js';
+
+/** Somebody who may decide: a name that goes into `decided_by`, the one tenant, and the bearer token that proves both. */
+export interface Operator {
+  readonly name: string;
+  readonly tenant: string;
+  readonly token: string;
+}
+
+const OPERATOR = /^([A-Za-z0-9._-]{1,63})@([A-Za-z0-9._-]{1,63}):(\S+)$/;
+const MIN_TOKEN_BYTES = 32;
+
+/** `name@tenant:token[,…]`. Throws naming the operator whose entry is wrong, never a token. */
+export function parseOperators(text: string): readonly Operator[] {
+  const operators = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+    .map((entry, index): Operator => {
+      const match = OPERATOR.exec(entry);
+      if (!match) throw new Error(`entry ${index + 1}: an operator is written name@tenant:token`);
+      const [, name, tenant, token] = match as unknown as [string, string, string, string];
+      if (Buffer.byteLength(token) < MIN_TOKEN_BYTES)
+        throw new Error(`the token of ${name}@${tenant} is shorter than ${MIN_TOKEN_BYTES} bytes`);
+      if (new Set(token).size < 8) throw new Error(`the token of ${name}@${tenant} is a placeholder`);
+      return { name, tenant, token };
+    });
+  for (const [index, operator] of operators.entries()) {
+    const earlier = operators.slice(0, index);
+    if (earlier.some(({ name, tenant }) => name === operator.name && tenant === operator.tenant))
+      throw new Error(`${operator.name}@${operator.tenant} appears twice`);
+    // One token for two people would leave open who decided.
+    if (earlier.some(({ token }) => token === operator.token))
+      throw new Error(`${operator.name}@${operator.tenant} shares its token with another operator`);
+  }
+  return operators;
+}
+
+const parsed = <Value>(parse: (text: string) => Value) =>
+  z.string().transform((text, context): Value => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: errorText(error) });
+      return z.NEVER;
+    }
+  });
+
+const loopback = z.string().min(1).default('127.0.0.1');
+
+export const HIL_SETTINGS = {
+  host: setting('GATE_HIL_HOST', loopback, 'Address the review service listens on (mutual TLS).'),
+  port: setting('GATE_HIL_PORT', port(8084), 'Port of the review service.'),
+  healthHost: setting('GATE_HIL_HEALTH_HOST', loopback, 'Address of its plain health listener.'),
+  healthPort: setting('GATE_HIL_HEALTH_PORT', port(9084), 'Port of /health, /readyz and /metrics.'),
+  payloadKeys: setting(
+    'GATE_HIL_PAYLOAD_KEYS',
+    parsed<KeyRing>(parseKeyRing),
+    'Keys that encrypt parked requests at rest: id:64hex[,id:64hex…]; the first seals, all open.',
+    { secret: true },
+  ),
+  decisionKeyFile: setting(
+    'GATE_HIL_DECISION_KEY_FILE',
+    z.string().min(1),
+    'PEM file of the Ed25519 key that signs decisions on their way to the workflow.',
+  ),
+  operators: setting(
+    'GATE_HIL_OPERATORS',
+    parsed(parseOperators),
+    'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Replaced by sign-in at the console.',
+    { secret: true },
+  ),
+  simulatorTenant: setting(
+    'GATE_HIL_SIMULATOR_TENANT',
+    z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,63}$/)
+      .optional(),
+    'The one tenant the simulator sees; without it the simulator is refused.',
+  ),
+  bodyLimitBytes: setting(
+    'GATE_HIL_BODY_LIMIT_BYTES',
+    z.coerce.number().int().min(1024).max(67_108_864).default(2_097_152),
+    'Largest body the review service reads; larger ones are 413.',
+  ),
+  decisionLifeSeconds: setting(
+    'GATE_HIL_DECISION_LIFE_SECS',
+    seconds(10, 1, 60),
+    'How long a signed decision may take to reach its workflow before that refuses it.',
+  ),
+  ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
+  ttlStandardSeconds: setting(
+    'GATE_REVIEW_TTL_STANDARD_SECS',
+    seconds(DEFAULT_TTL_SECONDS.standard),
+    'Open time of tier standard, and of a review without a tier.',
+  ),
+  ttlStrictSeconds: setting(
+    'GATE_REVIEW_TTL_STRICT_SECS',
+    seconds(DEFAULT_TTL_SECONDS.strict),
+    'Open time of tier strict.',
+  ),
+} as const;
+export type HilConfig = Config<typeof HIL_SETTINGS>;
+
+/** The settings of the review service. Throws ConfigError with every fault at once. */
+export const readHilConfig = (env: Env): HilConfig => readConfig('hil', HIL_SETTINGS, env);
