@@ -59,5 +59,7 @@ export const policyDecision = z.object({
   retention_class: z.string().nullable(),
   approval_tier: z.string().nullable(),
   policy_bundle: policyBundle,
+  /** `data.gate.forensic.event`: what the ledger keeps of the evaluation, whatever the verdict. */
+  forensic_event: jsonObject.optional(),
 });
 export type PolicyDecision = z.infer<typeof policyDecision>;
