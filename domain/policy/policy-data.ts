@@ -1,0 +1,54 @@
+import { z } from 'zod';
+
+/** A list entry the rules can match: singular lower-case words joined by underscores ("wire_transfer"). */
+const entry = z.string().regex(/^[a-z]+(_[a-z]+)*$/, 'is written in lower-case words joined by underscores');
+const entries = z.array(entry);
+const word = z.string().regex(/^[a-z]+$/, 'is one lower-case word');
+const words = z.array(word);
+const fraction = z.number().min(0).max(1);
+const hour = z.number().int().min(0).max(24);
+const weekday = z.enum(['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']);
+
+/**
+ * The shape of policies/data.json, mounted at `data.gate`. Unknown and missing keys are refused: a misspelt list would be an empty
+ * list, and an empty list opens the gate.
+ */
+export const policyData = z.strictObject({
+  gate: z.strictObject({
+    business_hours: z.strictObject({ weekdays: z.array(weekday), from_hour: hour, to_hour: hour }),
+    intent: z.strictObject({ threshold: fraction }),
+    persona_drift: z.strictObject({ review_from: fraction, deny_above: fraction }),
+    velocity: z.strictObject({ limit: z.number().int().min(0), window_secs: z.number().int().min(1) }),
+    budget: z.strictObject({ default_micros: z.number().int().min(0) }),
+    verbs: z.strictObject({ read: words, change: words, other: words, connectives: words }),
+    denylist: z.strictObject({ sql: entries, shell: entries }),
+    destructive: z.strictObject({
+      verbs: words,
+      nouns: words,
+      pairs: z.array(z.strictObject({ verbs: words, objects: words })),
+      objects: words,
+      record_nouns: words,
+      harmless_phrases: z.array(z.string().regex(/^[a-z]+( [a-z]+)+$/, 'is two or more lower-case words')),
+      statement_tools: words,
+      statement_arguments: z.array(z.string().min(1)),
+    }),
+    identity: z.strictObject({ tools: entries }),
+    bulk_export: z.strictObject({ tools: entries }),
+    money: z.strictObject({ wire_tools: entries, tools: entries, harmless_words: words }),
+    production_writes: z.strictObject({
+      verbs: words,
+      objects: words,
+      environment_arguments: z.array(z.string().min(1)),
+      environment_words: words,
+      negations: words,
+    }),
+    deployment: z.strictObject({ tools: entries }),
+    kill_chain: z.strictObject({
+      window_ms: z.number().int().min(0),
+      sensitive_read_tools: entries,
+      external_egress_tools: entries,
+    }),
+    approval: z.strictObject({ strict_tools: entries, auto_tools: entries }),
+  }),
+});
+export type PolicyData = z.infer<typeof policyData>;

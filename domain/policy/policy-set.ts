@@ -1,0 +1,225 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as opaWasm from '@open-policy-agent/opa-wasm';
+import { z } from 'zod';
+import type { Tier } from '../../contracts/call.js';
+import { jsonObject } from '../../contracts/json.js';
+import { approvalTier, type PolicyDecision, policyInput, type PolicyInput } from '../../contracts/policy.js';
+import { sha256Hex } from '../crypto/digest.js';
+import { errorText, GateError } from '../errors.js';
+import { policyData, type PolicyData } from './policy-data.js';
+import {
+  bundleHash,
+  compiledSourcesSha256,
+  ENTRYPOINT,
+  POLICY_LAYOUT,
+  type PolicyFile,
+  policyManifest,
+  readPolicyFiles,
+} from './policy-sources.js';
+
+/** A decision and what the engine counts about it. */
+export interface Judgement {
+  readonly decision: PolicyDecision;
+  readonly tier: Tier;
+  /** No verb and no list knows the tool's name. */
+  readonly unknownTool: boolean;
+  readonly budgetExceeded: boolean;
+  /** The rules could not be evaluated; the decision is the fail-closed one. */
+  readonly failed: boolean;
+}
+
+/** A compiled set of rules with its data, loaded once. */
+export interface PolicySet {
+  readonly bundle: PolicyDecision['policy_bundle'];
+  readonly files: readonly PolicyFile[];
+  /**
+   * The decision on one call: same input and same bundle hash, same answer (policy sheet 14). Throws GateError `policy_input_invalid`
+   * for an input without the required fields. What goes wrong while the rules run is a deny, never an exception.
+   */
+  evaluate(input: PolicyInput): PolicyDecision;
+  judge(input: PolicyInput): Judgement;
+}
+
+/** What `data.gate.entrypoint.decision` must look like. */
+const ruling = z.object({
+  allow: z.boolean(),
+  deny: z.array(z.unknown()),
+  review: z.array(z.unknown()),
+  retention_class: z.enum(['standard', 'extended']),
+  approval_tier: approvalTier,
+  unknown_tool: z.boolean(),
+  budget_exceeded: z.boolean(),
+  event: jsonObject,
+});
+
+/**
+ * Arguments are checked to be an object and left alone below that: they came through a JSON parser, and a deep check of a megabyte
+ * would cost more than the verdict.
+ */
+const shallowInput = policyInput.extend({ arguments: z.record(z.string(), z.unknown()).optional() });
+
+/** 64 MiB: what the largest request Gate takes needs, some ten times over. Beyond it the evaluation fails closed. */
+const DEFAULT_MEMORY_PAGES = 1_024;
+
+/**
+ * Loads the compiled set of a policy folder. Throws GateError `policy_unavailable`, naming the file, when the wasm or the rules are
+ * not those the manifest was written for, or the data document has a fault: a set that cannot be vouched for decides nothing.
+ */
+export async function loadPolicySet(options: { directory: string; maxMemoryPages?: number }): Promise<PolicySet> {
+  const { directory } = options;
+  const [manifestText, wasm, files] = await Promise.all([
+    readFile(join(directory, POLICY_LAYOUT.manifest), 'utf8'),
+    readFile(join(directory, POLICY_LAYOUT.wasm)),
+    readPolicyFiles(directory),
+  ]).catch((error: unknown) => {
+    throw unavailable(errorText(error), error);
+  });
+  const manifest = parsed(POLICY_LAYOUT.manifest, policyManifest, manifestText);
+  if (sha256Hex(wasm) !== manifest.wasm_sha256)
+    throw unavailable(`${POLICY_LAYOUT.wasm} does not have the hash its manifest states; run npm run policies`);
+  const sources = await compiledSourcesSha256(directory, files).catch((error: unknown) => {
+    throw unavailable(errorText(error), error);
+  });
+  if (sources !== manifest.sources_sha256)
+    throw unavailable('the rules were changed after they were compiled; run npm run policies');
+  const dataFile = files.find((file) => file.content_type === 'json');
+  const data = parsed(POLICY_LAYOUT.data, policyData, dataFile?.body ?? '');
+  return createPolicySet({
+    wasm,
+    data,
+    files,
+    version: manifest.version,
+    maxMemoryPages: options.maxMemoryPages ?? DEFAULT_MEMORY_PAGES,
+  });
+}
+
+const unavailable = (detail: string, cause?: unknown): GateError =>
+  new GateError('policy_unavailable', `policy set: ${detail}`, { cause });
+
+function parsed<Type extends z.ZodType>(file: string, type: Type, text: string): z.infer<Type> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unavailable(`${file} is not JSON: ${errorText(error)}`, error);
+  }
+  const result = type.safeParse(value);
+  if (!result.success) throw unavailable(`${file}: ${faultOf(result.error)}`);
+  return result.data;
+}
+
+const faultOf = (error: z.ZodError): string =>
+  error.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; ');
+
+// The package's types do not know the default export, its module has no named `loadPolicySync`: the one is reached through the other.
+const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).default;
+
+// Node's types leave the standard WebAssembly namespace to the DOM library, which a server does not load.
+declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
+
+/** A set from its parts. Evaluation is synchronous: one at a time per instance, and nothing else runs in between. */
+export function createPolicySet(parts: {
+  wasm: Uint8Array;
+  data: PolicyData;
+  files: readonly PolicyFile[];
+  version: string;
+  maxMemoryPages: number;
+}): PolicySet {
+  const module = new WebAssembly.Module(parts.wasm);
+  const instantiate = (): opaWasm.LoadedPolicy => {
+    const loaded = loadPolicySync(module, { initial: 5, maximum: parts.maxMemoryPages });
+    loaded.setData(parts.data);
+    return loaded;
+  };
+  let instance: opaWasm.LoadedPolicy | null = instantiate();
+  const bundle: PolicySet['bundle'] = {
+    schema_version: 1,
+    version: parts.version,
+    hash_sha256: bundleHash(parts.files),
+    policy_count: parts.files.length,
+  };
+
+  // No time cap: a running evaluation cannot be interrupted from this thread. It is bounded instead by the size of the input and the
+  // memory limit; the rules have no recursion, and their expressions run in linear time (RE2).
+  const judge = (input: PolicyInput): Judgement => {
+    const checked = checkedInput(input);
+    let stage = 'instantiate';
+    try {
+      instance ??= instantiate();
+      stage = 'evaluate';
+      const results: unknown = instance.evaluate(checked, ENTRYPOINT);
+      stage = 'result';
+      const [first] = z
+        .array(z.object({ result: ruling }))
+        .length(1)
+        .parse(results);
+      const { deny, review, ...rest } = (first as { result: z.infer<typeof ruling> }).result;
+      const reasons = sortedTexts(deny);
+      const reviewReasons = sortedTexts(review);
+      const allow = rest.allow && deny.length === 0 && review.length === 0;
+      // A deny whose text is lost must not turn into a review or an allow.
+      if (!allow && reasons.length === 0 && (deny.length > 0 || reviewReasons.length === 0))
+        throw new Error('a refusal without a reason');
+      return {
+        decision: {
+          allow,
+          reasons,
+          review_reasons: reviewReasons,
+          retention_class: rest.retention_class,
+          approval_tier: rest.approval_tier,
+          policy_bundle: bundle,
+          forensic_event: rest.event,
+        },
+        tier: reasons.length > 0 ? 'red' : allow ? 'green' : 'yellow',
+        unknownTool: rest.unknown_tool,
+        budgetExceeded: rest.budget_exceeded,
+        failed: false,
+      };
+    } catch (error) {
+      // After a trap the instance's memory cannot be trusted. The next call gets a new one, in about a millisecond.
+      instance = null;
+      return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, bundle);
+    }
+  };
+  return { bundle, files: parts.files, judge, evaluate: (input) => judge(input).decision };
+}
+
+/** The input itself, not a copy: what is judged must be what runs. */
+function checkedInput(input: unknown): PolicyInput {
+  let result: ReturnType<typeof shallowInput.safeParse>;
+  try {
+    result = shallowInput.safeParse(input);
+  } catch (error) {
+    throw new GateError('policy_input_invalid', errorText(error), { cause: error });
+  }
+  if (!result.success) throw new GateError('policy_input_invalid', faultOf(result.error));
+  return input as PolicyInput;
+}
+
+/** Sets have no order; members that are no text are dropped (policy sheet 4). */
+const sortedTexts = (members: readonly unknown[]): string[] =>
+  members.filter((member): member is string => typeof member === 'string').sort();
+
+/** The engine also throws plain texts and plain objects. The text is cut: it goes into a ledger row. */
+function failureText(error: unknown): string {
+  const text =
+    typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : errorText(error);
+  return text.replaceAll(/\s+/g, ' ').slice(0, 200);
+}
+
+const failedClosed = (reason: string, input: PolicyInput, bundle: PolicySet['bundle']): Judgement => ({
+  decision: {
+    allow: false,
+    reasons: [reason],
+    review_reasons: [],
+    retention_class: 'extended',
+    approval_tier: 'standard',
+    policy_bundle: bundle,
+    forensic_event: { tool_type: input.tool_type, reasons: [reason], review_reasons: [] },
+  },
+  tier: 'red',
+  unknownTool: false,
+  budgetExceeded: false,
+  failed: true,
+});

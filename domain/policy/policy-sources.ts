@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
+
+/** Folder and file names below a policy folder. */
+export const POLICY_LAYOUT = {
+  rules: 'gate',
+  data: 'data.json',
+  capabilities: 'capabilities.json',
+  wasm: join('compiled', 'policy.wasm'),
+  manifest: join('compiled', 'manifest.json'),
+} as const;
+
+/** The one rule the engine asks; it returns everything (policies/gate/entrypoint/decision.rego). */
+export const ENTRYPOINT = 'gate/entrypoint/decision';
+
+/** What was compiled, and from what. Written by `npm run policies`, checked whenever the set is loaded. */
+export const policyManifest = z.strictObject({
+  schema_version: z.literal(1),
+  /** `<UTC date>.<generation>` of the last change of the sources. */
+  version: z.string().regex(/^\d{4}-\d{2}-\d{2}\.\d+$/),
+  sources_sha256: z.string(),
+  wasm_sha256: z.string(),
+  opa_version: z.string(),
+  policy_count: z.number().int(),
+  entrypoints: z.array(z.string()).min(1),
+});
+export type PolicyManifest = z.infer<typeof policyManifest>;
+
+/** One file of the active set: a row of `GET /policies`, and what the bundle hash covers. */
+export interface PolicyFile {
+  readonly name: string;
+  readonly content_type: 'rego' | 'json';
+  readonly version: number;
+  readonly body_sha256: string;
+  readonly summary: string | null;
+  readonly tier: string | null;
+  readonly body: string;
+}
+
+/** The policy folder that ships with Gate, whether this runs from the sources or from `dist`. */
+export function shippedPolicyDirectory(): string {
+  let folder = fileURLToPath(new URL('.', import.meta.url));
+  while (!existsSync(join(folder, 'policies', POLICY_LAYOUT.data))) {
+    const parent = join(folder, '..');
+    if (parent === folder) throw new Error('the folder policies/ was not found above this file; set GATE_POLICY_DIR');
+    folder = parent;
+  }
+  return join(folder, 'policies');
+}
+
+/**
+ * The files that make the active set: every rule file that is no test, and the data document, sorted by name. Names are base names,
+ * unique in a set. Throws when a file cannot be read or a name appears twice.
+ */
+export async function readPolicyFiles(directory: string): Promise<readonly PolicyFile[]> {
+  const root = join(directory, POLICY_LAYOUT.rules);
+  const rules = (await readdir(root, { recursive: true }))
+    .filter((path) => path.endsWith('.rego') && !path.endsWith('_test.rego'))
+    .map((path) => join(root, path));
+  const files = await Promise.all(
+    [...rules, join(directory, POLICY_LAYOUT.data)].map(async (path): Promise<PolicyFile> => {
+      const body = await readFile(path, 'utf8');
+      return {
+        name: path.slice(path.lastIndexOf(sep) + 1),
+        content_type: path.endsWith('.rego') ? 'rego' : 'json',
+        version: 1,
+        body_sha256: sha256Hex(body),
+        summary: headerOf(body, 'summary'),
+        tier: headerOf(body, 'tier'),
+        body,
+      };
+    }),
+  );
+  files.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const twice = files.find((file, index) => file.name === files[index + 1]?.name);
+  if (twice) throw new Error(`two policy files are named ${twice.name}`);
+  return files;
+}
+
+/** A `# Key: value` line of the comment block at the top of a rule file (policy sheet 6); keys ignore case, the last one counts. */
+function headerOf(body: string, key: string): string | null {
+  let value: string | null = null;
+  for (const line of body.split('\n')) {
+    if (!line.startsWith('#')) break;
+    const match = /^#\s*([A-Za-z][A-Za-z ]*):\s*(.*)$/.exec(line);
+    if (match?.[1]?.toLowerCase() === key) value = match[2] || null;
+  }
+  return value;
+}
+
+/** The digest of what the compiler reads: the rules and its capabilities. Data is not compiled and may change alone. */
+export async function compiledSourcesSha256(directory: string, files: readonly PolicyFile[]): Promise<string> {
+  const capabilities = await readFile(join(directory, POLICY_LAYOUT.capabilities), 'utf8');
+  const rules = files
+    .filter((file) => file.content_type === 'rego')
+    .map(({ name, body_sha256 }) => ({ name, body_sha256 }));
+  return sha256Hex(
+    canonicalJson([...rules, { name: POLICY_LAYOUT.capabilities, body_sha256: sha256Hex(capabilities) }]),
+  );
+}
+
+/** The hash of the active set, data included (policy sheet 4): `sha256:` over the canonical JSON of its rows. */
+export const bundleHash = (files: readonly PolicyFile[]): string =>
+  canonicalDigest(
+    files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),
+  );

@@ -1,0 +1,20 @@
+# Summary: Bulk export. Whole tables leave only while somebody is there to notice.
+# Tier: deny
+# Source: policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+bulk_export if {
+	tool_is_any_of(data.gate.bulk_export.tools)
+	not tool_reads
+}
+
+# METADATA
+# title: Bulk export outside business hours
+# description: A time that cannot be read counts as outside.
+deny contains "Violation: Bulk export is allowed in business hours only." if {
+	bulk_export
+	not business_hours
+}

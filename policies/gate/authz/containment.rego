@@ -1,0 +1,14 @@
+# Summary: Containment. An agent under containment does nothing without a human, not even a read.
+# Tier: review
+# Source: policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Containment
+# description: The flag is set, or it is something other than a plain false.
+review contains "Review: the agent is under containment; every call requires human approval." if not free_of_containment
+
+free_of_containment if object.get(input, "force_hil", false) == false

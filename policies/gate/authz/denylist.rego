@@ -1,0 +1,17 @@
+# Summary: Denylist. Raw SQL and shells take any effect at all, so no rule could judge what they do.
+# Tier: deny
+# Source: policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Raw SQL
+# description: Use a tool with a narrower purpose.
+deny contains "Violation: raw SQL execution is not allowed." if tool_is_any_of(data.gate.denylist.sql)
+
+# METADATA
+# title: Shell
+# description: Use a tool with a narrower purpose.
+deny contains "Violation: shell execution is not allowed." if tool_is_any_of(data.gate.denylist.shell)

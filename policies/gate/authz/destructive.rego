@@ -1,0 +1,104 @@
+# Summary: Destructive actions. Deleting, dropping, truncating and wiping are red, attested or not.
+# Tier: deny
+# Source: spec 1.5
+#
+# What counts is the word as an action: undelete, drag_and_drop, list_deleted_files and get_delete_markers destroy
+# nothing.
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Destructive tool
+# description: The tool's name asks for destruction.
+deny contains "Violation: destructive tools are not allowed." if destructive_tool
+
+# Most names hold no such word and need no closer look.
+destructive_word_present if {
+	some word in tool_forms
+	word in data.gate.destructive.verbs
+}
+
+# The name without its harmless phrases, once in each reading.
+destructive_readings := [tool_words, tool_words_ignoring_case]
+
+without_harmless_phrases(words) := split(trim_space(kept), " ") if {
+	blanks := {padded: " " |
+		some phrase in data.gate.destructive.harmless_phrases
+		padded := concat("", [" ", phrase, " "])
+	}
+	kept := strings.replace_n(blanks, concat("", [" ", concat(" ", words), " "]))
+}
+
+destructive_tool if {
+	destructive_word_present
+	some reading in destructive_readings
+	words := without_harmless_phrases(reading)
+	some position, word in words
+	word in data.gate.destructive.verbs
+	not names_a_record(words, position)
+}
+
+destructive_tool if {
+	some word in tool_words_after_acronyms
+	word in data.gate.destructive.verbs
+}
+
+destructive_tool if {
+	not tool_reads
+	some reading in destructive_readings
+	some word in without_harmless_phrases(reading)
+	word in data.gate.destructive.nouns
+}
+
+# "deletefile", "filedelete": written in one word.
+destructive_tool if {
+	some word in tool_words_ignoring_case
+	some verb in data.gate.destructive.verbs
+	startswith(word, verb)
+	singular(trim_prefix(word, verb)) in data.gate.destructive.objects
+}
+
+destructive_tool if {
+	some word in tool_words_ignoring_case
+	some verb in data.gate.destructive.verbs
+	endswith(word, verb)
+	singular(trim_suffix(word, verb)) in data.gate.destructive.objects
+}
+
+# Softer verbs destroy only with an object that holds data: remove_label is ordinary work, remove_table is not.
+destructive_tool if {
+	not tool_reads
+	some pair in data.gate.destructive.pairs
+	words := without_harmless_phrases(tool_words)
+	some verb in words
+	verb in pair.verbs
+	some object in words
+	singular(object) in pair.objects
+}
+
+# "get_delete_markers" reads records about deletions: a read verb first, a record behind the word.
+names_a_record(words, position) if {
+	tool_reads
+	singular(words[position + 1]) in data.gate.destructive.record_nouns
+}
+
+# METADATA
+# title: Destructive statement
+# description: A query tool must not carry what a destructive tool may not do. DELETE with a WHERE is an ordinary write.
+deny contains "Violation: destructive SQL statement in the arguments." if {
+	some form in tool_forms
+	form in data.gate.destructive.statement_tools
+	some key in data.gate.destructive.statement_arguments
+	regex.match(destructive_statement, object.get(input, ["arguments", key], ""))
+}
+
+# At the start of the text or behind a semicolon; a blank may be a comment.
+destructive_statement := concat("", [
+	`(?is)(?:^|;)`,
+	`(?:\s|/\*.*?\*/|--[^\n]*\n)*`,
+	`(?:drop(?:\s|/\*.*?\*/)+(?:database|index|materialized|role|schema|table|tablespace|user|view)\b`,
+	`|truncate\b`,
+	`|delete(?:\s|/\*.*?\*/)+from(?:\s|/\*.*?\*/)+[^\s;]+\s*(?:;|$))`,
+])

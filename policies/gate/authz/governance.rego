@@ -1,0 +1,97 @@
+# Summary: Governance. How the findings of every rule family become one verdict.
+# Tier: deny
+#
+# A call passes only when nothing denies it and nothing asks for a human; an input or a data document that cannot be read
+# denies (spec 2.5, policy sheet 2).
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Allow
+# description: True only when no rule denied and no rule asked for review.
+default allow := false
+
+allow if {
+	count(deny) == 0
+	count(review) == 0
+}
+
+# METADATA
+# title: Complete input
+# description: tool_type, agent_history and intent_score are required; without them nothing is judged.
+deny contains "Violation: the policy input is incomplete: tool_type, agent_history and intent_score are required." if {
+	not input_complete
+}
+
+input_complete if {
+	is_string(input.tool_type)
+	input.tool_type != ""
+	is_array(input.agent_history.recent_sequence)
+	is_number(input.intent_score)
+}
+
+# METADATA
+# title: Complete data
+# description: A list or number missing from data.json must close the gate, not open it.
+deny contains "Violation: the policy data is incomplete; check data.json." if not data_complete
+
+data_complete if {
+	every list in [
+		data.gate.denylist.sql,
+		data.gate.denylist.shell,
+		data.gate.destructive.verbs,
+		data.gate.destructive.nouns,
+		data.gate.destructive.pairs,
+		data.gate.destructive.objects,
+		data.gate.destructive.statement_tools,
+		data.gate.destructive.statement_arguments,
+		data.gate.identity.tools,
+		data.gate.bulk_export.tools,
+		data.gate.money.wire_tools,
+		data.gate.money.tools,
+		data.gate.production_writes.verbs,
+		data.gate.production_writes.objects,
+		data.gate.production_writes.environment_arguments,
+		data.gate.production_writes.environment_words,
+		data.gate.deployment.tools,
+		data.gate.kill_chain.sensitive_read_tools,
+		data.gate.kill_chain.external_egress_tools,
+	] {
+		is_array(list)
+	}
+	every number in [
+		data.gate.intent.threshold,
+		data.gate.persona_drift.review_from,
+		data.gate.persona_drift.deny_above,
+		data.gate.velocity.limit,
+		data.gate.kill_chain.window_ms,
+	] {
+		is_number(number)
+	}
+}
+
+# METADATA
+# title: Retention class
+# description: Denied and reviewed calls are kept longer.
+default retention_class := "standard"
+
+retention_class := "extended" if count(deny) > 0
+
+else := "extended" if count(review) > 0
+
+# METADATA
+# title: Approval tier
+# description: How much human attention a yellow call needs; strict wins over auto, standard is the rest.
+default approval_tier := "standard"
+
+approval_tier := "strict" if production_write
+
+else := "strict" if {
+	tool_is_any_of(data.gate.approval.strict_tools)
+	not tool_reads
+}
+
+# Fewer eyes need the exact name: a longer name that merely contains it keeps the standard tier.
+else := "auto" if concat("_", tool_words) in data.gate.approval.auto_tools

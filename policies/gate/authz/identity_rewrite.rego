@@ -1,0 +1,15 @@
+# Summary: Identity rewrites. Who may do what is changed by people, never by the agent that would profit from it.
+# Tier: deny
+# Source: spec 1.5, policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Identity permission rewrite
+# description: Granting, widening or assigning permissions and roles.
+deny contains "Violation: identity permission rewrites are not allowed." if {
+	tool_is_any_of(data.gate.identity.tools)
+	not tool_reads
+}

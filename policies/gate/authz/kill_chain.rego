@@ -1,0 +1,37 @@
+# Summary: Kill chain. A secret that was read must not leave a moment later.
+# Tier: deny
+# Source: policy sheet 5
+#
+# A sensitive read in the agent's recent sequence, then a tool that sends something outside.
+# Steps older than the window, or stamped later than now, do not count.
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Sensitive read, then egress
+# description: A step whose age cannot be known counts.
+deny contains "Violation: kill chain: a sensitive read was followed by an external egress tool." if {
+	sends_outside
+	some step in input.agent_history.recent_sequence
+	reads_sensitive(step)
+	not outside_window(step)
+}
+
+sends_outside if {
+	tool_is_any_of(data.gate.kill_chain.external_egress_tools)
+	not tool_reads
+}
+
+reads_sensitive(step) if holds_any_of(forms_of(step.tool), data.gate.kill_chain.sensitive_read_tools)
+
+outside_window(step) if {
+	is_number(step.ts_ms)
+	now_ms - step.ts_ms > data.gate.kill_chain.window_ms
+}
+
+outside_window(step) if {
+	is_number(step.ts_ms)
+	now_ms - step.ts_ms < 0
+}

@@ -1,0 +1,45 @@
+# Summary: Money. Money moves only after a human said so.
+# Tier: review
+# Source: spec 1.5, policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+moves_money if wires_money
+
+moves_money if pays_money
+
+wires_money if {
+	tool_is_any_of(data.gate.money.wire_tools)
+	money_itself
+}
+
+pays_money if {
+	tool_is_any_of(data.gate.money.tools)
+	money_itself
+}
+
+# Not a read of it, and not a letter about it: list_wire_transfers, send_payment_reminder.
+money_itself if {
+	not tool_reads
+	not writes_about_money
+}
+
+writes_about_money if {
+	some word in data.gate.money.harmless_words
+	word in tool_forms
+}
+
+# METADATA
+# title: Wire transfer
+# description: Always a human decision.
+review contains "Review: Wire transfers require human approval." if wires_money
+
+# METADATA
+# title: Money movement
+# description: Payments, payouts and refunds.
+review contains "Review: money movement requires human approval." if {
+	pays_money
+	not wires_money
+}

@@ -1,0 +1,24 @@
+# Summary: Off hours. What may wait until somebody is at work is looked at by somebody.
+# Tier: review
+# Source: spec 1.5, policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Off-hours action
+# description: Money, production data and deployments outside business hours; a time that cannot be read counts as outside.
+review contains "Review: off-hours action; it is outside business hours." if {
+	high_impact
+	not business_hours
+}
+
+high_impact if moves_money
+
+high_impact if production_write
+
+high_impact if {
+	tool_is_any_of(data.gate.deployment.tools)
+	not tool_reads
+}

@@ -1,0 +1,51 @@
+# Summary: Production writes. Data of the production environment is written only after a strict review.
+# Tier: review
+# Source: spec 1.5, policy sheet 5
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Production database write
+# description: A database write whose environment is, or may be, production.
+review contains "Review: production database write requires strict approval." if production_write
+
+production_write if {
+	writes_database
+	some name in data.gate.production_writes.environment_arguments
+	not_surely_other_than_production(object.get(input, ["arguments", name], ""))
+}
+
+# The name itself says production: prod_write, update_production_records.
+production_write if {
+	some verb in data.gate.production_writes.verbs
+	verb in tool_forms
+	some word in data.gate.production_writes.environment_words
+	word in tool_forms
+	not tool_reads
+	not negated(tool_forms)
+}
+
+writes_database if {
+	some verb in data.gate.production_writes.verbs
+	verb in tool_forms
+	some object in data.gate.production_writes.objects
+	object in tool_forms
+	not tool_reads
+}
+
+not_surely_other_than_production(environment) if not is_string(environment)
+
+not_surely_other_than_production(environment) if {
+	forms := forms_of(environment)
+	some word in data.gate.production_writes.environment_words
+	word in forms
+	not negated(forms)
+}
+
+# "non-prod", "pre_production".
+negated(forms) if {
+	some word in data.gate.production_writes.negations
+	word in forms
+}

@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import { sha256Hex } from '../domain/crypto/digest.js';
+import { errorText } from '../domain/errors.js';
+import {
+  compiledSourcesSha256,
+  ENTRYPOINT,
+  POLICY_LAYOUT,
+  type PolicyManifest,
+  policyManifest,
+  readPolicyFiles,
+  shippedPolicyDirectory,
+} from '../domain/policy/policy-sources.js';
+import { findOpa } from './find-program.js';
+
+const run = promisify(execFile);
+const OPA_LIMIT_MS = 120_000;
+/** The rules' tests may use every built-in function, the rules only those of the wasm runtime. */
+const RULES_ONLY = ['--capabilities', POLICY_LAYOUT.capabilities, '--ignore', '*_test.rego', '--bundle', '.'];
+
+interface BuildOptions {
+  readonly directory: string;
+  /** The path of the OPA compiler. */
+  readonly opa: string;
+}
+
+/**
+ * Compiles the rules of a policy folder to wasm, with the built-in functions the wasm runtime has and no others: a rule that asks for
+ * the time, the network or randomness does not compile. Same rules and same compiler, same bytes.
+ */
+export async function compilePolicies({ directory, opa }: BuildOptions): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-policies-'));
+  try {
+    const bundle = join(folder, 'bundle.tar.gz');
+    const target = ['--target', 'wasm', '--entrypoint', ENTRYPOINT, '--output', bundle];
+    await opaRun(opa, directory, ['build', ...target, ...RULES_ONLY]);
+    return fileInTar(gunzipSync(await readFile(bundle)), '/policy.wasm');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Strict check, format check and the rules' own tests. Throws with what OPA said. */
+export async function checkPolicies({ directory, opa }: BuildOptions): Promise<void> {
+  await opaRun(opa, directory, ['check', '--strict', ...RULES_ONLY]);
+  await opaRun(opa, directory, ['check', '--strict', '--bundle', '.']);
+  await opaRun(opa, directory, ['fmt', '--diff', '--fail', '.']);
+  await opaRun(opa, directory, ['test', '--bundle', '.']);
+}
+
+/**
+ * Checks, compiles and writes `compiled/policy.wasm` with the manifest that names the hash of its sources (DESIGN 9). Running it again
+ * over unchanged rules changes nothing; the version moves only with the rules.
+ */
+export async function buildPolicies(options: BuildOptions, today = new Date()): Promise<PolicyManifest> {
+  const { directory, opa } = options;
+  await checkPolicies(options);
+  const wasm = await compilePolicies(options);
+  const files = await readPolicyFiles(directory);
+  const manifestPath = join(directory, POLICY_LAYOUT.manifest);
+  const before = await readFile(manifestPath, 'utf8').then(
+    (text) => policyManifest.safeParse(JSON.parse(text)).data,
+    () => undefined,
+  );
+  const sources = await compiledSourcesSha256(directory, files);
+  const manifest: PolicyManifest = {
+    schema_version: 1,
+    version: before?.sources_sha256 === sources ? before.version : nextVersion(before?.version, today),
+    sources_sha256: sources,
+    wasm_sha256: sha256Hex(wasm),
+    opa_version: await opaVersion(opa),
+    policy_count: files.length,
+    entrypoints: [ENTRYPOINT],
+  };
+  await mkdir(dirname(manifestPath), { recursive: true });
+  await writeFile(join(directory, POLICY_LAYOUT.wasm), wasm);
+  await writeFile(manifestPath, `${JSON.stringify(manifest, null, 2)}\n`);
+  return manifest;
+}
+
+/** The compiler's own version, "1.22.0". */
+export async function opaVersion(opa: string): Promise<string> {
+  const { stdout } = await run(opa, ['version'], { timeout: OPA_LIMIT_MS });
+  const version = /^Version: (\S+)/m.exec(stdout)?.[1];
+  if (!version) throw new Error(`${opa} does not tell its version`);
+  return version;
+}
+
+function nextVersion(before: string | undefined, today: Date): string {
+  const date = today.toISOString().slice(0, 10);
+  const [lastDate, generation] = before?.split('.') ?? [];
+  return `${date}.${lastDate === date ? Number(generation) + 1 : 1}`;
+}
+
+async function opaRun(opa: string, directory: string, args: readonly string[]): Promise<void> {
+  try {
+    await run(opa, [...args], { cwd: directory, timeout: OPA_LIMIT_MS, maxBuffer: 16_777_216 });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    const said = `${stdout ?? ''}${stderr ?? ''}`.trim();
+    throw new Error(`opa ${args[0]}: ${said || errorText(error)}`, { cause: error });
+  }
+}
+
+/** One file of a tar archive (POSIX ustar: 512-byte headers, name at 0, octal size at 124). */
+function fileInTar(archive: Buffer, name: string): Buffer {
+  for (let offset = 0; offset + 512 <= archive.length; ) {
+    const entry = archive.toString('latin1', offset, offset + 100).replace(/\0.*$/s, '');
+    const size = Number.parseInt(archive.toString('latin1', offset + 124, offset + 136), 8) || 0;
+    if (entry === name) return archive.subarray(offset + 512, offset + 512 + size);
+    offset += 512 + Math.ceil(size / 512) * 512;
+  }
+  throw new Error(`the bundle holds no ${name}`);
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+  try {
+    const opa = await findOpa({ onProgress: say });
+    const manifest = await buildPolicies({ directory: shippedPolicyDirectory(), opa });
+    say(`policies ${manifest.version}: ${manifest.policy_count} files, wasm ${manifest.wasm_sha256.slice(0, 12)}`);
+  } catch (error) {
+    say(errorText(error));
+    process.exitCode = 1;
+  }
+}
