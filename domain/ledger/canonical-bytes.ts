@@ -1,0 +1,87 @@
+/** Chain version 6 (ledger sheet 1.1): 33 hashed fields. The order is the version; another order or field is a new version. */
+export const CHAIN_VERSION = 6;
+
+/** How a field is stored and rendered: `json` columns hold the canonical text itself, `bool` columns 0 or 1. */
+export type FieldKind = 'text' | 'bool' | 'int' | 'json';
+
+/** Fields 6 to 33, in hash order: what the author of a row says. Fields 1 to 5 place the row in the chain. */
+export const CONTENT_FIELDS = [
+  ['agent_id', 'text'],
+  ['method', 'text'],
+  ['intent_category', 'text'],
+  ['authorized', 'bool'],
+  ['reasoning', 'text'],
+  ['policy_decision', 'json'],
+  ['correlation_id', 'text'],
+  ['source', 'text'],
+  ['signal', 'text'],
+  ['approver_assertion', 'text'],
+  ['agent_spiffe', 'text'],
+  ['signature', 'text'],
+  ['key_id', 'text'],
+  ['event_kind', 'text'],
+  ['tenant', 'text'],
+  ['agent_name', 'text'],
+  ['actor_sub', 'text'],
+  ['actor_idp', 'text'],
+  ['payload_sha256', 'text'],
+  ['agent_kind', 'text'],
+  ['cost_micros', 'int'],
+  ['brain_evidence_sha256', 'text'],
+  ['brain_scores', 'json'],
+  ['tool_params_sha256', 'text'],
+  ['credential_fingerprint', 'text'],
+  ['upstream_id', 'text'],
+  ['tool_name', 'text'],
+  ['state_namespace', 'text'],
+] as const satisfies readonly (readonly [string, FieldKind])[];
+
+export type ContentField = (typeof CONTENT_FIELDS)[number][0];
+/** Values of CONTENT_FIELDS in order, as stored: text, canonical JSON text, 0/1 or an integer; `null` where absent. */
+export type ContentValues = readonly (string | number | null)[];
+
+const INDEX = new Map<ContentField, number>(CONTENT_FIELDS.map(([name], index) => [name, index]));
+export const contentIndex = (field: ContentField): number => INDEX.get(field) as number;
+
+const RENDERING: readonly (readonly [key: string, kind: FieldKind])[] = CONTENT_FIELDS.map(([name, kind], index) => [
+  `${index === 0 ? '' : ','}"${name}":`,
+  kind,
+]);
+
+/**
+ * The part of the canonical bytes that is the author's: fields 6 to 33 and the closing brace. Two rows with the same text say the
+ * same thing, wherever they stand. Takes checked values; a value of another type than its field's throws.
+ */
+export function canonicalContent(values: ContentValues): string {
+  let text = '';
+  for (let index = 0; index < RENDERING.length; index++) {
+    const [key, kind] = RENDERING[index] as (typeof RENDERING)[number];
+    text += key + render(kind, values[index]);
+  }
+  return `${text}}`;
+}
+
+function render(kind: FieldKind, value: string | number | null | undefined): string {
+  if (value === null) return 'null';
+  if (kind === 'int' && typeof value === 'number') return String(value);
+  if (kind === 'bool' && (value === 0 || value === 1)) return value === 1 ? 'true' : 'false';
+  if (kind === 'json' && typeof value === 'string') return value;
+  if (kind === 'text' && typeof value === 'string') return JSON.stringify(value);
+  throw new TypeError(`a ${kind} field holds ${typeof value}`);
+}
+
+/** Fields 1 to 5: where a row stands. `timestamp` is hashed as the stored text. */
+export interface Position {
+  readonly chainVersion: number;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly seq: number;
+  readonly prevHash: string;
+}
+
+/**
+ * The canonical bytes of an entry (ledger sheet 1.2): one JSON object, 33 keys in table order, no white space, strings as
+ * `JSON.stringify` escapes them, nested JSON by RFC 8785. The same entry gives the same text in every store, release and language.
+ */
+export const canonicalEntry = (position: Position, content: string): string =>
+  `{"chain_version":${position.chainVersion},"id":${JSON.stringify(position.id)},"timestamp":${JSON.stringify(position.timestamp)},"seq":${position.seq},"prev_hash":${JSON.stringify(position.prevHash)},${content}`;

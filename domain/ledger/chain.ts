@@ -1,0 +1,144 @@
+import type { AppendReceipt } from '../../contracts/ledger.js';
+import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { GateError } from '../errors.js';
+import { canonicalEntry, CHAIN_VERSION, contentIndex, type ContentField } from './canonical-bytes.js';
+import { entryHash, GENESIS_HASH } from './entry-hash.js';
+import { prepareRow, type PreparedRow } from './entry.js';
+
+/** The newest entry: what the next one points back to. */
+export interface ChainHead {
+  readonly length: number;
+  readonly hash: string;
+}
+export const EMPTY_CHAIN: ChainHead = { length: 0, hash: GENESIS_HASH };
+
+/** An entry in its place. */
+export interface ChainedRow extends PreparedRow {
+  readonly seq: number;
+  readonly timestamp: string;
+  readonly prevHash: string;
+  readonly entryHash: string;
+}
+
+/** An entry that was there before, as far as a repeated append needs it. */
+export interface StoredRow {
+  readonly id: string;
+  readonly seq: number;
+  readonly entryHash: string;
+  readonly content: string;
+}
+
+/** The rows of one call to `append`: all of them become adjacent entries, or none does. */
+export type AppendCall = readonly PreparedRow[];
+export type CallVerdict =
+  | { readonly accepted: true; readonly ids: readonly string[] }
+  | { readonly accepted: false; readonly error: GateError };
+
+export interface Judgement {
+  readonly verdicts: readonly CallVerdict[];
+  /** New rows in chain order. */
+  readonly rows: readonly PreparedRow[];
+  /** Alarm rows about refused calls; each belongs behind the rows unless an entry with its id exists. */
+  readonly alarms: readonly PreparedRow[];
+}
+
+/**
+ * Decides about the calls of one transaction, in order. A row whose id is known, stored or earlier in the transaction, with the same
+ * content is that very row; with other content its whole call is refused, and only that call (DESIGN 1: a difference is an alarm row).
+ */
+export function judge(calls: readonly AppendCall[], stored: ReadonlyMap<string, StoredRow>): Judgement {
+  const rows: PreparedRow[] = [];
+  const fresh = new Map<string, PreparedRow>();
+  const alarms = new Map<string, PreparedRow>();
+  const verdicts = calls.map((call): CallVerdict => {
+    const own = new Map<string, PreparedRow>();
+    for (const row of call) {
+      const kept = own.get(row.id) ?? fresh.get(row.id) ?? stored.get(row.id);
+      if (!kept) {
+        own.set(row.id, row);
+      } else if (kept.content !== row.content) {
+        // A call that contradicts itself leaves nothing behind for an alarm to point at.
+        if (!own.has(row.id)) {
+          const alarm = conflictAlarm(row, kept.content);
+          alarms.set(alarm.id, alarm);
+        }
+        return { accepted: false, error: conflict(row.id) };
+      }
+    }
+    for (const [id, row] of own) fresh.set(id, row);
+    rows.push(...own.values());
+    return { accepted: true, ids: call.map((row) => row.id) };
+  });
+  return { verdicts, rows, alarms: [...alarms.values()].filter((alarm) => !fresh.has(alarm.id)) };
+}
+
+const conflict = (id: string): GateError =>
+  new GateError('ledger_entry_conflict', `an entry ${id} with other content exists; nothing was appended`, {
+    fields: { id },
+  });
+
+/** Deterministic id: the same offered content raises one alarm, however often it is offered. */
+function conflictAlarm(offered: PreparedRow, keptContent: string): PreparedRow {
+  const offeredSha256 = sha256Hex(offered.content);
+  const text = (field: ContentField) => offered.values[contentIndex(field)] as string;
+  return prepareRow({
+    id: uuidFromDigest('alarm.row_conflict', offered.id, offeredSha256),
+    agent_id: 'gate-ledger',
+    method: 'alarm.row_conflict',
+    event_kind: 'alarm.row_conflict',
+    intent_category: text('intent_category'),
+    authorized: false,
+    reasoning:
+      'An append offered other content for an entry that exists. The entry stands; nothing of the append was stored.',
+    policy_decision: {
+      entry_id: offered.id,
+      kept_content_sha256: sha256Hex(keptContent),
+      offered_content_sha256: offeredSha256,
+    },
+    state_namespace: text('state_namespace') === 'demo' ? 'demo' : 'operator',
+    correlation_id: text('correlation_id'),
+    tenant: text('tenant') ?? 'system',
+  });
+}
+
+/** Puts rows behind the head, in order, all at one commit time. */
+export function chainRows(head: ChainHead, rows: readonly PreparedRow[], timestamp: string): ChainedRow[] {
+  let { length: seq, hash: prevHash } = head;
+  return rows.map((row) => {
+    seq += 1;
+    const position = { chainVersion: CHAIN_VERSION, id: row.id, timestamp, seq, prevHash };
+    const chained = { ...row, ...position, entryHash: entryHash(prevHash, canonicalEntry(position, row.content)) };
+    prevHash = chained.entryHash;
+    return chained;
+  });
+}
+
+export const headAfter = (head: ChainHead, rows: readonly ChainedRow[]): ChainHead => {
+  const last = rows.at(-1);
+  return last ? { length: last.seq, hash: last.entryHash } : head;
+};
+
+/** What each call is told: its receipts, in the order of its rows, or its refusal. `created` once per new entry, for its first teller. */
+export function answers(
+  { verdicts }: Judgement,
+  chained: readonly ChainedRow[],
+  stored: ReadonlyMap<string, StoredRow>,
+): (AppendReceipt[] | GateError)[] {
+  const created = new Map(chained.map((row) => [row.id, row]));
+  const told = new Set<string>();
+  return verdicts.map((verdict) => {
+    if (!verdict.accepted) return verdict.error;
+    return verdict.ids.map((id) => {
+      const { seq, entryHash: hash } = (created.get(id) ?? stored.get(id)) as ChainedRow | StoredRow;
+      const status = created.has(id) && !told.has(id) ? ('created' as const) : ('retained' as const);
+      told.add(id);
+      return { status, id, seq, entry_hash: hash, chain_version: CHAIN_VERSION };
+    });
+  });
+}
+
+/** Commit time as the chain writes it: `YYYY-MM-DDTHH:MM:SS.mmmZ`, never before the newest entry's. */
+export function commitTime(nowMs: number, newest: string | null): string {
+  const now = new Date(nowMs).toISOString();
+  return newest !== null && newest > now ? newest : now;
+}

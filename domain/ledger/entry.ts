@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import type { Json } from '../../contracts/json.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { GateError } from '../errors.js';
+import {
+  canonicalContent,
+  CONTENT_FIELDS,
+  contentIndex,
+  type ContentField,
+  type ContentValues,
+} from './canonical-bytes.js';
+
+export type SidecarKind = 'payload' | 'brain_evidence';
+
+/** A row that was checked and rendered; nothing its author does later to the object it came from can change it. */
+export interface PreparedRow {
+  readonly id: string;
+  readonly values: ContentValues;
+  /** Canonical text of the values: rows with the same id and the same content are the same row. */
+  readonly content: string;
+  readonly sidecar: { readonly kind: SidecarKind; readonly text: string } | null;
+}
+
+const MAX_JSON_BYTES = 262_144;
+const MAX_JSON_DEPTH = 32;
+/** Twice the largest request body, so that a request and the policy input made of it fit in one sidecar. */
+const MAX_SIDECAR_BYTES = 4_194_304;
+
+interface Bounds {
+  readonly max?: number;
+  readonly min?: number;
+  readonly pattern?: RegExp;
+  readonly required?: true;
+}
+const HEX64 = /^[0-9a-f]{64}$/;
+/** Bounds of ledger sheet 1.1. Lengths count UTF-16 code units. */
+const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
+  agent_id: { required: true, min: 1, max: 256 },
+  method: { required: true, min: 1, max: 128 },
+  intent_category: { required: true, min: 1, max: 128 },
+  authorized: { required: true },
+  reasoning: { required: true, max: 8192 },
+  policy_decision: {},
+  correlation_id: { max: 64 },
+  source: { max: 32 },
+  signal: { max: 128 },
+  approver_assertion: { max: 4096 },
+  agent_spiffe: { max: 512 },
+  signature: { max: 128, pattern: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/ },
+  key_id: { max: 256, pattern: /^[A-Za-z0-9._:-]+:v[1-9][0-9]*$/ },
+  event_kind: { max: 64 },
+  tenant: { pattern: /^[A-Za-z0-9._-]{1,63}$/ },
+  agent_name: { max: 63 },
+  actor_sub: { max: 512 },
+  actor_idp: { max: 512 },
+  payload_sha256: { pattern: HEX64 },
+  agent_kind: { max: 32 },
+  cost_micros: { min: 0 },
+  brain_evidence_sha256: { pattern: HEX64 },
+  brain_scores: {},
+  tool_params_sha256: { pattern: HEX64 },
+  credential_fingerprint: { pattern: HEX64 },
+  upstream_id: { max: 64 },
+  tool_name: { max: 256 },
+  state_namespace: { required: true, pattern: /^(?:operator|demo)$/ },
+};
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+/** U+0000, which neither store keeps, and lone surrogates, which have no UTF-8. */
+const UNSTORABLE = /[\0\p{Surrogate}]/u;
+
+/**
+ * Checks a row by ledger sheet 1.1 to 1.4 and renders what will be hashed. Takes whatever a caller sent: unknown properties are
+ * ignored, a missing id becomes a random UUID. Throws `invalid_log_request` with the `field`, `partial_signature`, or
+ * `payload_commitment_invalid`; then nothing of the row may be appended.
+ */
+export function prepareRow(row: NewLedgerRow): PreparedRow {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) throw invalid('row', 'must be an object');
+  const given = row as Readonly<Record<string, unknown>>;
+  const id = given['id'] ?? (given['id'] === undefined ? randomUUID() : null);
+  if (typeof id !== 'string' || !UUID.test(id)) throw invalid('id', 'must be a lower-case UUID');
+  const values: (string | number | null)[] = [];
+  for (const [name, kind] of CONTENT_FIELDS) {
+    const value = given[name];
+    const bounds = BOUNDS[name];
+    if (value === undefined || value === null) {
+      // policy_decision must be said, even if what is said is null (spec 2.8).
+      if (bounds.required || (name === 'policy_decision' && value === undefined)) throw invalid(name, 'is required');
+      values.push(null);
+    } else if (kind === 'text') {
+      values.push(checkedText(name, value, bounds));
+    } else if (kind === 'bool') {
+      if (typeof value !== 'boolean') throw invalid(name, 'must be true or false');
+      values.push(value ? 1 : 0);
+    } else if (kind === 'int') {
+      if (!Number.isSafeInteger(value) || Object.is(value, -0) || (value as number) < (bounds.min ?? -Infinity))
+        throw invalid(name, 'must be an integer from 0 to 2^53-1');
+      values.push(value as number);
+    } else {
+      values.push(checkedJson(name, value));
+    }
+  }
+  const at = (field: ContentField) => values[contentIndex(field)] as string | null;
+  if ((at('signature') === null) !== (at('key_id') === null)) throw new GateError('partial_signature');
+  return { id, values, content: canonicalContent(values), sidecar: checkedSidecar(given, at) };
+}
+
+function checkedText(field: string, value: unknown, { min = 0, max, pattern }: Bounds): string {
+  if (typeof value !== 'string') throw invalid(field, 'must be a string');
+  if (value.length < min || (max !== undefined && value.length > max))
+    throw invalid(field, `must have ${min} to ${max} characters`);
+  if (pattern && !pattern.test(value)) throw invalid(field, 'does not have the required form');
+  if (UNSTORABLE.test(value)) throw invalid(field, 'holds U+0000 or a lone surrogate');
+  return value;
+}
+
+function checkedJson(field: string, value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(field, 'must be an object');
+  checkJson(field, value, 1);
+  const text = canonicalJson(value as Json);
+  if (Buffer.byteLength(text) > MAX_JSON_BYTES) throw invalid(field, `is larger than ${MAX_JSON_BYTES} bytes`);
+  return text;
+}
+
+/** Only what RFC 8785 renders the same everywhere: plain objects and arrays, safe integers, finite numbers, storable text. */
+function checkJson(field: string, value: unknown, depth: number): void {
+  switch (typeof value) {
+    case 'boolean':
+      return;
+    case 'string':
+      if (UNSTORABLE.test(value)) throw invalid(field, 'holds U+0000 or a lone surrogate');
+      return;
+    case 'number':
+      if (!Number.isFinite(value)) throw invalid(field, 'holds a number that is not finite');
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw invalid(field, 'holds an integer over 2^53-1');
+      return;
+    case 'object': {
+      if (value === null) return;
+      if (depth > MAX_JSON_DEPTH) throw invalid(field, `is nested deeper than ${MAX_JSON_DEPTH}`);
+      if (Array.isArray(value)) {
+        for (const item of value) checkJson(field, item, depth + 1);
+        return;
+      }
+      const prototype: unknown = Object.getPrototypeOf(value);
+      if (prototype !== Object.prototype && prototype !== null)
+        throw invalid(field, 'holds a value JSON does not have');
+      for (const [key, item] of Object.entries(value)) {
+        if (UNSTORABLE.test(key)) throw invalid(field, 'holds U+0000 or a lone surrogate');
+        checkJson(field, item, depth + 1);
+      }
+      return;
+    }
+    default:
+      throw invalid(field, 'holds a value JSON does not have');
+  }
+}
+
+const SIDECARS = [
+  ['payload', 'payload_sha256', 'payload_canonical_json'],
+  ['brain_evidence', 'brain_evidence_sha256', 'brain_evidence_canonical_json'],
+] as const;
+
+/** Ledger sheet 1.4: a digest and its bytes come together, of one kind per row, and the bytes hash to the digest. */
+function checkedSidecar(
+  given: Readonly<Record<string, unknown>>,
+  at: (field: ContentField) => string | null,
+): PreparedRow['sidecar'] {
+  let sidecar: PreparedRow['sidecar'] = null;
+  for (const [kind, digestField, bytesField] of SIDECARS) {
+    const digest = at(digestField);
+    const text = given[bytesField] ?? null;
+    if (digest === null && text === null) continue;
+    if (text !== null && typeof text !== 'string') throw invalid(bytesField, 'must be a string');
+    const refuse = (detail: string) =>
+      new GateError('payload_commitment_invalid', detail, { fields: { field: bytesField } });
+    if (text === null) throw refuse(`${digestField} came without ${bytesField}`);
+    if (digest === null) throw refuse(`${bytesField} came without ${digestField}`);
+    if (sidecar) throw refuse('a row commits to a payload or to brain evidence, not to both');
+    if (Buffer.byteLength(text) > MAX_SIDECAR_BYTES)
+      throw invalid(bytesField, `is larger than ${MAX_SIDECAR_BYTES} bytes`);
+    if (UNSTORABLE.test(text)) throw invalid(bytesField, 'holds U+0000 or a lone surrogate');
+    if (sha256Hex(text) !== digest) throw refuse(`the bytes do not hash to ${digestField}`);
+    sidecar = { kind, text };
+  }
+  return sidecar;
+}
+
+const invalid = (field: string, fault: string): GateError =>
+  new GateError('invalid_log_request', `${field} ${fault}`, { fields: { field } });

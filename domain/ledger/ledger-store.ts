@@ -1,0 +1,134 @@
+import type { Logger } from 'pino';
+import type { Ledger } from '../../contracts/ledger.js';
+import { ledgerMigrations } from '../../migrations/ledger.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { type ChainHead, EMPTY_CHAIN } from './chain.js';
+import { asUnavailable, type ChainStore, purgeContext } from './chain-store.js';
+import { prepareRow } from './entry.js';
+import { type CommitObservation, createGroupCommit } from './group-commit.js';
+import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
+import { postgresChain } from './postgres-chain.js';
+import { sqliteChain } from './sqlite-chain.js';
+import { createVerifier, type Verifier } from './verifier.js';
+
+export interface LedgerOptions {
+  /** Seals sidecars and the head. Whoever may edit the store must not hold it. */
+  readonly sidecarKeys: KeyRing;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+  readonly logger?: Logger;
+}
+
+/** The ledger over its store: the one place that appends, and the reads. Every store fault is `ledger_store_unavailable`. */
+export interface LedgerStore extends Ledger, LedgerReader, Verifier {
+  /** The newest entry's place and hash as retained beside the chain. */
+  head(): Promise<ChainHead>;
+  /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
+  ready(): Promise<void>;
+  /**
+   * Deletes the bytes an entry committed to and leaves a sealed note; the entry and the chain stay as they are. False when there
+   * was nothing to delete. Safe to repeat.
+   */
+  purgeSidecar(id: string): Promise<boolean>;
+  /** Called after every commit. */
+  observe(listener: (observation: CommitObservation) => void): void;
+  /** Answers the waiting appends, then lets the store go. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the ledger of a SQLite file or a Postgres schema; the same rows give the same chain, byte for byte, in either. Throws when the
+ * store cannot be opened.
+ */
+export async function openLedger({
+  target,
+  ...options
+}: LedgerOptions & { readonly target: StoreTarget }): Promise<LedgerStore> {
+  const store = await openStore<LedgerTables>(target, ledgerMigrations).catch((error: unknown) => {
+    throw asUnavailable(error);
+  });
+  return ledgerOver(store, options);
+}
+
+/** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
+export function ledgerOver(
+  store: Store<LedgerTables>,
+  { sidecarKeys, clock = Date.now, logger }: LedgerOptions,
+): LedgerStore {
+  const chain = chainOf(store, sidecarKeys);
+  const listeners: ((observation: CommitObservation) => void)[] = [];
+  const writer = createGroupCommit(
+    async (calls) => {
+      try {
+        return await chain.commit(calls, clock());
+      } catch (error) {
+        logger?.error({ err: error, calls: calls.length }, 'ledger commit failed');
+        throw error;
+      }
+    },
+    (observation) => {
+      if (observation.conflicts > 0)
+        logger?.error({ conflicts: observation.conflicts }, 'ledger row id offered with other content');
+      for (const listener of listeners) listener(observation);
+    },
+  );
+  const reader = createLedgerReader(store, sidecarKeys);
+  const guarded =
+    <Arguments extends unknown[], Result>(read: (...args: Arguments) => Promise<Result>) =>
+    (...args: Arguments): Promise<Result> =>
+      Promise.resolve()
+        .then(() => read(...args))
+        .catch((error: unknown) => {
+          throw asUnavailable(error);
+        });
+
+  return {
+    ...createVerifier(chain, sidecarKeys),
+    byCorrelation: guarded(reader.byCorrelation),
+    byAgent: guarded(reader.byAgent),
+    get: guarded(reader.get),
+    newest: guarded(reader.newest),
+    sidecar: guarded(reader.sidecar),
+    // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
+    append: async (rows) => (rows.length === 0 ? [] : writer.append(rows.map(prepareRow))),
+    head: guarded(async () => {
+      const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
+      return { length, hash };
+    }),
+    ready: guarded(() => chain.probe()),
+    purgeSidecar: guarded(async (id: string) => {
+      const held = await store.db
+        .selectFrom('entry_payloads as p')
+        .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
+        .select(['p.entry_seq', 'p.kind'])
+        .where('e.id', '=', id)
+        .where('p.sealed', 'is not', null)
+        .executeTakeFirst();
+      if (!held) return false;
+      const purgedAt = new Date(clock()).toISOString();
+      const { numUpdatedRows } = await store.db
+        .updateTable('entry_payloads')
+        .set({ sealed: null, purged_at: purgedAt, purge_seal: sidecarKeys.seal(purgedAt, purgeContext(id, held.kind)) })
+        .where('entry_seq', '=', held.entry_seq)
+        .where('kind', '=', held.kind)
+        .where('sealed', 'is not', null)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    }),
+    observe: (listener) => {
+      listeners.push(listener);
+    },
+    async close() {
+      await writer.close();
+      await chain.close();
+      await store.close();
+    },
+  };
+}
+
+function chainOf(store: Store<LedgerTables>, keys: KeyRing): ChainStore {
+  if (store.sqlite) return sqliteChain(store.sqlite, keys);
+  if (store.pool) return postgresChain(store.pool, keys);
+  throw new TypeError('a store has a SQLite connection or a Postgres pool');
+}

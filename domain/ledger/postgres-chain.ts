@@ -1,0 +1,324 @@
+import pg from 'pg';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { CHAIN_VERSION } from './canonical-bytes.js';
+import {
+  type AppendCall,
+  type ChainedRow,
+  type ChainHead,
+  chainRows,
+  commitTime,
+  headAfter,
+  judge,
+  type StoredRow,
+} from './chain.js';
+import {
+  brokenTail,
+  type Cell,
+  type ChainStore,
+  type CommitOutcome,
+  ENTRY_COLUMNS,
+  headSealHolds,
+  outcomeOf,
+  type RawSidecar,
+  sealHead,
+  sidecarContext,
+  STORED_ROW_COLUMNS,
+  storedRow,
+} from './chain-store.js';
+
+/** A statement that hangs longer than this is given up with its connection; the rows are then offered again by their authors. */
+const STATEMENT_LIMIT_MS = 10_000;
+const UNIQUE_VIOLATION = '23505';
+const INTEGER_COLUMNS = ['seq', 'chain_version', 'authorized', 'cost_micros'];
+
+/**
+ * One statement, hence one round trip and one durable commit: the head moves only if it is still the one the rows were chained to and
+ * the newest entry agrees, and the entries go in only if the head moved.
+ */
+const writeStatement = (withSidecars: boolean): string => `
+  with moved as (
+    update ledger_head set length = $2, head_hash = $3, head_seal = $4
+     where id = 1 and length = $5 and head_hash = $6
+       and ($5 = 0 or exists (select 1 from ledger_entries where seq = $5 and entry_hash = $6))
+    returning 1
+  ), entries as (
+    insert into ledger_entries (${ENTRY_COLUMNS.join(', ')})
+    select ${ENTRY_COLUMNS.map((column) => `r.${column}`).join(', ')}
+      from moved, json_to_recordset($1) as r(${ENTRY_COLUMNS.map(
+        (column) => `${column} ${INTEGER_COLUMNS.includes(column) ? 'bigint' : 'text'}`,
+      ).join(', ')})
+  )${
+    withSidecars
+      ? `, sidecars as (
+    insert into entry_payloads (entry_seq, kind, entry_id, sealed)
+    select s.* from moved, unnest($7::bigint[], $8::text[], $9::text[], $10::bytea[]) as s
+  )`
+      : ''
+  }
+  select 1 from moved`;
+const WRITE = { name: 'gate-ledger-write', text: writeStatement(false) };
+const WRITE_WITH_SIDECARS = { name: 'gate-ledger-write-sidecars', text: writeStatement(true) };
+
+interface KnownHead {
+  readonly head: ChainHead;
+  readonly timestamp: string | null;
+}
+
+/**
+ * The chain in one schema of a Postgres database. Any number of processes may append: each commit is a compare-and-set on the head
+ * row, so that two writers take turns and never fork the chain.
+ */
+export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
+  let writer: pg.PoolClient | null = null;
+  /** Head after this process's last commit; only a guess, which the write statement checks. */
+  let known: KnownHead | null = null;
+
+  async function connect(): Promise<pg.PoolClient> {
+    if (writer) return writer;
+    const client = await pool.connect();
+    try {
+      // A commit that returned must survive a crash of the server, whatever the database's default is.
+      const { rows } = await client.query<{ encoding: string }>(
+        `select current_setting('server_encoding') as encoding,
+                case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`,
+      );
+      if (rows[0]?.encoding !== 'UTF8')
+        throw new Error(`the database must be encoded in UTF8, not ${rows[0]?.encoding}`);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    // A connection that breaks between two commits is replaced by the next one.
+    client.on('error', () => drop(client));
+    writer = client;
+    return client;
+  }
+
+  function drop(client: pg.PoolClient): void {
+    if (writer !== client) return;
+    writer = null;
+    known = null;
+    client.release(true);
+  }
+
+  async function checkedTail(client: pg.PoolClient): Promise<KnownHead> {
+    // Two statements on purpose: the second one sees what was committed while the first one waited for the lock.
+    const { rows } = await run(client, 'select length, head_hash, head_seal from ledger_head where id = 1 for update');
+    if (!rows[0]) throw brokenTail('the retained head is missing');
+    const [length, hash, seal] = rows[0] as [string, string, Buffer | null];
+    const head = { length: Number(length), hash, seal };
+    const tail = await run(client, 'select seq, entry_hash, timestamp from ledger_entries order by seq desc limit 1');
+    const [seq, entryHash, timestamp] = (tail.rows[0] ?? [0, head.hash, null]) as [string, string, string | null];
+    if (Number(seq) !== head.length || entryHash !== hash)
+      throw brokenTail('the newest entry is not the retained head');
+    if (!headSealHolds(keys, head)) throw brokenTail('the seal of the retained head does not hold');
+    return { head, timestamp };
+  }
+
+  async function lookUp(client: pg.PoolClient, ids: readonly string[]): Promise<Map<string, StoredRow>> {
+    if (ids.length === 0) return new Map();
+    const { rows } = await run(
+      client,
+      `select ${STORED_ROW_COLUMNS.join(', ')} from ledger_entries where id = any($1)`,
+      [ids],
+    );
+    return new Map(rows.map((cells) => [cells[0] as string, storedRow(cells)]));
+  }
+
+  /** True when the head moved. Durable once this returns true; when it throws, nobody knows until the ids are looked up. */
+  async function write(client: pg.PoolClient, from: ChainHead, rows: readonly ChainedRow[]): Promise<boolean> {
+    const to = headAfter(from, rows);
+    const values: unknown[] = [rowsAsJson(rows), to.length, to.hash, sealHead(keys, to), from.length, from.hash];
+    const sidecars = rows.flatMap((row) => (row.sidecar ? [{ ...row.sidecar, id: row.id, seq: row.seq }] : []));
+    if (sidecars.length > 0) {
+      values.push(
+        sidecars.map((sidecar) => sidecar.seq),
+        sidecars.map((sidecar) => sidecar.kind),
+        sidecars.map((sidecar) => sidecar.id),
+        sidecars.map((sidecar) => keys.seal(sidecar.text, sidecarContext(sidecar.id, sidecar.kind))),
+      );
+    }
+    const result = await run(client, sidecars.length > 0 ? WRITE_WITH_SIDECARS : WRITE, values);
+    return result.rows.length === 1;
+  }
+
+  /** The usual commit: no row is known, the head is where this process left it. `null` when the statement found it otherwise. */
+  async function commitAtKnownHead(
+    client: pg.PoolClient,
+    at: KnownHead,
+    calls: readonly AppendCall[],
+    nowMs: number,
+  ): Promise<CommitOutcome | null> {
+    const stored = new Map<string, StoredRow>();
+    const judgement = judge(calls, stored);
+    const timestamp = commitTime(nowMs, at.timestamp);
+    const rows = chainRows(at.head, [...judgement.rows, ...judgement.alarms], timestamp);
+    try {
+      if (rows.length > 0 && !(await write(client, at.head, rows))) return null;
+    } catch (error) {
+      // An id or a seq is there already: repeated rows, or another writer. The statement was undone as a whole.
+      if ((error as { code?: string }).code === UNIQUE_VIOLATION) return null;
+      throw error;
+    }
+    if (rows.length > 0) known = { head: headAfter(at.head, rows), timestamp };
+    return outcomeOf(judgement, rows, stored);
+  }
+
+  /** The careful commit: under the lock of the head row, with the tail and every id looked up. */
+  async function commitUnderLock(
+    client: pg.PoolClient,
+    calls: readonly AppendCall[],
+    nowMs: number,
+  ): Promise<CommitOutcome> {
+    await run(client, 'begin');
+    try {
+      const { head, timestamp } = await checkedTail(client);
+      const stored = await lookUp(client, [...new Set(calls.flatMap((call) => call.map((row) => row.id)))]);
+      const judgement = judge(calls, stored);
+      const raised = await lookUp(
+        client,
+        judgement.alarms.map((alarm) => alarm.id),
+      );
+      const rows = chainRows(
+        head,
+        [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
+        commitTime(nowMs, timestamp),
+      );
+      if (rows.length > 0 && !(await write(client, head, rows)))
+        throw brokenTail('the retained head moved under its lock');
+      await run(client, 'commit');
+      known = { head: headAfter(head, rows), timestamp: rows.at(-1)?.timestamp ?? timestamp };
+      return outcomeOf(judgement, rows, stored);
+    } catch (error) {
+      // The server undoes what was begun even when this does not arrive: the connection is given up with it.
+      await run(client, 'rollback').catch(() => drop(client));
+      throw error;
+    }
+  }
+
+  async function attempt(calls: readonly AppendCall[], nowMs: number): Promise<CommitOutcome> {
+    const client = await connect();
+    try {
+      const quick = known && (await commitAtKnownHead(client, known, calls, nowMs));
+      return quick ?? (await commitUnderLock(client, calls, nowMs));
+    } catch (error) {
+      known = null;
+      if (!(error instanceof pg.DatabaseError) || isLost(error)) drop(client);
+      throw error;
+    }
+  }
+
+  const read = async (name: string, text: string, values: unknown[] = []): Promise<Cell[][]> =>
+    (await pool.query<Cell[]>({ name, text, values, rowMode: 'array' })).rows;
+
+  return {
+    async commit(calls, nowMs) {
+      const reused = writer !== null;
+      try {
+        return await attempt(calls, nowMs);
+      } catch (error) {
+        // A connection that was lost says nothing about the commit on it. The second attempt looks every id up first, so rows
+        // that were stored after all come back as `retained`, and the others are stored now.
+        if (!reused || writer !== null) throw error;
+        return await attempt(calls, nowMs);
+      }
+    },
+    async probe() {
+      const client = await pool.connect();
+      client.on('error', ignoreLoss);
+      try {
+        await run(client, 'begin');
+        await checkedTail(client);
+      } finally {
+        client.off('error', ignoreLoss);
+        await run(client, 'rollback').then(
+          () => client.release(),
+          () => client.release(true),
+        );
+      }
+    },
+    async bounds() {
+      const [row] = await read(
+        'gate-ledger-bounds',
+        `select (select length from ledger_head where id = 1), (select head_hash from ledger_head where id = 1),
+           (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries)`,
+      );
+      const [length, hash, seal, first, last] = row as Cell[];
+      return {
+        head: length === null ? null : { length: Number(length), hash: String(hash), seal: seal as Uint8Array | null },
+        first: first === null ? null : Number(first),
+        last: last === null ? null : Number(last),
+      };
+    },
+    async page(from, to) {
+      const rows = await read(
+        'gate-ledger-page',
+        `select ${ENTRY_COLUMNS.join(', ')} from ledger_entries where seq between $1 and $2 order by seq`,
+        [from, to],
+      );
+      return rows.map((cells) => ({ cells, exact: true }));
+    },
+    async nextSeq(seq) {
+      const [row] = await read('gate-ledger-next', 'select min(seq) from ledger_entries where seq > $1', [seq]);
+      return row?.[0] ? Number(row[0]) : null;
+    },
+    async sidecars(from, to) {
+      const rows = await read(
+        'gate-ledger-sidecars',
+        `select entry_seq, kind, entry_id, octet_length(sealed), purged_at, purge_seal
+           from entry_payloads where entry_seq between $1 and $2 order by entry_seq, kind`,
+        [from, to],
+      );
+      return rows.map(([seq, kind, entryId, sealedBytes, purgedAt, purgeSeal]) => ({
+        seq: Number(seq),
+        kind: kind as RawSidecar['kind'],
+        entryId: String(entryId),
+        sealedBytes: Number(sealedBytes ?? 0),
+        purgedAt: purgedAt as string | null,
+        purgeSeal: purgeSeal as Uint8Array | null,
+      }));
+    },
+    async sealedSidecar(seq, kind) {
+      const [row] = await read(
+        'gate-ledger-sidecar',
+        'select sealed from entry_payloads where entry_seq = $1 and kind = $2',
+        [seq, kind],
+      );
+      return (row?.[0] ?? null) as Uint8Array | null;
+    },
+    close() {
+      if (writer) drop(writer);
+      return Promise.resolve();
+    },
+  };
+}
+
+const ignoreLoss = (): void => {
+  // The query in flight rejects with the same error.
+};
+
+/** Class 08 and 57P: the server ended the connection or the transaction with it. */
+const isLost = (error: pg.DatabaseError): boolean => /^(?:08|57P)/.test(error.code ?? '');
+
+interface TimedQuery extends pg.QueryArrayConfig {
+  readonly query_timeout: number;
+}
+
+function run(
+  client: pg.PoolClient,
+  statement: string | { name: string; text: string },
+  values: unknown[] = [],
+): Promise<pg.QueryArrayResult<Cell[]>> {
+  const text = typeof statement === 'string' ? { text: statement } : statement;
+  const query: TimedQuery = { ...text, values, rowMode: 'array', query_timeout: STATEMENT_LIMIT_MS };
+  return client.query<Cell[]>(query);
+}
+
+/** Chained rows as the JSON array that `json_to_recordset` turns into columns; strings survive it unchanged. */
+const rowsAsJson = (rows: readonly ChainedRow[]): string =>
+  JSON.stringify(
+    rows.map((row) => {
+      const cells = [row.seq, CHAIN_VERSION, row.id, row.timestamp, row.prevHash, ...row.values, row.entryHash];
+      return Object.fromEntries(ENTRY_COLUMNS.map((column, index) => [column, cells[index]]));
+    }),
+  );

@@ -1,0 +1,69 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { sqliteStore } from '../store/database.js';
+import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
+import { sqliteChainReader } from './sqlite-chain.js';
+import { createVerifier, type Verifier } from './verifier.js';
+
+export interface ReadOnlyLedger extends LedgerReader, Verifier {
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a ledger file to look at it: nothing is created, migrated or changed, beside the file neither, and a ledger that is running on
+ * it goes on undisturbed. Without keys sidecars and the head's seal stay unchecked. Throws when there is no such file or it is no ledger.
+ */
+export function openLedgerReadOnly(
+  file: string,
+  { sidecarKeys = null }: { sidecarKeys?: KeyRing | null } = {},
+): ReadOnlyLedger {
+  if (!existsSync(file) || !statSync(file).isFile()) throw new Error(`no ledger file at ${file}`);
+  const { connection, release } = openUntouched(resolve(file));
+  try {
+    const store = sqliteStore<LedgerTables>(connection);
+    return {
+      ...createVerifier(sqliteChainReader(connection), sidecarKeys),
+      ...createLedgerReader(store, sidecarKeys),
+      async close() {
+        await store.close();
+        release();
+      },
+    };
+  } catch (error) {
+    connection.close();
+    release();
+    throw new Error(`${file} is not a ledger file`, { cause: error });
+  }
+}
+
+interface Untouched {
+  readonly connection: DatabaseSyncInstance;
+  release(): void;
+}
+
+/** In WAL mode even a reader may create files beside the database; which way in avoids that depends on what lies there. */
+function openUntouched(file: string): Untouched {
+  const log = existsSync(`${file}-wal`);
+  const index = existsSync(`${file}-shm`);
+  // Both are there while a ledger runs on the file, and after a crash: an ordinary reader finds all it needs.
+  if (log && index) return { connection: new DatabaseSync(file, { readOnly: true }), release: () => {} };
+  if (!log || statSync(`${file}-wal`).size === 0) {
+    // No log: the file alone is the database, and nobody is writing to it.
+    const location = pathToFileURL(file);
+    location.searchParams.set('immutable', '1');
+    return { connection: new DatabaseSync(location, { readOnly: true }), release: () => {} };
+  }
+  // A log without its index, as after copying the files away: SQLite would have to build the index, so it does that on a copy.
+  const directory = mkdtempSync(join(tmpdir(), 'gate-ledger-'));
+  const copy = join(directory, basename(file));
+  copyFileSync(file, copy);
+  copyFileSync(`${file}-wal`, `${copy}-wal`);
+  return {
+    connection: new DatabaseSync(copy),
+    release: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}

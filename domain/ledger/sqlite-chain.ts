@@ -1,0 +1,213 @@
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { CHAIN_VERSION } from './canonical-bytes.js';
+import { type ChainedRow, type ChainHead, chainRows, commitTime, headAfter, judge, type StoredRow } from './chain.js';
+import {
+  brokenTail,
+  type Cell,
+  type ChainBounds,
+  type ChainReader,
+  type ChainStore,
+  ENTRY_COLUMNS,
+  headSealHolds,
+  outcomeOf,
+  type RawEntry,
+  type RawSidecar,
+  sealHead,
+  sidecarContext,
+  STORED_ROW_COLUMNS,
+  storedRow,
+} from './chain-store.js';
+
+type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
+
+/** All text columns of an entry; their bytes are counted, because the reader stops at a NUL. */
+const TEXT_COLUMNS = ENTRY_COLUMNS.filter(
+  (column) => !['seq', 'chain_version', 'authorized', 'cost_micros'].includes(column),
+);
+
+/** Rows as arrays and integers as bigint: a value is taken as it is stored, or not at all. */
+function rawRows(connection: DatabaseSyncInstance, query: string): Statement {
+  const statement = connection.prepare(query);
+  statement.setReturnArrays(true);
+  statement.setReadBigInts(true);
+  return statement;
+}
+
+/** The reading side; works on a connection that cannot write. */
+export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader {
+  const head = rawRows(
+    connection,
+    `select (select length from ledger_head where id = 1), (select head_hash from ledger_head where id = 1),
+       (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries)`,
+  );
+  const page = rawRows(
+    connection,
+    `select ${ENTRY_COLUMNS.join(', ')}, octet_length(concat(${TEXT_COLUMNS.join(', ')}))
+       from ledger_entries where seq between ? and ? order by seq`,
+  );
+  const bytes = rawRows(
+    connection,
+    `select ${TEXT_COLUMNS.map((column) => `cast(${column} as blob)`).join(', ')} from ledger_entries where seq = ? and id = ?`,
+  );
+  const next = rawRows(connection, 'select min(seq) from ledger_entries where seq > ?');
+  const sidecars = rawRows(
+    connection,
+    `select entry_seq, kind, entry_id, octet_length(sealed), purged_at, purge_seal
+       from entry_payloads where entry_seq between ? and ? order by entry_seq, kind`,
+  );
+  const sealed = rawRows(connection, 'select sealed from entry_payloads where entry_seq = ? and kind = ?');
+
+  /** U+FFFD may stand for itself or for bytes that are no UTF-8; only the bytes tell. */
+  function sameBytes(cells: readonly Cell[]): boolean {
+    const stored = bytes.get(cells[0] as bigint, cells[2] as string) as (Uint8Array | null)[] | undefined;
+    const texts = cells.filter((_, index) => TEXT_COLUMNS.includes(ENTRY_COLUMNS[index] as string));
+    return (
+      stored !== undefined &&
+      texts.every((text, index) => text === null || Buffer.from(String(text)).equals(stored[index] ?? Buffer.alloc(0)))
+    );
+  }
+
+  function rawEntry(row: Cell[]): RawEntry {
+    const cells = row.slice(0, -1);
+    let length = 0;
+    let replaced = false;
+    for (const cell of cells) {
+      if (typeof cell !== 'string') continue;
+      length += Buffer.byteLength(cell);
+      replaced ||= cell.includes('\ufffd');
+    }
+    return { cells, exact: BigInt(length) === row.at(-1) && (!replaced || sameBytes(cells)) };
+  }
+
+  return {
+    bounds() {
+      const [length, hash, seal, first, last] = head.get() as unknown as Cell[];
+      return Promise.resolve({
+        head: length === null ? null : { length: Number(length), hash: String(hash), seal: seal as Uint8Array | null },
+        first: first === null ? null : Number(first),
+        last: last === null ? null : Number(last),
+      } satisfies ChainBounds);
+    },
+    page: (from, to) => Promise.resolve((page.all(from, to) as unknown as Cell[][]).map(rawEntry)),
+    nextSeq(seq) {
+      const [found] = next.get(seq) as unknown as Cell[];
+      return Promise.resolve(found === null ? null : Number(found));
+    },
+    sidecars: (from, to) =>
+      Promise.resolve(
+        (sidecars.all(from, to) as unknown as Cell[][]).map(
+          ([seq, kind, entryId, sealedBytes, purgedAt, purgeSeal]) =>
+            ({
+              seq: Number(seq),
+              kind: kind as RawSidecar['kind'],
+              entryId: String(entryId),
+              sealedBytes: Number(sealedBytes ?? 0),
+              purgedAt: purgedAt as string | null,
+              purgeSeal: purgeSeal as Uint8Array | null,
+            }) satisfies RawSidecar,
+        ),
+      ),
+    sealedSidecar(seq, kind) {
+      const row = sealed.get(seq, kind) as unknown as Cell[] | undefined;
+      return Promise.resolve((row?.[0] ?? null) as Uint8Array | null);
+    },
+  };
+}
+
+/** The chain in a SQLite file. A commit is one synchronous transaction; `begin immediate` keeps a second process from forking it. */
+export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): ChainStore {
+  const tail = rawRows(
+    connection,
+    `select h.length, h.head_hash, h.head_seal, e.seq, e.entry_hash, e.timestamp
+       from ledger_head h left join (select seq, entry_hash, timestamp from ledger_entries order by seq desc limit 1) e
+      where h.id = 1`,
+  );
+  const byId = rawRows(connection, `select ${STORED_ROW_COLUMNS.join(', ')} from ledger_entries where id = ?`);
+  const insertEntry = connection.prepare(
+    `insert into ledger_entries (${ENTRY_COLUMNS.join(', ')}) values (${ENTRY_COLUMNS.map(() => '?').join(', ')})`,
+  );
+  const insertSidecar = connection.prepare(
+    'insert into entry_payloads (entry_seq, kind, entry_id, sealed) values (?, ?, ?, ?)',
+  );
+  const moveHead = connection.prepare('update ledger_head set length = ?, head_hash = ?, head_seal = ? where id = 1');
+  /** The seal this process wrote last: its head needs no second look. */
+  let ownSeal: Buffer | null = null;
+
+  function checkedTail(): { head: ChainHead; timestamp: string | null } {
+    const row = tail.get() as unknown as Cell[] | undefined;
+    if (!row) throw brokenTail('the retained head is missing');
+    const [length, hash, seal, seq, entryHash, timestamp] = row as [bigint, string, Uint8Array | null, ...Cell[]];
+    const head = { length: Number(length), hash, seal };
+    if (Number(seq ?? 0) !== head.length || (entryHash !== null && entryHash !== hash))
+      throw brokenTail('the newest entry is not the retained head');
+    if (!(ownSeal !== null && seal !== null && ownSeal.equals(seal)) && !headSealHolds(keys, head))
+      throw brokenTail('the seal of the retained head does not hold');
+    return { head, timestamp: timestamp as string | null };
+  }
+
+  function lookUp(ids: Iterable<string>): Map<string, StoredRow> {
+    const stored = new Map<string, StoredRow>();
+    for (const id of ids) {
+      const cells = byId.get(id) as unknown as Cell[] | undefined;
+      if (cells) stored.set(id, storedRow(cells));
+    }
+    return stored;
+  }
+
+  function write(head: ChainHead, rows: readonly ChainedRow[]): void {
+    for (const row of rows) {
+      insertEntry.run(row.seq, CHAIN_VERSION, row.id, row.timestamp, row.prevHash, ...row.values, row.entryHash);
+      if (row.sidecar) {
+        const { kind, text } = row.sidecar;
+        insertSidecar.run(row.seq, kind, row.id, keys.seal(text, sidecarContext(row.id, kind)));
+      }
+    }
+    ownSeal = sealHead(keys, head);
+    moveHead.run(head.length, head.hash, ownSeal);
+  }
+
+  return {
+    ...sqliteChainReader(connection),
+    async commit(calls, nowMs) {
+      // Nothing is durable yet. A crash before COMMIT returns leaves the old chain whole: SQLite drops the transaction on the next open.
+      connection.exec('BEGIN IMMEDIATE');
+      try {
+        const { head, timestamp } = checkedTail();
+        const stored = lookUp(new Set(calls.flatMap((call) => call.map((row) => row.id))));
+        const judgement = judge(calls, stored);
+        const raised = lookUp(judgement.alarms.map((alarm) => alarm.id));
+        const rows = chainRows(
+          head,
+          [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
+          commitTime(nowMs, timestamp),
+        );
+        if (rows.length > 0) write(headAfter(head, rows), rows);
+        // From here on the rows, their sidecars and the head are durable, together (WAL, synchronous FULL). A caller that
+        // never hears of it sends the same ids again and is told `retained`.
+        connection.exec('COMMIT');
+        return outcomeOf(judgement, rows, stored);
+      } catch (error) {
+        ownSeal = null;
+        try {
+          connection.exec('ROLLBACK');
+        } catch {
+          // The failed COMMIT ended the transaction itself.
+        }
+        throw error;
+      }
+    },
+    async probe() {
+      connection.exec('BEGIN IMMEDIATE');
+      try {
+        checkedTail();
+      } finally {
+        connection.exec('ROLLBACK');
+      }
+    },
+    async close() {
+      // The file alone then holds the whole chain, for whoever copies or verifies it.
+      connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    },
+  };
+}

