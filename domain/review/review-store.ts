@@ -8,6 +8,7 @@ import { GateError } from '../errors.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { minimizePayload } from './minimize.js';
 import type { Reviews } from './ports.js';
+import { storable } from './storable.js';
 import { deadlineOf, TTL_SWEEP } from './transitions.js';
 
 /** The table of `migrations/hil.ts`. Postgres gives its bigint columns back as text. */
@@ -426,11 +427,4 @@ function canonicalOr400(field: string, value: Json): string {
   } catch (cause) {
     throw new GateError('invalid_request', `${field}: has no canonical form`, { cause });
   }
-}
-
-/** SQLite cuts text at U+0000, Postgres refuses it, and a lone surrogate is no UTF-8: what is shown must be what was sent. */
-function storable<Text extends string | null>(field: string, text: Text): Text {
-  if (text !== null && /\0|\p{Surrogate}/u.test(text))
-    throw new GateError('invalid_request', `${field}: holds a character no store keeps`);
-  return text;
 }

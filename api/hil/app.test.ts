@@ -1,0 +1,837 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { pendingRequest, type PendingRequest, type SignedDecision } from '../../contracts/review.js';
+import { GATE_OWN_ROUTES, NOT_BUILT_YET, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { GateError } from '../../domain/errors.js';
+import { verifyDecision } from '../../domain/review/decision-signature.js';
+import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
+import { openReviewStore, reviewIdOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { SETTLES_AS } from '../../domain/review/transitions.js';
+import { registeredRoutes } from '../plugins/caller-authority.js';
+import type { Service } from '../plugins/service.js';
+import { createHilService } from './app.js';
+
+const T0 = Date.parse('2026-11-02T10:00:00.000Z');
+const TOKEN = 'dev-token-0123456789abcdefghijklmnop';
+const ADA = 'ada-token-0123456789abcdefghijklmnop';
+const GLOBEX = 'glx-token-0123456789abcdefghijklmnop';
+const FINGERPRINT = 'cd'.repeat(32);
+const key = generateKeyPairSync('ed25519');
+const correlation = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+
+const pendingBody = (over: Record<string, unknown> = {}) => ({
+  agent_id: 'payments-agent',
+  correlation_id: correlation(1),
+  method: 'call_tool',
+  request_payload: {
+    jsonrpc: '2.0',
+    id: 7,
+    method: 'call_tool',
+    params: { name: 'wire_transfer', arguments: { amount: 5 } },
+  },
+  risk_summary: 'money movement',
+  state_namespace: 'operator',
+  ttl_seconds: 600,
+  created_at: '2026-11-02T10:00:00.000Z',
+  review_reasons: ['money movement'],
+  tenant: 'acme',
+  ...over,
+});
+
+/** Judges like the call's workflow: signature, then first decision wins, then its answer stays. */
+function honestSender(): DecisionSender & { received: SignedDecision[] } {
+  const settled = new Map<string, Extract<DecisionOutcome, { outcome: 'applied' }>['settled']>();
+  const received: SignedDecision[] = [];
+  return {
+    received,
+    async decide(decision) {
+      received.push(decision);
+      const { valid } = await verifyDecision(decision, key.publicKey);
+      if (!valid) return { outcome: 'refused', code: 'decision_refused' };
+      const first = settled.get(decision.pending_id);
+      if (first) return { outcome: 'refused', code: 'already_decided', settled: first };
+      const outcome = {
+        pending_id: decision.pending_id,
+        status: SETTLES_AS[decision.decision],
+        decided_at: decision.decided_at,
+        decided_by: decision.principal.subject,
+        decision_reason: decision.reason,
+        decided_via: decision.decided_via,
+        principal: decision.principal,
+      };
+      settled.set(decision.pending_id, outcome);
+      return { outcome: 'applied', settled: outcome };
+    },
+  };
+}
+
+interface Ask {
+  readonly as?: string | null;
+  readonly tenant?: string | null;
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+let directory: string;
+let reviews: ReviewStore;
+let sender: ReturnType<typeof honestSender>;
+let service: Service;
+let registry: Registry;
+let now: number;
+
+function start(over: Partial<Parameters<typeof createHilService>[0]> = {}): Service {
+  registry = new Registry();
+  return createHilService({
+    reviews,
+    sender,
+    decisionKey: key.privateKey,
+    operators: [
+      { name: 'dev', tenant: 'acme', token: TOKEN },
+      { name: 'ada', tenant: 'acme', token: ADA },
+      { name: 'dev', tenant: 'globex', token: GLOBEX },
+    ],
+    logger: pino({ level: 'silent' }),
+    registry,
+    trustDomain: 'gate.local',
+    clock: () => now,
+    resolveCaller: (request) => {
+      const name = request.headers['x-test-caller'];
+      return typeof name === 'string'
+        ? {
+            kind: 'service',
+            spiffe: `spiffe://gate.local/service/${name}`,
+            callerId: `service-${name}`,
+            fingerprint: FINGERPRINT,
+          }
+        : null;
+    },
+    ...over,
+  });
+}
+
+async function ask(
+  method: 'GET' | 'POST' | 'DELETE',
+  url: string,
+  { as = 'console', tenant, token, headers, body }: Ask = {},
+) {
+  const response = await service.app.inject({
+    method,
+    url,
+    headers: {
+      ...(as !== null && { 'x-test-caller': as }),
+      ...(tenant != null && { 'x-gate-tenant-scope': tenant }),
+      ...(token != null && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body !== undefined && { payload: body as object }),
+  });
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: response.body,
+    body: (response.body === '' ? null : JSON.parse(response.body)) as Record<string, unknown> & PendingRequest,
+  };
+}
+
+const park = async (over: Record<string, unknown> = {}): Promise<PendingRequest> => {
+  const { status, body } = await ask('POST', '/pending', { as: 'proxy', body: pendingBody(over) });
+  expect(status).toBe(201);
+  return body;
+};
+const decide = (id: string, body: unknown = { decision: 'approve' }, over: Ask = {}) =>
+  ask('POST', `/decide/${id}`, { token: TOKEN, body, ...over });
+
+beforeEach(async () => {
+  now = T0;
+  directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
+  reviews = await openReviewStore({
+    target: { file: join(directory, 'hil.db') },
+    payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
+    clock: () => now,
+  });
+  sender = honestSender();
+  service = start();
+});
+afterEach(async () => {
+  await service.close();
+  await reviews.close();
+  rmSync(directory, { recursive: true });
+});
+
+it('serves exactly the routes of the authority table that are not listed as not built yet', async () => {
+  await service.app.ready();
+  const table = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter((row) => row.service === 'hil').map(routeName);
+  const expected = table.filter((route) => !NOT_BUILT_YET.hil.includes(route));
+  expect(registeredRoutes(service.app).map(routeName).toSorted()).toEqual(expected.toSorted());
+});
+
+describe('spec 4.4: POST /pending', () => {
+  it('creates the row once: 201, then 200 with the same row', async () => {
+    const row = await park();
+    expect(pendingRequest.safeParse(row).success).toBe(true);
+    expect(row).toMatchObject({ id: reviewIdOf(correlation(1)), status: 'pending', tenant: 'acme' });
+    const again = await ask('POST', '/pending', { as: 'proxy', body: pendingBody({ ttl_seconds: 60 }) });
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual(row);
+  });
+
+  it('refuses other bytes under the same correlation id with 409', async () => {
+    await park();
+    const other = await ask('POST', '/pending', { as: 'proxy', body: pendingBody({ request_payload: { a: 1 } }) });
+    expect(other).toMatchObject({ status: 409, body: { error: 'pending_conflict' } });
+  });
+
+  it('refuses a straggler of a withdrawn call with 409', async () => {
+    await park();
+    await reviews.withdraw(correlation(1));
+    const late = await ask('POST', '/pending', { as: 'proxy', body: pendingBody() });
+    expect(late).toMatchObject({ status: 409, body: { error: 'not_pending' } });
+  });
+
+  it.each([
+    ['unknown_tier', { approval_tier: 'relaxed' }],
+    ['invalid_ttl', { ttl_seconds: 0 }],
+    ['invalid_ttl', { ttl_seconds: 86_401 }],
+    ['invalid_ttl', { ttl_seconds: 1.5 }],
+    ['invalid_callback', { callback_url: 'ftp://agent.example/' }],
+    ['invalid_callback', { callback_url: 'not a url' }],
+    ['namespace_required', { state_namespace: undefined }],
+    ['namespace_required', { state_namespace: 'tenant' }],
+  ])('answers 422 %s to %j', async (error, over) => {
+    const answer = await ask('POST', '/pending', { as: 'proxy', body: pendingBody(over) });
+    expect(answer).toMatchObject({ status: 422, body: { error } });
+    expect((await reviews.list({ tenant: 'acme' })).rows).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown key', { decided_by: 'operator:eve' }],
+    ['a missing agent', { agent_id: undefined }],
+    ['an empty risk summary', { risk_summary: '' }],
+    ['a long risk summary', { risk_summary: 'x'.repeat(501) }],
+    ['a correlation id that is no UUID', { correlation_id: 'abc' }],
+    ['a payload that is an array', { request_payload: [1] }],
+    ['a payload that is text', { request_payload: '{}' }],
+    ['a ttl in text', { ttl_seconds: '600' }],
+    ['a time that is none', { created_at: 'yesterday' }],
+    ['text no store keeps', { agent_id: 'a\0b' }],
+  ])('answers 400 to %s', async (_, over) => {
+    const answer = await ask('POST', '/pending', { as: 'proxy', body: pendingBody(over) });
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  it.each([
+    ['auto', 120],
+    ['standard', 600],
+    [undefined, 600],
+    ['strict', 1800],
+  ])('gives tier %s its default ttl of %i seconds', async (approval_tier, ttl_seconds) => {
+    expect((await park({ approval_tier, ttl_seconds: undefined })).ttl_seconds).toBe(ttl_seconds);
+  });
+
+  it('takes the tenant of the scope header where the body names none, and refuses two different ones', async () => {
+    const body = pendingBody({ tenant: undefined });
+    expect(await ask('POST', '/pending', { as: 'proxy', body })).toMatchObject({
+      status: 400,
+      body: { error: 'tenant_scope_required' },
+    });
+    expect(await ask('POST', '/pending', { as: 'proxy', tenant: 'globex', body: pendingBody() })).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request' },
+    });
+    expect(await ask('POST', '/pending', { as: 'proxy', tenant: 'globex', body })).toMatchObject({
+      status: 201,
+      body: { tenant: 'globex' },
+    });
+  });
+
+  it('answers 413 to a body over the limit', async () => {
+    await service.close();
+    service = start({ bodyLimit: 2048 });
+    const large = pendingBody({ request_payload: { text: 'x'.repeat(4096) } });
+    expect(await ask('POST', '/pending', { as: 'proxy', body: large })).toMatchObject({
+      status: 413,
+      body: { error: 'payload_too_large' },
+    });
+  });
+
+  it('refuses the simulator: a review outside a call has no workflow yet', async () => {
+    await service.close();
+    service = start({ simulatorTenant: 'acme' });
+    expect(await ask('POST', '/pending', { as: 'simulator', body: pendingBody() })).toMatchObject({
+      status: 403,
+      body: { error: 'capability_denied' },
+    });
+  });
+});
+
+describe('spec 4.9: who may call', () => {
+  it.each([
+    ['POST', '/pending', 'console'],
+    ['POST', `/decide/${correlation(1)}`, 'proxy'],
+    ['POST', `/decide/${correlation(1)}`, 'ledger'],
+    ['GET', '/pending', 'brain'],
+    ['POST', `/pending/by-correlation/${correlation(1)}/settle`, 'console'],
+    ['DELETE', `/pending/by-correlation/${correlation(1)}`, 'console'],
+  ] as const)('%s %s is refused to %s before anything is read', async (method, url, as) => {
+    const answer = await ask(method, url, { as, tenant: 'acme', token: TOKEN, body: method === 'GET' ? undefined : 5 });
+    expect(answer).toMatchObject({ status: 403, body: { error: 'capability_denied' } });
+  });
+
+  it('a caller without a SPIFFE id is 401', async () => {
+    expect(await ask('GET', '/pending', { as: null })).toMatchObject({
+      status: 401,
+      body: { error: 'caller_spiffe_missing' },
+    });
+  });
+});
+
+describe('spec 4.4: reading rows', () => {
+  it('gives a row by its id and by its correlation id', async () => {
+    const row = await park();
+    for (const url of [`/pending/${row.id}`, `/pending/by-correlation/${correlation(1)}`])
+      expect(await ask('GET', url, { tenant: 'acme' })).toMatchObject({ status: 200, body: row });
+  });
+
+  it('lists an array, newest first, and says in a header where to go on', async () => {
+    for (let n = 1; n <= 3; n += 1)
+      await park({ correlation_id: correlation(n), created_at: new Date(T0 + n * 1000).toISOString() });
+    const first = await ask('GET', '/pending?limit=2', { tenant: 'acme' });
+    expect(first.body).toMatchObject([{ correlation_id: correlation(3) }, { correlation_id: correlation(2) }]);
+    const before = String(first.headers['x-gate-next-before']);
+    const second = await ask('GET', `/pending?limit=2&before=${before}`, { tenant: 'acme' });
+    expect(second.body).toMatchObject([{ correlation_id: correlation(1) }]);
+    expect(second.headers['x-gate-next-before']).toBeUndefined();
+  });
+
+  it('lists by status and agent, pending unless asked', async () => {
+    const row = await park();
+    await park({ correlation_id: correlation(2), agent_id: 'other' });
+    await decide(row.id, { decision: 'deny' });
+    const ids = async (query: string) =>
+      ((await ask('GET', `/pending${query}`, { tenant: 'acme' })).body as unknown as PendingRequest[]).map(
+        (found) => found.correlation_id,
+      );
+    expect(await ids('')).toEqual([correlation(2)]);
+    expect(await ids('?status=denied')).toEqual([correlation(1)]);
+    expect(await ids('?status=approved')).toEqual([]);
+    expect(await ids('?agent_id=payments-agent')).toEqual([]);
+    now = T0 + 600_000;
+    expect(await ids('')).toEqual([]);
+    expect(await ids('?status=expired')).toEqual([correlation(2)]);
+  });
+
+  it.each(['?status=open', '?limit=0', '?limit=1001', '?limit=x', '?before=x', `?before=${correlation(9)}`])(
+    'answers 400 to the list query %s',
+    async (query) => {
+      expect(await ask('GET', `/pending${query}`, { tenant: 'acme' })).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request' },
+      });
+    },
+  );
+
+  it('answers 400 to an id that is no UUID', async () => {
+    expect(await ask('GET', '/pending/abc', { tenant: 'acme' })).toMatchObject({ status: 400 });
+  });
+
+  it('answers 503 for a row whose payload cannot be decrypted', async () => {
+    const row = await park();
+    const path = join(directory, 'hil.db');
+    await service.close();
+    await reviews.close();
+    reviews = await openReviewStore({
+      target: { file: path },
+      payloadKeys: parseKeyRing(`k1:${'fedcba9876543210'.repeat(4)}`),
+      clock: () => now,
+    });
+    service = start();
+    expect(await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).toMatchObject({
+      status: 503,
+      body: { error: 'payload_unavailable' },
+    });
+    // Nobody can decide what nobody can read.
+    expect(await decide(row.id)).toMatchObject({ status: 503, body: { error: 'payload_unavailable' } });
+    expect(sender.received).toEqual([]);
+  });
+});
+
+describe('review sheet 1: every read and decision is in one tenant’s scope', () => {
+  it('a foreign row and an unknown row are one answer', async () => {
+    const row = await park();
+    const trace = { 'x-gate-correlation-id': correlation(77) };
+    for (const [foreign, unknown] of [
+      [`/pending/${row.id}`, `/pending/${correlation(99)}`],
+      [`/pending/by-correlation/${correlation(1)}`, `/pending/by-correlation/${correlation(99)}`],
+    ] as const) {
+      const a = await ask('GET', foreign, { tenant: 'globex', headers: trace });
+      const b = await ask('GET', unknown, { tenant: 'globex', headers: trace });
+      expect(a.status).toBe(404);
+      expect(a.text).toBe(b.text);
+    }
+    const a = await decide(row.id, { decision: 'approve' }, { token: GLOBEX, headers: trace });
+    const b = await decide(correlation(99), { decision: 'approve' }, { token: GLOBEX, headers: trace });
+    expect(a).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    expect(a.text).toBe(b.text);
+    expect((await ask('GET', '/pending', { tenant: 'globex' })).body).toEqual([]);
+    expect(await ask('GET', `/pending?before=${row.id}`, { tenant: 'globex' })).toMatchObject({ status: 400 });
+    expect(sender.received).toEqual([]);
+  });
+
+  it('the console names its tenant, or a token that is bound to one does', async () => {
+    await park();
+    expect(await ask('GET', '/pending')).toMatchObject({ status: 400, body: { error: 'tenant_scope_required' } });
+    expect((await ask('GET', '/pending', { token: TOKEN })).body).toHaveLength(1);
+    expect((await ask('GET', '/pending', { token: GLOBEX })).body).toHaveLength(0);
+    expect((await ask('GET', '/pending', { token: TOKEN, tenant: 'acme' })).body).toHaveLength(1);
+  });
+
+  it('a token that is wrong, or bound to another tenant, is 401 and never falls back to the header', async () => {
+    for (const token of [`${TOKEN}x`, TOKEN.slice(0, -1), ''])
+      expect(await ask('GET', '/pending', { token, tenant: 'acme' })).toMatchObject({
+        status: 401,
+        body: { error: 'unauthenticated' },
+      });
+    expect(await ask('GET', '/pending', { token: TOKEN, tenant: 'globex' })).toMatchObject({ status: 401 });
+  });
+
+  it('the tenant of query and body is of no account', async () => {
+    const row = await park();
+    expect((await ask('GET', '/pending?tenant=acme', { tenant: 'globex' })).body).toEqual([]);
+    expect(await decide(row.id, { decision: 'approve', tenant: 'acme' }, { token: GLOBEX })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('the proxy names the tenant of its agent', async () => {
+    const row = await park();
+    expect(await ask('GET', `/pending/${row.id}`, { as: 'proxy' })).toMatchObject({ status: 400 });
+    expect(await ask('GET', `/pending/${row.id}`, { as: 'proxy', tenant: 'acme' })).toMatchObject({ status: 200 });
+    expect(await ask('GET', `/pending/${row.id}`, { as: 'proxy', tenant: 'globex' })).toMatchObject({ status: 404 });
+  });
+
+  it('refuses a scope header that is no tenant', async () => {
+    for (const tenant of ['a/b', '*', 'x'.repeat(64)])
+      expect(await ask('GET', '/pending', { tenant })).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request' },
+      });
+  });
+
+  it('the simulator sees its fixed tenant, names none, and is refused where none is set', async () => {
+    const row = await park();
+    expect(await ask('GET', '/pending', { as: 'simulator' })).toMatchObject({ status: 403 });
+    await service.close();
+    service = start({ simulatorTenant: 'acme' });
+    expect(await ask('GET', '/pending', { as: 'simulator', tenant: 'acme' })).toMatchObject({ status: 400 });
+    expect((await ask('GET', '/pending', { as: 'simulator' })).body).toHaveLength(1);
+    expect(await decide(row.id, { decision: 'approve' }, { as: 'simulator', token: GLOBEX })).toMatchObject({
+      status: 401,
+    });
+    expect(await decide(row.id, { decision: 'approve', decided_via: 'console' }, { as: 'simulator' })).toMatchObject({
+      status: 200,
+      body: {
+        decided_by: 'spiffe://gate.local/service/simulator',
+        approver_provenance: 'workload-mtls',
+        decided_via: 'simulator',
+      },
+    });
+  });
+});
+
+describe('spec 4.4: POST /decide/{id}', () => {
+  it.each([
+    ['approve', 'approved'],
+    ['deny', 'denied'],
+  ])('%s answers with the row as the workflow settled it', async (decision, status) => {
+    const row = await park();
+    now = T0 + 5000;
+    const answer = await decide(row.id, { decision, reason: 'known payee', decided_via: 'signed-link' });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      id: row.id,
+      status,
+      decided_at: '2026-11-02T10:00:05.000Z',
+      decided_by: 'operator:dev',
+      decision_reason: 'known payee',
+      decided_via: 'signed-link',
+      approver_provenance: 'console-bearer',
+      approver_assertion: {
+        subject: 'operator:dev',
+        tenant: 'acme',
+        method: 'console-bearer',
+        credential: `workload-mtls:sha256:${FINGERPRINT}`,
+      },
+      credential_kind: 'console-bearer',
+      request_payload: pendingBody().request_payload,
+    });
+    expect((await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body).toEqual(answer.body);
+  });
+
+  it('sends the workflow a signed decision over row, action, principal and a life of ten seconds', async () => {
+    const row = await park();
+    await decide(row.id, { decision: 'approve' }, { headers: { 'x-request-id': 'click-1' } });
+    expect(sender.received).toEqual([
+      {
+        pending_id: row.id,
+        correlation_id: correlation(1),
+        action_digest: row.original_payload_digest,
+        decision: 'approve',
+        reason: null,
+        decided_via: 'console',
+        principal: {
+          subject: 'operator:dev',
+          tenant: 'acme',
+          method: 'console-bearer',
+          credential: `workload-mtls:sha256:${FINGERPRINT}`,
+          credential_kind: 'console-bearer',
+        },
+        decided_at: '2026-11-02T10:00:00.000Z',
+        not_after: '2026-11-02T10:00:10.000Z',
+        request_id: 'click-1',
+        signature: expect.any(String),
+      },
+    ]);
+    expect(await verifyDecision(sender.received[0] as SignedDecision, key.publicKey)).toEqual({ valid: true });
+  });
+
+  it('makes every request without an X-Request-Id a decision of its own', async () => {
+    for (const n of [1, 2]) await decide((await park({ correlation_id: correlation(n) })).id);
+    const [a, b] = sender.received.map((decision) => decision.request_id);
+    expect(a).toMatch(/^[0-9a-f-]{36}$/);
+    expect(a).not.toBe(b);
+  });
+
+  it('tells operators apart by their tokens', async () => {
+    const row = await park();
+    expect((await decide(row.id, undefined, { token: ADA })).body.decided_by).toBe('operator:ada');
+  });
+
+  it('takes who decided from the credential, not from the body', async () => {
+    const row = await park();
+    const answer = await decide(row.id, {
+      decision: 'approve',
+      decided_by: 'operator:eve',
+      tenant: 'globex',
+      approver_assertion: { subject: 'operator:eve', method: 'webauthn' },
+    });
+    expect(answer.body).toMatchObject({ status: 'approved', decided_by: 'operator:dev', tenant: 'acme' });
+    expect(answer.body.approver_assertion).toMatchObject({ subject: 'operator:dev', method: 'console-bearer' });
+  });
+
+  it('answers the second decision with 409, leaving the first unchanged', async () => {
+    const row = await park();
+    const first = await decide(row.id);
+    for (const decision of ['approve', 'deny'])
+      expect(await decide(row.id, { decision }, { token: ADA })).toMatchObject({
+        status: 409,
+        body: {
+          error: 'already_decided',
+          status: 'approved',
+          decided_by: 'operator:dev',
+          decided_at: '2026-11-02T10:00:00.000Z',
+        },
+      });
+    expect((await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body).toEqual(first.body);
+    expect(sender.received).toHaveLength(1);
+  });
+
+  it('lets one of fifty decisions at once win and answers 49 with 409 naming the winner', async () => {
+    const row = await park();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        decide(row.id, { decision: n % 2 ? 'approve' : 'deny', reason: `n${n}` }, { token: n % 3 ? TOKEN : ADA }),
+      ),
+    );
+    const winners = answers.filter(({ status }) => status === 200);
+    expect(winners).toHaveLength(1);
+    const stored = (await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body;
+    expect(stored).toEqual(winners[0]?.body);
+    const losers = answers.filter(({ status }) => status !== 200);
+    expect(losers).toHaveLength(49);
+    for (const { status, body } of losers)
+      expect({ status, body }).toMatchObject({
+        status: 409,
+        body: { error: 'already_decided', status: stored.status, decided_by: stored.decided_by },
+      });
+  });
+
+  it('closes a row to decisions at its deadline', async () => {
+    const row = await park();
+    now = T0 + 600_000;
+    expect(await decide(row.id)).toMatchObject({
+      status: 409,
+      body: {
+        error: 'pending_expired',
+        status: 'expired',
+        decided_by: 'system:ttl-sweep',
+        decided_at: '2026-11-02T10:10:00.000Z',
+      },
+    });
+    expect(sender.received).toEqual([]);
+  });
+
+  it('answers 404 for an unknown and for a withdrawn row', async () => {
+    expect(await decide(correlation(9))).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    const row = await park();
+    await reviews.withdraw(correlation(1));
+    expect(await decide(row.id)).toMatchObject({ status: 404 });
+  });
+
+  describe('without the operator’s proof', () => {
+    it.each([
+      ['no token', {}],
+      ['a wrong token', { authorization: `Bearer ${TOKEN}x` }],
+      ['another scheme', { authorization: `Basic ${TOKEN}` }],
+      ['a bare token', { authorization: TOKEN }],
+    ])('is 401 with %s, whatever the body and the row', async (_, headers) => {
+      const row = await park();
+      for (const body of [{ decision: 'approve' }, { nonsense: true }])
+        for (const id of [row.id, correlation(9)])
+          expect(await decide(id, body, { token: null, tenant: 'acme', headers })).toMatchObject({
+            status: 401,
+            body: { error: 'unauthenticated' },
+          });
+      expect(await reviews.get(row.id)).toEqual(row);
+    });
+
+    it('is 400 with the old identity header, also beside a good token', async () => {
+      const row = await park();
+      expect(await decide(row.id, undefined, { headers: { 'x-gate-decided-by': 'operator:dev' } })).toMatchObject({
+        status: 400,
+        body: { error: 'legacy_identity_header' },
+      });
+    });
+  });
+
+  describe('refuses before anything is sent', () => {
+    it.each([
+      [400, 'invalid_request', 'no decision', {}],
+      [400, 'invalid_request', 'an unknown decision', { decision: 'allow' }],
+      [400, 'invalid_request', 'an unknown key', { decision: 'approve', role: 'admin' }],
+      [400, 'invalid_request', 'a long reason', { decision: 'approve', reason: 'x'.repeat(1001) }],
+      [400, 'invalid_request', 'a reason no store keeps', { decision: 'approve', reason: 'a\0' }],
+      [400, 'invalid_request', 'a surface no store keeps', { decision: 'approve', decided_via: '\ud800' }],
+      [
+        400,
+        'invalid_request',
+        'a surface that is Gate’s own',
+        { decision: 'approve', decided_via: 'system:ttl-sweep' },
+      ],
+      [400, 'invalid_request', 'a diff with approve', { decision: 'approve', modification_diff: { a: 1 } }],
+      [400, 'invalid_request', 'a diff with deny', { decision: 'deny', modification_diff: {} }],
+      [400, 'modification_diff_required', 'modify without a diff', { decision: 'modify', modification_diff: null }],
+      [422, 'unsupported_decision', 'modify', { decision: 'modify', modification_diff: { replacements: [] } }],
+      [422, 'modified_payload_rejected', 'a rewritten payload', { decision: 'approve', modified_payload: { a: 1 } }],
+      [422, 'modified_payload_rejected', 'a rewritten payload of null', { decision: 'deny', modified_payload: null }],
+      [422, 'modified_payload_rejected', 'one beside modify', { decision: 'modify', modified_payload: {} }],
+    ])('%i %s: %s', async (status, error, _, body) => {
+      const row = await park();
+      expect(await decide(row.id, body)).toMatchObject({ status, body: { error } });
+      expect(sender.received).toEqual([]);
+      expect(await reviews.get(row.id)).toEqual(row);
+    });
+
+    it('400 for a request id it cannot pass on', async () => {
+      const row = await park();
+      for (const id of ['a b', 'x'.repeat(129)])
+        expect(await decide(row.id, undefined, { headers: { 'x-request-id': id } })).toMatchObject({ status: 400 });
+      expect(sender.received).toEqual([]);
+    });
+
+    it('400 for broken JSON', async () => {
+      const row = await park();
+      const answer = await decide(row.id, '{"decision":', { headers: { 'content-type': 'application/json' } });
+      expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    });
+  });
+
+  describe('when the workflow answers', () => {
+    const answering = (outcome: () => DecisionOutcome | Promise<DecisionOutcome>) => {
+      sender.decide = async () => outcome();
+    };
+    const first = (row: PendingRequest) => ({
+      pending_id: row.id,
+      status: 'denied' as const,
+      decided_at: '2026-11-02T09:59:59.000Z',
+      decided_by: 'operator:ada',
+      decision_reason: null,
+      decided_via: 'console',
+      principal: null,
+    });
+
+    it('already decided: 409 with the first decision, and the row is written from it', async () => {
+      const row = await park();
+      answering(() => ({ outcome: 'refused', code: 'already_decided', settled: first(row) }));
+      expect(await decide(row.id)).toMatchObject({
+        status: 409,
+        body: { error: 'already_decided', status: 'denied', decided_by: 'operator:ada' },
+      });
+      expect(await reviews.get(row.id)).toMatchObject({ status: 'denied', decided_by: 'operator:ada' });
+    });
+
+    it('expired by its own clock: 409 pending_expired', async () => {
+      const row = await park();
+      const settled = { ...first(row), status: 'expired' as const, decided_by: 'system:ttl-sweep' };
+      answering(() => ({ outcome: 'refused', code: 'pending_expired', settled }));
+      expect(await decide(row.id)).toMatchObject({
+        status: 409,
+        body: { error: 'pending_expired', status: 'expired', decided_by: 'system:ttl-sweep' },
+      });
+      expect(await reviews.get(row.id)).toMatchObject({ status: 'expired' });
+    });
+
+    it.each(['not_pending', 'decision_refused', 'already_decided', 'pending_expired'] as const)(
+      '%s without telling how the review stands: 409, row unchanged',
+      async (code) => {
+        const row = await park();
+        answering(() => ({ outcome: 'refused', code }));
+        expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: code, status: 'pending' } });
+        expect(await reviews.get(row.id)).toEqual(row);
+      },
+    );
+
+    it('not in time: 503, row unchanged, and the same decision may be sent again', async () => {
+      const row = await park();
+      const { decide: honest } = honestSender();
+      answering(() => Promise.reject(new GateError('orchestrator_unavailable')));
+      expect(await decide(row.id)).toMatchObject({ status: 503, body: { error: 'orchestrator_unavailable' } });
+      expect(await reviews.get(row.id)).toEqual(row);
+      sender.decide = honest;
+      expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
+    });
+
+    it('with something unexpected: 500 without a word of it, row unchanged', async () => {
+      const row = await park();
+      answering(() => Promise.reject(new Error('secret detail')));
+      const answer = await decide(row.id);
+      expect(answer).toMatchObject({ status: 500, body: { error: 'internal_error' } });
+      expect(answer.text).not.toContain('secret detail');
+      expect(await reviews.get(row.id)).toEqual(row);
+    });
+
+    it('for another review: 500, and no row is written', async () => {
+      const row = await park();
+      const other = await park({ correlation_id: correlation(2) });
+      answering(() => ({ outcome: 'applied', settled: first(other) }));
+      expect(await decide(row.id)).toMatchObject({ status: 500 });
+      expect(await reviews.get(other.id)).toEqual(other);
+      expect(await reviews.get(row.id)).toEqual(row);
+    });
+
+    it('and has settled the row itself meanwhile: the same settlement twice is one', async () => {
+      const row = await park();
+      const honest = sender.decide.bind(sender);
+      sender.decide = async (decision) => {
+        const outcome = await honest(decision);
+        if (outcome.outcome === 'applied') await reviews.settle(outcome.settled);
+        return outcome;
+      };
+      expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
+    });
+  });
+});
+
+describe('Gate’s own routes for the pipeline', () => {
+  const settlement = (over: object = {}) => ({
+    pending_id: reviewIdOf(correlation(1)),
+    status: 'expired',
+    decided_at: '2026-11-02T10:10:00.000Z',
+    decided_by: 'system:ttl-sweep',
+    decision_reason: null,
+    decided_via: 'system:ttl-sweep',
+    principal: null,
+    ...over,
+  });
+  const settle = (body: unknown, n = 1) =>
+    ask('POST', `/pending/by-correlation/${correlation(n)}/settle`, { as: 'proxy', body });
+
+  it('settle writes the first settlement, repeats it, and refuses another', async () => {
+    await park();
+    const first = await settle(settlement());
+    expect(first).toMatchObject({ status: 200, body: { status: 'expired', decided_by: 'system:ttl-sweep' } });
+    expect((await settle(settlement())).body).toEqual(first.body);
+    expect(await settle(settlement({ status: 'denied' }))).toMatchObject({
+      status: 409,
+      body: { error: 'already_decided', status: 'expired' },
+    });
+  });
+
+  it('settle refuses a row of another correlation id, an unknown row, and what is no settlement', async () => {
+    await park();
+    expect(await settle(settlement(), 2)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    const unknown = settlement({ pending_id: reviewIdOf(correlation(2)) });
+    expect(await settle(unknown, 2)).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    expect(await settle(settlement({ status: 'pending' }))).toMatchObject({ status: 400 });
+    expect(await settle(settlement({ extra: 1 }))).toMatchObject({ status: 400 });
+    expect(await reviews.get(reviewIdOf(correlation(1)))).toMatchObject({ status: 'pending' });
+  });
+
+  it('withdraw hides the row, is safe to repeat, and refuses a decided one', async () => {
+    const row = await park();
+    const withdraw = () => ask('DELETE', `/pending/by-correlation/${correlation(1)}`, { as: 'proxy' });
+    expect(await withdraw()).toMatchObject({ status: 204, text: '' });
+    expect(await withdraw()).toMatchObject({ status: 204 });
+    expect(await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).toMatchObject({ status: 404 });
+    expect(await settle(settlement())).toMatchObject({ status: 409, body: { error: 'not_pending' } });
+    const again = await park({ created_at: '2026-11-02T10:00:30.000Z' });
+    await decide(again.id);
+    expect(await withdraw()).toMatchObject({ status: 409, body: { error: 'already_decided', status: 'approved' } });
+  });
+});
+
+describe('spec 4.8: health and metrics', () => {
+  it('is ready while the store answers and the composition’s checks hold', async () => {
+    const readyz = async () => (await service.health.inject('/readyz')).json();
+    expect(await readyz()).toMatchObject({ status: 'ready', checks: { storage: 'ok' } });
+    await service.close();
+    service = start({
+      readiness: {
+        orchestrator: () => {
+          throw new Error('no engine');
+        },
+      },
+    });
+    expect(await readyz()).toMatchObject({ status: 'not_ready', checks: { storage: 'ok', orchestrator: 'failed' } });
+  });
+
+  it('counts waiting rows, the age of the oldest, and decisions by outcome', async () => {
+    const row = await park();
+    await park({ correlation_id: correlation(2), created_at: '2026-11-02T10:00:10.000Z' });
+    now = T0 + 30_000;
+    const metrics = async () => (await service.health.inject('/metrics')).body;
+    expect(await metrics()).toMatch(/gate_hil_pending_rows 2\ngate|gate_hil_pending_rows 2\n/);
+    expect(await metrics()).toContain('gate_hil_oldest_pending_age_seconds 30\n');
+    await decide(row.id);
+    await decide(row.id, { decision: 'deny' });
+    await decide(correlation(9), { decision: 'deny' });
+    sender.decide = () => Promise.reject(new GateError('orchestrator_unavailable'));
+    await decide(reviewIdOf(correlation(2)), { decision: 'deny' });
+    const text = await metrics();
+    expect(text).toContain('gate_hil_pending_rows 1\n');
+    expect(text).toContain('gate_hil_oldest_pending_age_seconds 20\n');
+    expect(text).toContain('gate_hil_decisions_total{decision="approve",outcome="applied"} 1\n');
+    expect(text).toContain('gate_hil_decisions_total{decision="deny",outcome="already_decided"} 1\n');
+    expect(text).toContain('gate_hil_decisions_total{decision="deny",outcome="failed"} 1\n');
+  });
+
+  it('shows no number it does not know while the store is gone, and answers 503 store_unavailable', async () => {
+    await reviews.close();
+    expect((await service.health.inject('/metrics')).body).toContain('gate_hil_pending_rows Nan\n');
+    expect((await service.health.inject('/readyz')).statusCode).toBe(503);
+    expect(await ask('GET', '/pending', { tenant: 'acme' })).toMatchObject({
+      status: 503,
+      body: { error: 'store_unavailable' },
+    });
+    reviews = await openReviewStore({
+      target: { file: join(directory, 'hil.db') },
+      payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
+    });
+  });
+});

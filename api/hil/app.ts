@@ -1,0 +1,65 @@
+import type { KeyObject } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Operator } from '../../config/hil.js';
+import { createDecisions } from '../../domain/review/decisions.js';
+import type { DecisionSender } from '../../domain/review/ports.js';
+import type { ReviewStore } from '../../domain/review/review-store.js';
+import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
+import type { ReadinessChecks } from '../plugins/health.js';
+import { createService, type Caller, type Service, type TlsMaterial } from '../plugins/service.js';
+import { reviewMetrics } from './metrics.js';
+import { decideRoutes } from './routes/decide.js';
+import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
+import { settleRoutes } from './routes/settle.js';
+import { scopeReader } from './scope.js';
+
+export interface HilOptions {
+  readonly reviews: ReviewStore;
+  readonly sender: DecisionSender;
+  /** Ed25519 private key; the workers hold its public half. */
+  readonly decisionKey: KeyObject;
+  readonly operators: readonly Operator[];
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  readonly tls?: TlsMaterial;
+  readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+  readonly clock?: () => number;
+  readonly simulatorTenant?: string | undefined;
+  readonly ttlSeconds?: PendingRoutes['ttlSeconds'];
+  readonly decisionLifeSeconds?: number;
+  readonly bodyLimit?: number;
+  /** Beside `storage`; the composition knows the engine (`orchestrator`). */
+  readonly readiness?: ReadinessChecks;
+}
+
+/** The human review service (spec 4.4): rows by tenant, and decisions on their way to the call's workflow. */
+export function createHilService(options: HilOptions): Service {
+  const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
+  const service = createService({
+    name: 'hil',
+    governed: 'hil',
+    logger: options.logger,
+    registry,
+    trustDomain: options.trustDomain,
+    readiness: { storage: () => reviews.ready(), ...options.readiness },
+    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
+    ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
+    ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),
+  });
+  const scopeOf = scopeReader({ operators, simulatorTenant });
+  const decide = createDecisions({
+    reviews,
+    sender,
+    decisionKey,
+    clock,
+    decisionLifeMs: (options.decisionLifeSeconds ?? 10) * 1000,
+    observe: reviewMetrics(registry, reviews, clock),
+  });
+  pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
+  decideRoutes(service.app, { decide, scopeOf });
+  settleRoutes(service.app, { reviews });
+  return service;
+}

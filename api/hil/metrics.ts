@@ -1,0 +1,49 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { DecisionsOptions } from '../../domain/review/decisions.js';
+import type { ReviewStore } from '../../domain/review/review-store.js';
+
+/**
+ * What an alert on human review looks at: how many rows wait, since when the oldest does, and what became of decisions. The gauges ask
+ * the store when they are scraped, so replicas agree; they are NaN, not zero, while the store cannot be read.
+ */
+export function reviewMetrics(
+  registry: Registry,
+  reviews: Pick<ReviewStore, 'backlog'>,
+  clock: () => number,
+): DecisionsOptions['observe'] {
+  const backlog = async (value: (found: Awaited<ReturnType<ReviewStore['backlog']>>) => number): Promise<number> => {
+    try {
+      return value(await reviews.backlog());
+    } catch {
+      return Number.NaN;
+    }
+  };
+  const registers = [registry];
+  new Gauge({
+    name: 'gate_hil_pending_rows',
+    help: 'Reviews that wait for a decision.',
+    registers,
+    async collect() {
+      this.set(await backlog(({ pending }) => pending));
+    },
+  });
+  new Gauge({
+    name: 'gate_hil_oldest_pending_age_seconds',
+    help: 'Age of the oldest review that waits for a decision; 0 when none does.',
+    registers,
+    async collect() {
+      this.set(
+        await backlog(({ oldest_created_ms }) =>
+          oldest_created_ms === null ? 0 : Math.max(0, clock() - oldest_created_ms) / 1000,
+        ),
+      );
+    },
+  });
+  const decisions = new Counter({
+    name: 'gate_hil_decisions_total',
+    help: 'Decisions on existing rows: applied, refused by code, or failed.',
+    labelNames: ['decision', 'outcome'],
+    registers,
+  });
+  return (decision, outcome) => decisions.inc({ decision, outcome });
+}

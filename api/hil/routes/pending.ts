@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../../contracts/json.js';
+import { approvalTier } from '../../../contracts/policy.js';
+import { newReview, reviewStatus, type NewReview } from '../../../contracts/review.js';
+import { CALLER_IDS } from '../../../contracts/route-authority.js';
+import { stateNamespace } from '../../../contracts/ledger.js';
+import { GateError } from '../../../domain/errors.js';
+import type { ReviewStore } from '../../../domain/review/review-store.js';
+import type { ServiceApp } from '../../plugins/service.js';
+import { namedTenant, type scopeReader } from '../scope.js';
+import { ByCorrelation, ById, parsedObject, PendingRow } from './schemas.js';
+
+/** Looser than the contract where review sheet 5 has a code of its own (422) instead of `invalid_request`. */
+const CreateBody = newReview.extend({
+  request_payload: parsedObject,
+  tenant: newReview.shape.tenant.optional(),
+  ttl_seconds: z.number().optional(),
+  approval_tier: z.string().nullish(),
+  state_namespace: z.string().optional(),
+  callback_url: z.string().max(2048).nullish(),
+});
+
+const ListQuery = z.object({
+  status: reviewStatus.default('pending'),
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  before: z.uuid().optional(),
+  agent_id: z.string().min(1).max(256).optional(),
+});
+
+export interface PendingRoutes {
+  readonly reviews: ReviewStore;
+  readonly scopeOf: ReturnType<typeof scopeReader>;
+  readonly ttlSeconds: { readonly auto: number; readonly standard: number; readonly strict: number };
+}
+
+/** Spec 4.4: rows are made by the pipeline and read by everybody in their tenant's scope. */
+export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }: PendingRoutes): void {
+  app.post(
+    '/pending',
+    { schema: { body: CreateBody, response: { 200: PendingRow, 201: PendingRow } } },
+    async (request, reply) => {
+      // A review outside a call has no workflow that could take its decision, so nobody but the pipeline makes one.
+      if (request.caller?.callerId !== CALLER_IDS.proxy)
+        throw new GateError('capability_denied', 'only a call in the pipeline can ask for review');
+      const { row, created } = await reviews.createOnce(reviewOf(request.body, namedTenant(request), ttlSeconds));
+      return reply.code(created ? 201 : 200).send(row);
+    },
+  );
+
+  app.get(
+    '/pending',
+    { schema: { querystring: ListQuery, response: { 200: z.array(PendingRow) } } },
+    async (request, reply) => {
+      const { tenant } = scopeOf(request);
+      const { before, agent_id, ...page } = request.query;
+      const { rows, next_before } = await reviews.list({
+        tenant,
+        ...page,
+        ...(before !== undefined && { before }),
+        ...(agent_id !== undefined && { agent_id }),
+      });
+      // The body is an array by spec 4.4, so where to go on travels beside it.
+      if (next_before !== null) void reply.header('X-Gate-Next-Before', next_before);
+      return rows;
+    },
+  );
+
+  app.get('/pending/:id', { schema: { params: ById, response: { 200: PendingRow } } }, async (request) =>
+    found(await reviews.get(request.params.id, scopeOf(request).tenant)),
+  );
+
+  app.get(
+    '/pending/by-correlation/:correlation_id',
+    { schema: { params: ByCorrelation, response: { 200: PendingRow } } },
+    async (request) => found(await reviews.byCorrelation(request.params.correlation_id, scopeOf(request).tenant)),
+  );
+}
+
+/** An unknown row and a foreign one are one answer: 404 with the same body. */
+function found<Row>(row: Row | null): Row {
+  if (row === null) throw new GateError('not_found');
+  return row;
+}
+
+function reviewOf(
+  body: z.infer<typeof CreateBody>,
+  named: string | null,
+  ttlSeconds: PendingRoutes['ttlSeconds'],
+): NewReview {
+  const tenant = body.tenant ?? named;
+  if (tenant === null) throw new GateError('tenant_scope_required');
+  if (named !== null && named !== tenant) throw new GateError('invalid_request', 'tenant: is not the one of the scope');
+  const namespace = stateNamespace.safeParse(body.state_namespace);
+  if (!namespace.success) throw new GateError('namespace_required');
+  const tier = approvalTier.nullish().safeParse(body.approval_tier);
+  if (!tier.success) throw new GateError('unknown_tier');
+  const ttl = newReview.shape.ttl_seconds.safeParse(body.ttl_seconds ?? ttlSeconds[tier.data ?? 'standard']);
+  if (!ttl.success) throw new GateError('invalid_ttl');
+  if (body.callback_url != null && !isWebAddress(body.callback_url)) throw new GateError('invalid_callback');
+  return {
+    ...body,
+    request_payload: body.request_payload as JsonObject,
+    tenant,
+    state_namespace: namespace.data,
+    approval_tier: tier.data,
+    ttl_seconds: ttl.data,
+  };
+}
+
+/** The proxy judged the address; a row merely never shows an approver something that is no web address. */
+const isWebAddress = (text: string): boolean =>
+  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);

@@ -1,0 +1,96 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Operator } from '../../config/hil.js';
+import { CALLER_IDS } from '../../contracts/route-authority.js';
+import type { DecisionPrincipal } from '../../contracts/review.js';
+import { GateError } from '../../domain/errors.js';
+import type { Caller } from '../plugins/service.js';
+
+/** What one request may see and do: one tenant's rows, and whose decision it is. */
+export interface ReviewScope {
+  readonly tenant: string;
+  readonly caller: Caller;
+  /** Whose token came along; `null` where none is needed. */
+  readonly operator: Operator | null;
+}
+
+export interface ScopeOptions {
+  readonly operators: readonly Operator[];
+  readonly simulatorTenant?: string | undefined;
+}
+
+const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
+
+/**
+ * Reads the scope of a request (review sheet 1). The console names its tenant in `X-Gate-Tenant-Scope`, or leaves it to an operator's
+ * token, which is bound to one (DESIGN 9); the proxy names the tenant of the agent's verified SVID; the simulator has one fixed tenant
+ * and must not name any. Throws `tenant_scope_required`, `invalid_request`, `unauthenticated` (a token that is wrong, or bound to another
+ * tenant, never falls back to less) and `capability_denied`.
+ */
+export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ReviewScope {
+  const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
+
+  /** Every token is compared, in constant time: neither length, prefix nor place in the list shows in the duration. */
+  function operatorOf(request: FastifyRequest): Operator | null {
+    const { authorization } = request.headers;
+    if (authorization === undefined) return null;
+    const offered = digestOf(/^Bearer (\S+)$/i.exec(authorization)?.[1] ?? '');
+    let found: Operator | null = null;
+    for (const { operator, digest } of known) if (timingSafeEqual(digest, offered)) found = operator;
+    if (found === null) throw new GateError('unauthenticated');
+    return found;
+  }
+
+  return (request) => {
+    const { caller } = request;
+    if (caller === null) throw new GateError('caller_spiffe_missing');
+    const named = namedTenant(request);
+    if (caller.callerId === CALLER_IDS.simulator) {
+      if (simulatorTenant === undefined) throw new GateError('capability_denied', 'no tenant is set for the simulator');
+      if (named !== null)
+        throw new GateError('invalid_request', 'X-Gate-Tenant-Scope: the simulator has one fixed tenant');
+      return { tenant: simulatorTenant, caller, operator: boundTo(simulatorTenant, operatorOf(request)) };
+    }
+    if (caller.callerId === CALLER_IDS.console) {
+      const operator = operatorOf(request);
+      const tenant = named ?? operator?.tenant;
+      if (tenant === undefined) throw new GateError('tenant_scope_required');
+      return { tenant, caller, operator: boundTo(tenant, operator) };
+    }
+    if (named === null) throw new GateError('tenant_scope_required');
+    return { tenant: named, caller, operator: null };
+  };
+}
+
+/** The tenant a request names for itself; `null` when it names none. */
+export function namedTenant(request: FastifyRequest): string | null {
+  const named = request.headers['x-gate-tenant-scope'];
+  if (named === undefined) return null;
+  if (typeof named !== 'string' || !TENANT.test(named))
+    throw new GateError('invalid_request', 'X-Gate-Tenant-Scope: not a tenant');
+  return named;
+}
+
+function boundTo(tenant: string, operator: Operator | null): Operator | null {
+  if (operator !== null && operator.tenant !== tenant)
+    throw new GateError('unauthenticated', 'The operator token is bound to another tenant.');
+  return operator;
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/**
+ * Who decides in this scope (review sheet 6.3), from the certificate and the token alone. Throws `unauthenticated` without a token: the
+ * workload identity reads, it does not decide.
+ */
+export function principalOf({ tenant, caller, operator }: ReviewScope): DecisionPrincipal {
+  if (operator === null) throw new GateError('unauthenticated');
+  const simulator = caller.callerId === CALLER_IDS.simulator;
+  return {
+    subject: simulator ? caller.spiffe : `operator:${operator.name}`,
+    tenant,
+    method: simulator ? 'workload-mtls' : 'console-bearer',
+    credential: `workload-mtls:sha256:${caller.fingerprint}`,
+    credential_kind: 'console-bearer',
+  };
+}

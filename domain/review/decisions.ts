@@ -1,0 +1,105 @@
+import type { KeyObject } from 'node:crypto';
+import type { DecisionPrincipal, PendingRequest, SettledReview } from '../../contracts/review.js';
+import { GateError } from '../errors.js';
+import { signDecision } from './decision-signature.js';
+import type { DecisionOutcome, DecisionSender } from './ports.js';
+import type { ReviewStore } from './review-store.js';
+import { storable } from './storable.js';
+import { whyNotDecidable } from './transitions.js';
+
+/** One decision of somebody whose credential has been checked; `principal` comes from that, never from a body (spec 5, rule 1). */
+export interface Decision {
+  readonly id: string;
+  readonly tenant: string;
+  readonly decision: 'approve' | 'deny';
+  readonly reason: string | null;
+  readonly decided_via: string | null;
+  readonly principal: DecisionPrincipal;
+  readonly request_id: string;
+}
+
+/** How a decision on an existing row ended, for the counter. */
+export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
+
+export interface DecisionsOptions {
+  readonly reviews: Pick<ReviewStore, 'get' | 'settle'>;
+  readonly sender: DecisionSender;
+  readonly decisionKey: KeyObject;
+  readonly clock: () => number;
+  /** How long the signed decision may take to reach its workflow. */
+  readonly decisionLifeMs: number;
+  readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
+}
+
+/**
+ * HIL's side of a decision (DESIGN 1): look at the row, sign, send it to the call's workflow, write the row from what the workflow
+ * answered, and only then answer. The workflow alone says which decision was first; the look at the row merely spares it the others.
+ * Refusals: `not_found` (unknown, withdrawn or foreign), `already_decided`, `pending_expired`, `not_pending`, `decision_refused`,
+ * `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still take effect until `not_after`.
+ */
+export function createDecisions({
+  reviews,
+  sender,
+  decisionKey,
+  clock,
+  decisionLifeMs,
+  observe,
+}: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
+  async function sendDecision(row: PendingRequest, decision: Decision, now: number): Promise<DecisionOutcome> {
+    const signed = await signDecision(
+      {
+        pending_id: row.id,
+        correlation_id: row.correlation_id,
+        action_digest: row.original_payload_digest,
+        decision: decision.decision,
+        reason: decision.reason,
+        decided_via: decision.decided_via,
+        principal: decision.principal,
+        decided_at: new Date(now).toISOString(),
+        not_after: new Date(now + decisionLifeMs).toISOString(),
+        request_id: decision.request_id,
+      },
+      decisionKey,
+    );
+    const outcome = await sender.decide(signed);
+    if (outcome.settled && outcome.settled.pending_id !== row.id)
+      throw new GateError('internal_error', 'the workflow answered for another review');
+    return outcome;
+  }
+
+  async function decide(row: PendingRequest, decision: Decision): Promise<PendingRequest> {
+    const now = clock();
+    const late = whyNotDecidable(row, now);
+    if (late) throw refusal(late, row);
+    const outcome = await sendDecision(row, decision, now);
+    if (outcome.outcome === 'applied') return reviews.settle(outcome.settled);
+    // The refusal stands whether or not its row can be written now: the workflow writes the same settlement itself.
+    if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
+    throw refusal(outcome.code, outcome.settled ?? (await reviews.get(row.id, row.tenant)) ?? row);
+  }
+
+  return async (decision) => {
+    storable('reason', decision.reason);
+    storable('decided_via', decision.decided_via);
+    const row = await reviews.get(decision.id, decision.tenant);
+    if (!row) throw new GateError('not_found');
+    try {
+      const settled = await decide(row, decision);
+      observe(decision.decision, 'applied');
+      return settled;
+    } catch (error) {
+      observe(decision.decision, resultOf(error));
+      throw error;
+    }
+  };
+}
+
+const REFUSALS = ['already_decided', 'pending_expired', 'not_pending', 'decision_refused'] as const;
+
+const refusal = (
+  code: (typeof REFUSALS)[number],
+  { status, decided_by, decided_at }: PendingRequest | SettledReview,
+): GateError => new GateError(code, undefined, { fields: { status, decided_by, decided_at } });
+
+const resultOf = (error: unknown): DecisionResult =>
+  REFUSALS.find((code) => error instanceof GateError && error.code === code) ?? 'failed';
