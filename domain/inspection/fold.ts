@@ -1,0 +1,159 @@
+/**
+ * Folding of one text to what a reader, human or model, would take it for: compatibility forms decomposed (NFKD, Unicode UAX 15), marks
+ * and invisible characters gone, look-alike letters of other alphabets as Latin ones, lower case, one space between words.
+ */
+
+/** Look-alikes, each row: the Latin letter, then characters that are drawn like it (after UTS 39, cut to what NFKD leaves). */
+const LOOK_ALIKES: readonly string[] = [
+  'aаαɑᴀ',
+  'bвьβʙƅɓ',
+  'cсϲᴄ',
+  'dԁɗᴅđժ',
+  'eеєεᴇҽəɛ',
+  'fғƒꜰ',
+  'gɡɢԍց',
+  'hнһհʜħ',
+  'iіιıɪɩ',
+  'jјϳᴊ',
+  'kкκᴋқ',
+  'lⅼʟłӏ',
+  'mмᴍ',
+  'nпηɴոռ',
+  'oоοσᴏøօ',
+  'pрρᴘ',
+  'qԛգ',
+  'rгʀɾ',
+  'sѕꜱƽ',
+  'tтτᴛŧ',
+  'uυᴜսʋ',
+  'vνѵᴠ',
+  'wѡᴡωԝա',
+  'xхχ',
+  'yуүγʏ',
+  'zᴢƶ',
+];
+
+/** Greek capitals that look like another Latin letter than their small form does. */
+const CAPITALS: readonly (readonly [string, string])[] = [
+  ['h', 'Η'],
+  ['n', 'Ν'],
+  ['y', 'Υ'],
+];
+
+const SPACE = 0x20;
+const APOSTROPHES = new Set([0x27, 0x2019, 0x2018, 0x02bc]);
+
+/** For each UTF-16 unit what it folds to; 0 drops it. Surrogates stand for themselves. */
+const FOLD = foldTable();
+
+function foldTable(): Uint16Array {
+  const table = new Uint16Array(0x10000);
+  const dropped = /[\p{M}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
+  for (let unit = 0; unit < 0x10000; unit += 1) {
+    if (unit >= 0xd800 && unit <= 0xdfff) {
+      table[unit] = unit;
+      continue;
+    }
+    const character = String.fromCharCode(unit);
+    if (/\s/u.test(character)) table[unit] = SPACE;
+    else if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || dropped.test(character)) table[unit] = 0;
+    else {
+      const lower = character.toLowerCase();
+      table[unit] = lower.length === 1 ? lower.charCodeAt(0) : unit;
+    }
+  }
+  for (const [latin, ...others] of LOOK_ALIKES.map((row) => [...row])) {
+    for (const other of others) {
+      for (const form of [other, other.toUpperCase()]) {
+        if (form.length === 1) table[form.charCodeAt(0)] = (latin as string).charCodeAt(0);
+      }
+    }
+  }
+  for (const [latin, capital] of CAPITALS) table[capital.charCodeAt(0)] = latin.charCodeAt(0);
+  return table;
+}
+
+/** Letters drawn in boxes and as flags, which have no compatibility decomposition: U+1F150 and U+1F170 (negative), U+1F1E6 (regional). */
+const BOXED_LETTER = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu;
+const unboxed = (letter: string): string => {
+  const point = letter.codePointAt(0) as number;
+  const first = point >= 0x1f1e6 ? 0x1f1e6 : point >= 0x1f170 ? 0x1f170 : 0x1f150;
+  return String.fromCharCode(0x61 + point - first);
+};
+const INVISIBLE_ASTRAL = /[\u{e0000}-\u{e0fff}]/gu;
+
+// The two expressions below are tests for a range, not for a control character that slipped in.
+const NOT_ASCII = /[^\0-\x7f]/;
+const ASTRAL = /[\ud83c\udb40-\udb43]/;
+
+/** The same text with compatibility characters decomposed; most texts are ASCII and come back untouched. */
+function decompose(text: string): string {
+  if (!NOT_ASCII.test(text)) return text;
+  const visible = ASTRAL.test(text) ? text.replace(INVISIBLE_ASTRAL, '').replace(BOXED_LETTER, unboxed) : text;
+  return visible.normalize('NFKD');
+}
+
+/** Where one text of a request stands in the folded views. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Three views of the same texts, filled in one pass each. */
+export interface FoldedViews {
+  /** Folded, punctuation kept, texts separated by a line feed. */
+  readonly plain: string;
+  /** Only `a-z0-9` words with one space between them, and one at both ends. */
+  readonly words: string;
+  /** The words without spaces: what letter-spaced and glued writing looks like. */
+  readonly glued: string;
+  /** Per text, its part of `words`. */
+  readonly spans: readonly Span[];
+}
+
+/** Folds all texts of a request. Linear in their length; nothing is skipped, because padding is the cheapest evasion. */
+export function foldTexts(texts: readonly string[]): FoldedViews {
+  const decomposed = texts.map(decompose);
+  const size = decomposed.reduce((sum, text) => sum + text.length + 1, 2);
+  const plain = new Uint16Array(size);
+  const words = Buffer.allocUnsafe(size);
+  const glued = Buffer.allocUnsafe(size);
+  const spans: Span[] = [];
+  let plainEnd = 0;
+  let wordsEnd = 0;
+  let gluedEnd = 0;
+  words[wordsEnd++] = SPACE;
+  for (const text of decomposed) {
+    const start = wordsEnd - 1;
+    let inSpace = true;
+    for (let index = 0; index < text.length; index += 1) {
+      const unit = FOLD[text.charCodeAt(index)] as number;
+      if (unit === 0) continue;
+      if (unit === SPACE) {
+        if (!inSpace) plain[plainEnd++] = SPACE;
+        inSpace = true;
+      } else {
+        plain[plainEnd++] = unit;
+        inSpace = false;
+      }
+      if ((unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39)) {
+        words[wordsEnd++] = unit;
+        glued[gluedEnd++] = unit;
+      } else if (words[wordsEnd - 1] !== SPACE && !APOSTROPHES.has(unit)) {
+        words[wordsEnd++] = SPACE;
+      }
+    }
+    plain[plainEnd++] = 0x0a;
+    if (words[wordsEnd - 1] !== SPACE) words[wordsEnd++] = SPACE;
+    spans.push({ start, end: wordsEnd });
+  }
+  return {
+    plain: Buffer.from(plain.buffer, 0, plainEnd * 2).toString('utf16le'),
+    words: words.toString('latin1', 0, wordsEnd),
+    glued: glued.toString('latin1', 0, gluedEnd),
+    spans,
+  };
+}
+
+/** One short text, folded to words: `" ignore previous instructions "`. */
+export const foldedWords = (text: string): string => foldTexts([text]).words;

@@ -1,0 +1,238 @@
+import { foldedWords } from './fold.js';
+import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
+import type { InspectedTexts } from './texts.js';
+
+/** A phrase and the words of which one must occur before the (slower) expression is tried. */
+interface Phrase {
+  readonly name: string;
+  readonly gate: readonly string[];
+  readonly pattern: RegExp;
+}
+
+const phrase = (name: string, gate: string, pattern: string): Phrase => ({
+  name,
+  gate: gate.split('|'),
+  pattern: new RegExp(pattern),
+});
+
+/** Words that say whose or which instructions are meant; one of them must stand between verb and noun. */
+const WHOSE =
+  '(?:all|any|every|previous|prior|above|earlier|preceding|foregoing|former|your|my|these|those|original|initial|system|existing)';
+const FILLER = '(?:the|of|and|or|other|given|safety|security|current|own|developer)';
+const OVERRIDE =
+  '(?:ignore|ignoring|disregard|disregarding|forget|override|overrule|bypass|discard|abandon|neglect|do not follow|dont follow|stop following|stop obeying|do not obey|pay no attention to|do not listen to)';
+const INSTRUCTIONS = '(?:instructions?(?! sets? )|directives?|prompts?|programming|orders)';
+
+/** "Ignore ... instructions" with the grammar of one language: a possessive before the noun, or "previous" behind it. */
+function inLanguage(words: { verbs: string; articles: string; yours: string; nouns: string; earlier: string }): Phrase {
+  const gate = words.nouns
+    .split('|')
+    .map((noun) => ` ${noun} `)
+    .join('|');
+  return phrase(
+    'override_instructions',
+    gate,
+    ` (?:${words.verbs}) (?:(?:${words.articles}) ){0,3}(?:(?:${words.yours}) (?:${words.nouns})|(?:${words.nouns}) (?:${words.earlier})) `,
+  );
+}
+
+/**
+ * What follows "you are now" in ordinary mail and documents. Everything else after these words is an attempt to give the reader
+ * another role, so the list names the harmless ones.
+ */
+const ORDINARY_NOW =
+  '(?:subscribed|unsubscribed|logged|signed|connected|disconnected|registered|enrolled|eligible|ready|able|allowed|done|finished|verified|set|being|on the|in the queue|up to date|viewing|leaving|required|responsible|listed|following|part of|part|one of|receiving|invited|approved|booked|scheduled|covered|entitled|late|overdue|here|at|reading|looking|running|using|all set)';
+
+const CONTENTS = '(?:(?:me|us|all|of|the|full|text|exact|verbatim|contents?) ){0,4}';
+const SECRET = '(?:hidden|secret|original|initial|internal|system|developer|base)';
+const OWN =
+  '(?:(?:full|entire|complete|exact|own|current|hidden|secret|original|initial|internal|system|developer|base) )';
+
+/** brain sheet 6, strong: each is a detection by itself. */
+const STRONG: readonly Phrase[] = [
+  phrase(
+    'override_instructions',
+    ' instruct| directive| prompt| programming| orders',
+    ` ${OVERRIDE} (?=(?:${FILLER} ){0,4}${WHOSE} )(?:(?:${WHOSE}|${FILLER}) ){1,8}${INSTRUCTIONS} `,
+  ),
+  phrase(
+    'override_safeguards',
+    ' rules| guidelines| restrictions| safeguards| guardrails| constraints| filters| policies',
+    ` ${OVERRIDE} (?:(?:all|any|the|of) ){0,3}(?:your|previous safety|your own|all safety|any safety|the safety|safety) (?:(?:previous|prior|own|safety|security|content|ethical|internal|existing|core|usual|and) ){0,4}(?:rules|guidelines|restrictions|safeguards|guardrails|constraints|filters|policies) `,
+  ),
+  phrase(
+    'forget_everything',
+    ' everything ',
+    ' (?:forget|disregard|ignore) everything (?:you know|you knew|you were told|you have been told|youve been told|you learned|you have learned|i said|i told you|we discussed|that came before|said before|said so far) ',
+  ),
+  phrase(
+    'forget_everything',
+    ' forget ',
+    ' forget (?:all (?:of )?)?your (?:instructions?|training|prompt|rules|guidelines|programming|persona|role) ',
+  ),
+  phrase('you_are_now', ' now ', ` (?:you are|youre|you re) now (?!${ORDINARY_NOW} )[a-z]`),
+  phrase('you_are_now', ' you are now ', ' you are now $'),
+  phrase(
+    'reveal_prompt',
+    ' prompt | prompts | instructions | message | directives ',
+    ` (?:print|output|repeat|recite|show|tell|give|display|dump|share|send|write out) ${CONTENTS}your ${OWN}{0,3}${SECRET} ${OWN}{0,3}(?:prompts?|message|instructions|directives) `,
+  ),
+  phrase(
+    'reveal_prompt',
+    ' prompt | prompts | instructions | directives ',
+    ` (?:reveal|disclose|leak|divulge|expose|exfiltrate) ${CONTENTS}(?:your ${OWN}{0,4}|(?:its|this) ${OWN}{0,3}${SECRET} |${OWN}{0,3}system )(?:prompts?|instructions|directives) `,
+  ),
+  phrase('do_anything_now', ' do anything now ', ' do anything now '),
+  phrase('dan_mode', ' dan mode ', ' dan mode '),
+  phrase(
+    'new_identity',
+    ' pretend ',
+    ' pretend (?:to be|you are|youre|that you are) (?:an? |the )?(?:unrestricted|unfiltered|uncensored|jailbroken|evil|dan|root|another ai|different ai) ',
+  ),
+  phrase(
+    'new_identity',
+    ' from now on ',
+    ' from now on (?:you )?(?:will |must |shall |should )?(?:act as|behave as|respond as|answer as|pretend|obey only|only obey|ignore|disregard) ',
+  ),
+  phrase('new_instructions', ' instructions ', ' your (?:new|real|actual|true) instructions are '),
+  // Written as one word. Across words, "ignoreAll = instructions" would look the same, which is why `GLUED` asks for more.
+  phrase(
+    'override_instructions',
+    'allinstructions',
+    '(?:ignore|disregard|forget|bypass|override)allinstructions(?!et)',
+  ),
+  // The same sentence in five more languages; other languages are a model's work.
+  inLanguage({
+    verbs: 'ignora|ignore|ignorar|olvida|olvide|olvidar|esqueca|descarta|desconsidere',
+    articles: 'todas?|as|las|os|sus|estas',
+    yours: 'tus|tuas|suas',
+    nouns: 'instrucciones|instrucoes',
+    earlier: 'anteriores|previas|acima',
+  }),
+  inLanguage({
+    verbs: 'ignore|ignorez|ignorer|oublie|oubliez|oublier',
+    articles: 'toutes|les|ces',
+    yours: 'tes|vos',
+    nouns: 'instructions|consignes',
+    earlier: 'precedentes|anterieures|ci dessus',
+  }),
+  inLanguage({
+    verbs: 'ignoriere|ignorieren|vergiss|vergessen|missachte|missachten',
+    articles: 'sie|alle|allen|die|vorherigen|bisherigen|vorigen|obigen|fruheren|vorangegangenen',
+    yours: 'deine|deiner|vorherigen|bisherigen|vorigen|obigen|fruheren|vorangegangenen',
+    nouns: 'anweisungen|instruktionen|befehle',
+    earlier: 'von oben',
+  }),
+  inLanguage({
+    verbs: 'ignora|ignorate|ignorare|dimentica|dimenticate',
+    articles: 'tutte|le|queste',
+    yours: 'tue',
+    nouns: 'istruzioni',
+    earlier: 'precedenti|di sopra',
+  }),
+];
+
+/** Long enough that they cannot come about between ordinary words: letter-spaced, camel-cased or glued writing. */
+const GLUED: readonly Phrase[] = [
+  phrase(
+    'override_instructions',
+    'instruction',
+    '(?:ignore|disregard|forget|override|bypass|discard)(?:all|any|the|of){0,3}(?:your|previous|prior|above|earlier|preceding)(?:all|the|of|your|previous|prior|above|system){0,3}instructions?(?!et)',
+  ),
+  phrase('forget_everything', 'forgeteverythingyou', 'forgeteverythingyou(?:know|weretold|havebeentold|learned)'),
+  phrase(
+    'reveal_prompt',
+    'yoursystemprompt',
+    '(?:reveal|disclose|leak|print|output|repeat|showme|show)(?:me)?yoursystemprompt',
+  ),
+  phrase('reveal_prompt', 'revealyourprompt', 'revealyourprompt'),
+];
+
+/** Said in ordinary work too: evidence that raises a score, never a detection by itself. */
+const WEAK: readonly Phrase[] = [
+  ['system_prompt', ' system prompt '],
+  ['developer_mode', ' developer mode '],
+  ['jailbreak', ' jailbreak '],
+  ['act_as', ' act as '],
+  ['new_instructions', ' new instructions '],
+  ['hidden_from_user', ' do not tell the user '],
+  ['hidden_from_user', ' without telling the user '],
+  ['unrestricted', ' without any restrictions '],
+  ['unrestricted', ' unrestricted mode '],
+  ['must_obey', ' you must obey '],
+].map(([name, words]) => phrase(name as string, words as string, words as string));
+
+/** Turn markers of chat models: text that wants to be taken for a message of another speaker. */
+const TURN_MARKER = /<\|(?:im_start\|>\s?system|system\|>|start_header_id\|>\s?system)|<<sys>>|\[\/?inst\]\s?<<sys/;
+
+const MIXED_DIGITS = /[a-z][013457]|[013457][a-z]/;
+const LETTER_OF_DIGIT: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't' };
+const digitsAsLetters = (text: string): string =>
+  text.replace(/[013457]/g, (digit) => LETTER_OF_DIGIT[digit] as string);
+
+function matches(phrases: readonly Phrase[], text: string, into: Set<string>): void {
+  for (const { name, gate, pattern } of phrases) {
+    if (!into.has(name) && gate.some((word) => text.includes(word)) && pattern.test(text)) into.add(name);
+  }
+}
+
+function strongIn(words: string, glued: string): Set<string> {
+  const found = new Set<string>();
+  matches(STRONG, words, found);
+  matches(GLUED, glued, found);
+  if (MIXED_DIGITS.test(words)) {
+    matches(STRONG, digitsAsLetters(words), found);
+    matches(GLUED, digitsAsLetters(glued), found);
+  }
+  return found;
+}
+
+/** Phrases that the names of recent calls and this one spell together, and that this call completes. */
+function spelledAcrossCalls(prior: readonly PriorCall[], tool: string): Set<string> {
+  const before = foldedWords(prior.map((call) => call.tool).join(' '));
+  const withThis = foldedWords([...prior.map((call) => call.tool), tool].join(' '));
+  const found = new Set<string>();
+  matches(STRONG, withThis, found);
+  const old = new Set<string>();
+  matches(STRONG, before, old);
+  for (const name of old) found.delete(name);
+  return found;
+}
+
+const CONFIDENCE = [0, 0.6, 0.85, 0.95] as const;
+const WEAK_CONFIDENCE = [0, 0.2, 0.35, 0.45] as const;
+const atMost = (steps: readonly number[], count: number): number => steps[Math.min(count, steps.length - 1)] as number;
+
+/** Confidence of brain sheet 6: one match 0.6, two 0.85, three 0.95. Weak phrases alone stay below every detection. */
+function judge(strong: ReadonlySet<string>, weak: ReadonlySet<string>): Detection {
+  if (strong.size === 0) return { detected: false, confidence: atMost(WEAK_CONFIDENCE, weak.size), found: [...weak] };
+  return { detected: true, confidence: atMost(CONFIDENCE, strong.size + weak.size), found: [...strong, ...weak] };
+}
+
+/** The part of the lane that depends on recent calls; recomputed when the rest of a verdict comes from the cache. */
+export function detectInjectionAcrossCalls(prior: readonly PriorCall[], tool: string): Detection {
+  if (prior.length === 0) return nothingFound;
+  return judge(spelledAcrossCalls(prior, tool), new Set());
+}
+
+/** Looks for instructions to the reader in the tool name and in every text of the request. Source: brain sheet 6, DESIGN 7. */
+export function detectInjection(tool: string, texts: InspectedTexts): Detection {
+  const strong = strongIn(texts.words, texts.glued);
+  matches(STRONG, foldedWords(tool), strong);
+  if (TURN_MARKER.test(texts.plain)) strong.add('turn_marker');
+  const weak = new Set<string>();
+  matches(WEAK, texts.words, weak);
+  for (const name of strong) weak.delete(name);
+  return judge(strong, weak);
+}
+
+export const strongestOf = (a: Detection, b: Detection): Detection => {
+  if (a.detected !== b.detected) return a.detected ? a : b;
+  return a.confidence >= b.confidence ? a : b;
+};
+
+export const offlineInjection: InjectionDetector = {
+  model: 'gate-offline:injection-1',
+  detect: ({ tool, texts, prior }) =>
+    strongestOf(detectInjection(tool, texts), detectInjectionAcrossCalls(prior, tool)),
+};

@@ -1,0 +1,76 @@
+import type { IntentCategory } from '../../contracts/inspection.js';
+import type { JsonObject } from '../../contracts/json.js';
+import type { InspectedTexts } from './texts.js';
+
+/** What every lane may look at: the request as data, and the same request as folded text. Never another lane's answer (spec 4.2). */
+export interface LaneInput {
+  readonly method: string;
+  /** `params.name` of a tool call; the method for anything else. */
+  readonly tool: string;
+  readonly params: JsonObject;
+  readonly texts: InspectedTexts;
+}
+
+/** One call of the recent past, by its shape only. */
+export interface PriorCall {
+  readonly method: string;
+  readonly tool: string;
+}
+
+export interface IntentSignal {
+  readonly authorized: boolean;
+  readonly category: IntentCategory;
+  readonly reason: string;
+}
+/** `found` names classes of needles, never the text that matched. */
+export interface Detection {
+  readonly detected: boolean;
+  readonly confidence: number;
+  readonly found: readonly string[];
+}
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** Sees the persona's own text and the request, not the other signals. Throwing means: no verdict (503). */
+export interface IntentClassifier {
+  readonly model: string;
+  classify(input: LaneInput & { readonly persona: string | null }): MaybePromise<IntentSignal>;
+}
+/** Sees the request and the shapes of recent calls. Throwing means: the deterministic detector answers instead, `degraded`. */
+export interface InjectionDetector {
+  readonly model: string;
+  detect(input: LaneInput & { readonly prior: readonly PriorCall[] }): MaybePromise<Detection>;
+}
+/** Judges one request by itself; throwing falls back to the deterministic detector. */
+export interface ContentDetector {
+  readonly model: string;
+  detect(input: LaneInput): MaybePromise<Detection>;
+}
+/** Turns a call into a vector. Provider, model and dimensions must equal those stored with a persona, or the two do not compare. */
+export interface EmbeddingProvider {
+  readonly provider: string;
+  readonly model: string;
+  readonly dimensions: number;
+  embed(call: {
+    readonly method: string;
+    readonly tool: string;
+    readonly params: JsonObject;
+  }): MaybePromise<readonly number[]>;
+}
+
+/**
+ * The inspectors behind one Brain. Each is independent and may be model-backed; the deterministic ones of `offline.ts` need no network.
+ * `deterministic` says that the same request always gets the same verdict, which only rules can promise (`evidence.mock_mode`).
+ */
+export interface InspectionProvider {
+  readonly deterministic: boolean;
+  readonly classifier: IntentClassifier;
+  readonly injection: InjectionDetector;
+  readonly embedding: EmbeddingProvider;
+  readonly maliciousCode: ContentDetector;
+  readonly compromisedPackage: ContentDetector;
+  /** SHA-256 of each system prompt, by lane; empty where no model is asked. */
+  readonly promptSha256: Readonly<Record<string, string>>;
+}
+
+export const nothingFound: Detection = { detected: false, confidence: 0, found: [] };

@@ -1,0 +1,162 @@
+import { errorText } from '../errors.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { type FoldedViews, foldTexts, type Span } from './fold.js';
+
+/** `strict` also decodes one level of base64, at the price of judging random-looking data (brain sheet 6). */
+export type HeuristicLevel = 'standard' | 'strict';
+
+/** One text found in a request: a string value or an object key, or what was decoded from one. */
+export interface RequestText {
+  readonly text: string;
+  readonly role: 'key' | 'value';
+  /** The nearest object key above it, as written; a list carries the key of the list. */
+  readonly key: string;
+  /** Read out of another text (escapes, percent-encoding, JSON in a string, hidden characters, base64). */
+  readonly decoded: boolean;
+}
+
+export interface InspectedTexts extends FoldedViews {
+  readonly texts: readonly RequestText[];
+}
+
+/** Every string of `params`, keys included, at every level, each with what it hides, folded. Linear in the size of `params`. */
+export function inspectTexts(params: JsonObject, level: HeuristicLevel): InspectedTexts {
+  const found = stringsOf(params, '');
+  const texts: RequestText[] = [];
+  for (const text of found) {
+    texts.push(text);
+    for (const hidden of hiddenTexts(text, level)) texts.push(hidden);
+  }
+  return { texts, ...foldTexts(texts.map(({ text }) => text)) };
+}
+
+/** The text a part of the folded words came from; null when the part crosses from one text into the next. */
+export function textAt(inspected: InspectedTexts, part: Span): { text: RequestText; span: Span } | null {
+  let low = 0;
+  let high = inspected.spans.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const span = inspected.spans[middle] as Span;
+    if (part.start < span.start) high = middle - 1;
+    else if (part.start >= span.end - 1) low = middle + 1;
+    else return part.end <= span.end ? { text: inspected.texts[middle] as RequestText, span } : null;
+  }
+  return null;
+}
+
+/** In document order, without recursion: a deep value must not overflow the stack. */
+function stringsOf(value: Json, key: string, decoded = false): RequestText[] {
+  const found: RequestText[] = [];
+  const stack: { value: Json; key: string; isKey?: boolean }[] = [{ value, key }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    if (typeof next.value === 'string') {
+      if (next.value !== '')
+        found.push({ text: next.value, role: next.isKey ? 'key' : 'value', key: next.key, decoded });
+    } else if (Array.isArray(next.value)) {
+      for (let index = next.value.length - 1; index >= 0; index -= 1)
+        stack.push({ value: next.value[index] as Json, key: next.key });
+    } else if (next.value !== null && typeof next.value === 'object') {
+      const names = Object.keys(next.value);
+      for (let index = names.length - 1; index >= 0; index -= 1) {
+        const name = names[index] as string;
+        stack.push({ value: next.value[name] as Json, key: name }, { value: name, key: name, isKey: true });
+      }
+    }
+  }
+  return found;
+}
+
+const ESCAPE = /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([nrtbf]))/gi;
+const PERCENT = /(?:%[0-9a-f]{2})+/gi;
+const ENTITY = /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|(nbsp|lt|gt|amp|quot|apos|zwnj|zwj|shy));?/gi;
+const TAG = /<[^<>]{0,256}>/g;
+const HIDES = /[\\%&<\u202e\u202d\u2067\udb40\ufe00-\ufe0f]/;
+const REVERSED = /[\u202e\u202d\u2067]/;
+const TAG_CHARACTER = /[\u{e0020}-\u{e007e}]/gu;
+const VARIATION_SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const BASE64 = /[a-z0-9+/_-]{16,}={0,2}/gi;
+/** Escapes inside percent-encoding inside escapes: two rounds; a third one is not read by anybody by accident. */
+const DECODING_ROUNDS = 2;
+const ENTITIES: Readonly<Record<string, string>> = { nbsp: ' ', lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] {
+  const { text } = source;
+  const hidden: RequestText[] = [];
+  const add = (decodedText: string): void => {
+    if (decodedText !== '' && decodedText !== text) hidden.push({ ...source, text: decodedText, decoded: true });
+  };
+  if (looksLikeJson(text)) {
+    for (const inner of jsonIn(text, source.key)) {
+      hidden.push(inner);
+      if (HIDES.test(inner.text)) hidden.push({ ...inner, text: decodeEscapes(inner.text) });
+    }
+  }
+  if (HIDES.test(text)) {
+    const decoded = decodeEscapes(text);
+    add(decoded);
+    if (decoded.includes('<')) add(decoded.replace(TAG, ''));
+    if (REVERSED.test(text)) add([...text].reverse().join(''));
+    add(smuggled(text, TAG_CHARACTER, (point) => point - 0xe0000));
+    add(smuggled(text, VARIATION_SELECTOR, (point) => (point >= 0xe0100 ? point - 0xe0100 + 16 : point - 0xfe00)));
+  }
+  if (level === 'strict') for (const decoded of base64In(text)) add(decoded);
+  return hidden;
+}
+
+const looksLikeJson = (text: string): boolean => /^\s*[[{"]/.test(text) && /[\]}"]\s*$/.test(text);
+
+/** One level of JSON written into a string; text that only looks like JSON hides nothing. */
+function jsonIn(text: string, key: string): RequestText[] {
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch (error) {
+    // Nesting beyond what the parser takes is no JSON either; the raw text is judged in any case.
+    if (error instanceof SyntaxError || error instanceof RangeError) return [];
+    throw new Error(`cannot read JSON in a string: ${errorText(error)}`, { cause: error });
+  }
+  return stringsOf(value, key, true);
+}
+
+function decodeEscapes(text: string): string {
+  let decoded = text;
+  for (let round = 0; round < DECODING_ROUNDS; round += 1) {
+    const before = decoded;
+    if (decoded.includes('\\')) decoded = decoded.replace(ESCAPE, unescaped);
+    if (decoded.includes('%')) decoded = decoded.replace(PERCENT, percentDecoded);
+    if (decoded.includes('&')) decoded = decoded.replace(ENTITY, entity);
+    if (decoded === before) break;
+  }
+  return decoded;
+}
+
+const character = (point: number): string => (point <= 0x10ffff ? String.fromCodePoint(point) : ' ');
+const unescaped = (_match: string, braced?: string, four?: string, two?: string): string => {
+  const hex = braced ?? four ?? two;
+  return hex === undefined ? ' ' : character(Number.parseInt(hex, 16));
+};
+const percentDecoded = (run: string): string => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8');
+const entity = (_match: string, hex?: string, decimal?: string, name?: string): string => {
+  if (hex !== undefined) return character(Number.parseInt(hex, 16));
+  if (decimal !== undefined) return character(Number.parseInt(decimal, 10));
+  return ENTITIES[(name as string).toLowerCase()] ?? '';
+};
+
+/** Bytes written with characters nobody sees: tag characters carry ASCII, variation selectors carry bytes. */
+function smuggled(text: string, pattern: RegExp, byteOf: (point: number) => number): string {
+  const found = text.match(pattern);
+  if (found === null || found.length < 4) return '';
+  return Buffer.from(found.map((one) => byteOf(one.codePointAt(0) as number))).toString('utf8');
+}
+
+/** Base64 runs that decode to text; anything else is data. */
+function base64In(text: string): string[] {
+  const decoded: string[] = [];
+  for (const run of text.match(BASE64) ?? []) {
+    const bytes = Buffer.from(run, 'base64');
+    const candidate = bytes.toString('utf8');
+    const readable = candidate.match(/[\p{L}\p{N}\p{P}\p{Zs}\n\r\t]/gu)?.length ?? 0;
+    if (readable >= candidate.length * 0.9) decoded.push(candidate);
+  }
+  return decoded;
+}
