@@ -1,0 +1,96 @@
+import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { Json } from '../contracts/json.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import { summarize, type VerdictEvidence } from '../domain/call-record/record.js';
+import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
+import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
+import { foldVerdict } from '../domain/pipeline/verdict.js';
+
+export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: RecordActivityOptions) => ({
+  /**
+   * Makes the verdict durable before any row or effect. Met twice, also with another verdict, it returns the record that is there:
+   * the first verdict stands.
+   */
+  async commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary> {
+    const inspection = inspected.available ? inspected.inspection : null;
+    const verdict = foldVerdict(inspection, evaluated.decision, call.mode);
+    const state = verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'decided' : 'allowed';
+    const record = await calls.commitVerdict(state, {
+      ...(await commitmentsOf(calls, call)),
+      verdict,
+      inspection,
+      inspection_failure: inspected.available ? null : inspected.reason,
+      decision: evaluated.decision,
+      facts: evaluated.facts,
+    });
+    onCommitted?.(record.evidence);
+    return summarize(record);
+  },
+
+  /** Closes a call that came to its first step after its caller had given up. Safe to repeat; an existing record stays. */
+  async abandonCall(call: CallInput): Promise<CallSummary> {
+    const record = await calls.commitVerdict(
+      'abandoned',
+      {
+        ...(await commitmentsOf(calls, call)),
+        verdict: null,
+        inspection: null,
+        inspection_failure: null,
+        decision: null,
+        facts: null,
+      },
+      {
+        stage: 'abandoned',
+        status_code: null,
+        duration_ms: null,
+        result_sha256: null,
+        error: 'reached a worker after its caller had given up',
+        at: new Date(now()).toISOString(),
+      },
+    );
+    return summarize(record);
+  },
+
+  /** Closes an open record after an error nothing else handles: fail closed, no effect. Intended calls become uncertain. Safe to repeat. */
+  async abortCall(correlationId: string, reason: string): Promise<CallSummary | null> {
+    const record = await calls.find(correlationId);
+    if (!record) return null;
+    const outcome = {
+      status_code: null,
+      duration_ms: null,
+      result_sha256: null,
+      error: reason.slice(0, 500),
+      at: new Date(now()).toISOString(),
+    };
+    const lost = await calls.move(correlationId, 'lose', { outcome: { ...outcome, stage: 'uncertain' } });
+    if (lost.applied) return summarize(lost.record);
+    const { record: closed } = await calls.move(correlationId, 'abort', { outcome: { ...outcome, stage: 'aborted' } });
+    return summarize(closed);
+  },
+
+  async readCall(correlationId: string): Promise<CallSummary | null> {
+    const record = await calls.find(correlationId);
+    return record && summarize(record);
+  },
+});
+
+export interface RecordActivityOptions {
+  readonly calls: CallStore;
+  readonly now?: () => number;
+  /** For counters; sees the verdict that stands. */
+  readonly onCommitted?: (evidence: VerdictEvidence) => void;
+}
+export type RecordActivities = ReturnType<typeof createRecordActivities>;
+
+async function commitmentsOf(
+  calls: CallStore,
+  call: CallInput,
+): Promise<Pick<VerdictEvidence, 'call' | 'params_sha256' | 'callback_url'>> {
+  const request = await calls.request(call.correlation_id, call.digest);
+  if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+  return {
+    call,
+    params_sha256: sha256Hex(canonicalJson((request.body.params ?? {}) as Json)),
+    callback_url: request.callback_url,
+  };
+}

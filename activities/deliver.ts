@@ -1,0 +1,36 @@
+import type { CallStore } from '../domain/call-record/call-store.js';
+import type { DeliverCallback } from '../domain/egress/ports.js';
+import { GateError } from '../domain/errors.js';
+
+const DECISION = { approved: 'allow', denied: 'deny', expired: null, aborted: null } as const;
+const KIND = { approved: 'approve', denied: 'deny', expired: null, aborted: null } as const;
+
+export const createCallbackActivities = ({ calls, deliver: send }: { calls: CallStore; deliver: DeliverCallback }) => ({
+  /**
+   * Reports how a parked call was settled to its caller's address (review sheet 12). At least once: the receiver tells repeats apart by
+   * `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
+   */
+  async deliver(correlationId: string): Promise<void> {
+    const record = await calls.find(correlationId);
+    const url = record?.evidence.callback_url;
+    if (!record || !url) return;
+    const status = record.decision?.status ?? 'aborted';
+    const body = JSON.stringify({
+      correlation_id: correlationId,
+      pending_id: record.pending_id,
+      status,
+      decision: DECISION[status],
+      decision_kind: KIND[status],
+      decider_note: record.decision?.reason ?? null,
+      decided_at: record.decision?.decided_at ?? null,
+    });
+    try {
+      await send({ url, body, correlationId });
+    } catch (error) {
+      if ((error as { final?: boolean }).final)
+        throw new GateError('callback_not_allowed', (error as Error).message, { cause: error });
+      throw error;
+    }
+  },
+});
+export type CallbackActivities = ReturnType<typeof createCallbackActivities>;

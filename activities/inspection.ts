@@ -1,0 +1,33 @@
+import type { CallInput } from '../contracts/call.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import { errorText } from '../domain/errors.js';
+import type { Inspector } from '../domain/inspection/port.js';
+import { PipelineUnavailable, type Inspected } from '../domain/pipeline/pipeline.js';
+
+/** How far back an agent's successful steps count for inspection and policy (proxy sheet 12). */
+export const HISTORY_WINDOW_MS = 300_000;
+
+export const createInspectionActivities = ({ calls, inspector }: { calls: CallStore; inspector: Inspector }) => ({
+  /** Asks Brain. Read-only: a second run asks again. An outage is an answer, not an error: policy must still be heard. */
+  async inspect(call: CallInput): Promise<Inspected> {
+    const request = await calls.request(call.correlation_id, call.digest);
+    if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+    const { recent_sequence } = await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+    try {
+      const inspection = await inspector.inspect({
+        agent_id: call.agent,
+        tenant: call.tenant,
+        jsonrpc: '2.0',
+        method: call.method,
+        params: (request.body.params ?? {}) as JsonObject,
+        correlation_id: call.correlation_id,
+        prior_requests: recent_sequence.map(({ method, tool }) => ({ method, tool })),
+      });
+      return { available: true, inspection };
+    } catch (error) {
+      return { available: false, reason: errorText(error).slice(0, 300) };
+    }
+  },
+});
+export type InspectionActivities = ReturnType<typeof createInspectionActivities>;

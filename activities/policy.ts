@@ -1,0 +1,40 @@
+import type { CallInput } from '../contracts/call.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import { argumentsOf } from '../domain/call-record/rows.js';
+import { errorText } from '../domain/errors.js';
+import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
+import { intentScore } from '../domain/pipeline/verdict.js';
+import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
+import { HISTORY_WINDOW_MS } from './inspection.js';
+
+export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; policies: PolicyEvaluator }) => ({
+  /** Asks policy. Read-only: a second run asks again. Throws PipelineUnavailable('policy') when no decision can be had. */
+  async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
+    const request = await calls.request(call.correlation_id, call.digest);
+    if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+    const inspection = inspected.available ? inspected.inspection : null;
+    const facts = {
+      tool_type: call.tool,
+      agent_history: await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS),
+      intent_score: intentScore(inspection),
+      agent_id: `${call.tenant}/${call.agent}`,
+      agent_kind: 'mcp',
+      agent_spiffe: call.agent_spiffe,
+      tenant: call.tenant,
+      correlation_id: call.correlation_id,
+      method: call.method,
+      current_time: new Date(call.received_ms).toISOString(),
+      recent_request_count: call.recent_request_count,
+      velocity_limit: call.velocity_limit,
+      persona_drift_score: inspection?.drift_available ? inspection.persona_drift_score : 0,
+      injection_detected: inspection?.injection_detected ?? false,
+      brain_degraded: inspection === null,
+    };
+    try {
+      return { facts, decision: await policies.evaluate({ ...facts, arguments: argumentsOf(request.body) }) };
+    } catch (error) {
+      throw new PipelineUnavailable('policy', errorText(error).slice(0, 300));
+    }
+  },
+});
+export type PolicyActivities = ReturnType<typeof createPolicyActivities>;

@@ -1,0 +1,100 @@
+import type { CallStore, OpenCall } from '../domain/call-record/call-store.js';
+import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
+import type { Ledger } from '../contracts/ledger.js';
+import { alarmRow, type LedgerActivities } from './ledger.js';
+import type { RecordActivities } from './call-record.js';
+import type { ReviewActivities } from './review.js';
+
+/** What the engine knows of a call's workflow. */
+export interface Runs {
+  status(correlationId: string): Promise<'running' | 'closed' | 'missing'>;
+  /** Ends a run that cannot end by itself. Safe to repeat. */
+  end(correlationId: string, reason: string): Promise<void>;
+}
+
+export interface Reconciled {
+  readonly looked_at: number;
+  readonly closed: number;
+  readonly rows_appended: number;
+  readonly purged: number;
+}
+
+export interface ReconcileOptions {
+  readonly calls: CallStore;
+  readonly runs: Runs;
+  readonly ledger: Ledger;
+  readonly record: RecordActivities;
+  readonly review: ReviewActivities;
+  readonly rows: LedgerActivities;
+  /** How long past its due moment a call may stand before it is closed for it. */
+  readonly graceMs: number;
+  readonly retentionMs: number;
+  readonly windowMs: number;
+  readonly now?: () => number;
+  readonly heartbeat?: () => void;
+  readonly onAlarm?: (correlationId: string, reason: string) => void;
+}
+
+const BATCH = 500;
+
+export function createReconcileActivities(options: ReconcileOptions) {
+  const { calls, runs, ledger, record, review, rows, graceMs, now = Date.now } = options;
+
+  /** The moment by which a call in this state should have moved, by its stored deadlines alone. */
+  const dueMs = (open: OpenCall): number => {
+    if (open.state === 'parked') return open.deadline_ms ?? open.updated_ms;
+    if (open.state === 'approved') return open.updated_ms + APPROVED_CLAIM_LIMIT_MS;
+    return open.updated_ms + 60_000;
+  };
+
+  const close = async (open: OpenCall, reason: string): Promise<void> => {
+    const { correlation_id } = open;
+    options.onAlarm?.(correlation_id, reason);
+    await runs.end(correlation_id, reason);
+    if (open.state === 'parked' && open.deadline_ms !== null && now() > open.deadline_ms)
+      await review.expireReview(correlation_id);
+    else await record.abortCall(correlation_id, reason);
+    await review.settleReviewRow(correlation_id);
+    await rows.appendRows(correlation_id);
+    await ledger.append([
+      alarmRow({ correlation_id, kind: 'alarm.reconciled', reasoning: reason, detail: { state: open.state } }),
+    ]);
+  };
+
+  return {
+    /**
+     * Walks the records without a terminal state and those whose rows are due (DESIGN section 1): a call whose workflow is gone, stuck or
+     * overdue is closed fail closed with an alarm row. Safe to repeat; it never runs a tool.
+     */
+    async reconcileCalls(): Promise<Reconciled> {
+      let closed = 0;
+      let appended = 0;
+      const open = await calls.openCalls(now() - graceMs, BATCH);
+      for (const call of open) {
+        options.heartbeat?.();
+        const status = await runs.status(call.correlation_id);
+        const overdue = now() > dueMs(call) + graceMs;
+        if (status === 'running' && !overdue) continue;
+        const reason =
+          status === 'running'
+            ? `the workflow is overdue in state ${call.state}`
+            : `the workflow is ${status} while the call is ${call.state}`;
+        await close(call, reason);
+        closed += 1;
+      }
+      for (const correlationId of await calls.rowsDue(now() - graceMs, BATCH)) {
+        options.heartbeat?.();
+        if ((await runs.status(correlationId)) === 'running') continue;
+        await rows.appendRows(correlationId);
+        appended += 1;
+      }
+      const purged = await calls.purge({
+        hitsMs: now() - 2 * options.windowMs,
+        stagedMs: now() - 3_600_000,
+        recordsMs: now() - options.retentionMs,
+      });
+      return { looked_at: open.length, closed, rows_appended: appended, purged };
+    },
+  };
+}
+export type ReconcileActivities = ReturnType<typeof createReconcileActivities>;

@@ -1,0 +1,192 @@
+import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { SettledReview, SignedDecision } from '../contracts/review.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import { summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import type { Reviews } from '../domain/review/ports.js';
+
+/** What became of a decision that reached the workflow. */
+export type DecisionVerdict =
+  | { readonly applied: true; readonly summary: CallSummary; readonly settled: SettledReview }
+  | {
+      readonly applied: false;
+      readonly code: 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused';
+      readonly settled: SettledReview | null;
+    };
+
+export interface ReviewActivityOptions {
+  readonly calls: CallStore;
+  readonly reviews: Reviews;
+  /** Checks HIL's signature; throws with the reason when it does not hold. */
+  readonly verify: (decision: SignedDecision) => Promise<void>;
+  /** Leaves an alarm row behind when a decision's signature does not hold. */
+  readonly alarm: (alarm: {
+    correlation_id: string;
+    kind: 'alarm.forged_decision';
+    reasoning: string;
+    detail: JsonObject;
+  }) => Promise<void>;
+  readonly now?: () => number;
+}
+
+export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Date.now }: ReviewActivityOptions) => ({
+  /**
+   * Stores the review row and parks the record. Met twice it finds both there. When HIL cannot take the row, the row that may have been
+   * stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
+   */
+  async openReview(call: CallInput, atMs: number): Promise<CallSummary> {
+    const record = await calls.find(call.correlation_id);
+    const request = await calls.request(call.correlation_id, call.digest);
+    if (!record || !request) throw new PipelineUnavailable('proxy', 'the call record is not in the store');
+    if (record.state !== 'decided') return summarize(record);
+    const ttlSeconds = call.ttl_secs[record.approval_tier];
+    const reasons = [...(record.evidence.verdict?.review_reasons ?? [])];
+    try {
+      const row = await reviews.createOnce({
+        agent_id: call.agent,
+        correlation_id: call.correlation_id,
+        method: call.method,
+        request_payload: request.body,
+        risk_summary: (reasons.join('; ') || 'review required').slice(0, 500),
+        state_namespace: 'operator',
+        ttl_seconds: ttlSeconds,
+        created_at: new Date(atMs).toISOString(),
+        review_reasons: reasons,
+        brain_scores: null,
+        approval_tier: record.approval_tier,
+        agent_spiffe: call.agent_spiffe,
+        tenant: call.tenant,
+        callback_url: record.evidence.callback_url,
+      });
+      const parked = await calls.move(call.correlation_id, 'park', {
+        pending_id: row.id,
+        deadline_ms: Date.parse(row.created_at) + row.ttl_seconds * 1000,
+      });
+      return summarize(parked.record);
+    } catch (error) {
+      await reviews.withdraw(call.correlation_id).catch(() => undefined);
+      throw new PipelineUnavailable('hil', errorText(error).slice(0, 300));
+    }
+  },
+
+  /**
+   * Applies a decision to the record, after its signature was verified. The first one stands: a second run of the same decision is
+   * applied again to the same effect, any other is refused. A forged one changes nothing and leaves an alarm row.
+   */
+  async applyDecision(decision: SignedDecision): Promise<DecisionVerdict> {
+    try {
+      await verify(decision);
+    } catch (error) {
+      await alarm({
+        correlation_id: decision.correlation_id,
+        kind: 'alarm.forged_decision',
+        reasoning: `a decision was refused: ${errorText(error)}`.slice(0, 500),
+        detail: {
+          pending_id: decision.pending_id,
+          claimed_subject: decision.principal.subject,
+          request_id: decision.request_id.slice(0, 128),
+        },
+      }).catch(() => undefined);
+      return { applied: false, code: 'decision_refused', settled: null };
+    }
+    const record = await calls.find(decision.correlation_id);
+    // The signature binds the action the approver saw; one for another action or row is not a decision about this call.
+    if (!record || record.pending_id !== decision.pending_id)
+      return { applied: false, code: 'not_pending', settled: null };
+    const at = now();
+    if (at > Date.parse(decision.not_after)) return { applied: false, code: 'decision_refused', settled: null };
+    const recorded: RecordedDecision = {
+      status: decision.decision === 'approve' ? 'approved' : 'denied',
+      decided_at: decision.decided_at,
+      decided_by: decision.principal.subject,
+      decided_via: decision.decided_via,
+      reason: decision.reason,
+      principal: decision.principal,
+    };
+    const moved = await calls.move(decision.correlation_id, decision.decision, {
+      decision: recorded,
+      ...(record.deadline_ms !== null && { before_ms: record.deadline_ms }),
+      ...(decision.decision === 'approve' &&
+        record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
+    });
+    const settled = settledOf(moved.record);
+    const mine = moved.record.decision !== null && sameDecision(moved.record.decision, recorded);
+    if (moved.applied || mine)
+      return { applied: true, summary: summarize(moved.record), settled: settled as SettledReview };
+    const code =
+      moved.record.state === 'parked'
+        ? 'pending_expired'
+        : settled
+          ? settled.status === 'expired'
+            ? 'pending_expired'
+            : 'already_decided'
+          : 'not_pending';
+    return { applied: false, code, settled };
+  },
+
+  /** Moves a parked record past its deadline to expired. Met twice, or too late, it returns what stands. */
+  async expireReview(correlationId: string): Promise<CallSummary> {
+    const record = await calls.find(correlationId);
+    if (!record) throw new Error(`no call record ${correlationId}`);
+    const deadline = record.deadline_ms ?? now();
+    const { record: expired } = await calls.move(correlationId, 'expire', {
+      decision: {
+        status: 'expired',
+        decided_at: new Date(deadline).toISOString(),
+        decided_by: 'system:ttl-sweep',
+        decided_via: 'system:ttl-sweep',
+        reason: null,
+        principal: null,
+      },
+    });
+    return summarize(expired);
+  },
+
+  /** Brings the review row to what the record says. HIL does so itself after a decision; this is for its crash in between. Safe to repeat. */
+  async settleReviewRow(correlationId: string): Promise<void> {
+    const record = await calls.find(correlationId);
+    const settled = record && settledOf(record);
+    if (!settled) return;
+    try {
+      await reviews.settle(settled);
+    } catch (error) {
+      // The row is gone past its retention, or closed as something else before: the record is the authority, nothing to wait for.
+      if (error instanceof GateError && (error.code === 'not_found' || error.code === 'already_decided')) return;
+      throw error;
+    }
+  },
+});
+export type ReviewActivities = ReturnType<typeof createReviewActivities>;
+
+/** The settlement a record implies: its decision, or expiry for a call that reconciliation closed while it was parked. */
+export function settledOf(record: CallRecord): SettledReview | null {
+  const { decision, pending_id } = record;
+  if (!pending_id) return null;
+  if (!decision) {
+    if (record.state !== 'aborted') return null;
+    const at = record.outcome?.at ?? new Date(record.updated_ms).toISOString();
+    return {
+      pending_id,
+      status: 'expired',
+      decided_at: at,
+      decided_by: 'system:reconciliation',
+      decision_reason: record.outcome?.error ?? null,
+      decided_via: 'system:reconciliation',
+      principal: null,
+    };
+  }
+  return {
+    pending_id,
+    status: decision.status,
+    decided_at: decision.decided_at,
+    decided_by: decision.decided_by,
+    decision_reason: decision.reason,
+    decided_via: decision.decided_via,
+    principal: decision.principal,
+  };
+}
+
+const sameDecision = (a: RecordedDecision, b: RecordedDecision): boolean =>
+  a.status === b.status && a.decided_at === b.decided_at && a.decided_by === b.decided_by && a.reason === b.reason;

@@ -1,0 +1,167 @@
+import type { JsonObject } from '../../contracts/json.js';
+import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
+import { uuidFromDigest } from '../../domain/crypto/digest.js';
+import { GateError } from '../../domain/errors.js';
+
+/** An HTTP answer: bytes that were retained, or an object to print. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject | Buffer | null;
+}
+
+export const executionId = (correlationId: string): string => uuidFromDigest('gate.execution', correlationId);
+
+/** How long the approver has, as the 202 tells it; the same at every replay of the handle. */
+const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.call.ttl_secs[approval_tier];
+
+/** The record's effective state: past its deadline a parked call is expired, whether or not its workflow is alive to say so. */
+export const effectiveState = (record: CallRecord, nowMs: number): CallRecord['state'] =>
+  record.state === 'parked' && record.deadline_ms !== null && nowMs > record.deadline_ms ? 'expired' : record.state;
+
+/**
+ * What the caller is told of its call, as a function of the record (proxy sheet 6 and 9, DESIGN section 7): the same answer at every
+ * exact replay. `null` while there is none yet.
+ */
+export function answerOf(record: CallRecord, result: Buffer | null, replayed: boolean, nowMs: number): Answer | null {
+  const { call, verdict } = record.evidence;
+  const decisionOnly = call.contract === 'gate.decision/v1';
+  const headers =
+    verdict?.would === 'deny'
+      ? { 'X-Gate-Would-Deny': 'true' }
+      : verdict?.would === 'pend'
+        ? { 'X-Gate-Would-Pend': 'true' }
+        : {};
+  switch (effectiveState(record, nowMs)) {
+    case 'denied':
+      return record.decision
+        ? refusal(record, 'review_denied', 'review_denied', 'hil', [
+            record.decision.reason ?? 'an operator denied the call',
+          ])
+        : refusal(record, 'policy_denied', 'denied', verdict?.layer ?? 'policy', verdict?.reasons ?? []);
+    case 'expired':
+      return refusal(record, 'review_expired', 'review_expired', 'hil', ['nobody decided before the deadline']);
+    case 'parked':
+      return {
+        status: 202,
+        headers,
+        body: {
+          status: 'pending',
+          correlation_id: record.correlation_id,
+          ttl_secs: ttlSecs(record),
+          tier: 'yellow',
+          contract: 'gate.pending-authorization/v1',
+          pending_id: record.pending_id,
+          idempotency_id: call.idempotency_id,
+          payload_sha256: record.digest,
+          ttl_seconds: ttlSecs(record),
+          poll_after_ms: 1_000,
+          review_reasons: [...(verdict?.review_reasons ?? [])],
+        },
+      };
+    case 'allowed':
+    case 'approved':
+      if (!decisionOnly) return null;
+      return {
+        status: 200,
+        headers,
+        body: { contract: call.contract, decision: 'allow', correlation_id: record.correlation_id, executable: false },
+      };
+    case 'completed':
+      return {
+        status: record.outcome?.status_code ?? 200,
+        headers: {
+          ...headers,
+          'Content-Type': 'application/json',
+          'X-Gate-Execution-Id': executionId(record.correlation_id),
+          'X-Gate-Result-Sha256': `sha256:${record.outcome?.result_sha256 ?? ''}`,
+          'X-Gate-Server-Execution-Replayed': String(replayed),
+        },
+        body: result,
+      };
+    case 'uncertain':
+      return refusal(record, 'server_execution_uncertain', 'error', 'upstream', [
+        record.outcome?.error ?? 'the outcome is not known',
+      ]);
+    case 'not_run':
+      return refusal(record, 'upstream_unreachable', 'error', 'upstream', [
+        record.outcome?.error ?? 'nothing was sent',
+      ]);
+    case 'abandoned':
+      return refusal(record, 'call_abandoned', 'error', 'proxy', [record.outcome?.error ?? 'too late to begin']);
+    case 'aborted':
+      return refusal(record, 'call_aborted', 'error', 'proxy', [record.outcome?.error ?? 'closed by reconciliation']);
+    default:
+      return null;
+  }
+}
+
+/** The error envelope of proxy sheet 6; inapplicable fields are left out. */
+function refusal(
+  record: CallRecord,
+  code: ErrorCodeName,
+  kind: string,
+  layer: string,
+  reasons: readonly string[],
+): Answer {
+  const { verdict } = record.evidence;
+  return {
+    status: ERROR_CODES[code].status,
+    headers: {},
+    body: {
+      error: code,
+      ...(verdict && { intent_category: verdict.intent_category }),
+      reasoning: reasons.join(' | '),
+      correlation_id: record.correlation_id,
+      verdict: kind,
+      layer,
+      reasons: [...reasons],
+      ...(verdict && verdict.review_reasons.length > 0 && { review_reasons: [...verdict.review_reasons] }),
+    },
+  };
+}
+
+/** Seconds a 503 asks its caller to wait. */
+const RETRY_AFTER_SECS = 2;
+
+/** An error that is not a verdict, in the proxy's envelope. */
+export function errorAnswer(error: GateError, correlationId: string): Answer {
+  const headers: Record<string, string> = {};
+  const { retry_after_secs } = error.fields;
+  if (typeof retry_after_secs === 'number') headers['Retry-After'] = String(retry_after_secs);
+  else if (error.status === 503 && ERROR_CODES[error.code].retry === 'after_wait')
+    headers['Retry-After'] = String(RETRY_AFTER_SECS);
+  if (error.code === 'client_contract_required' || 'contract' in error.fields) {
+    return {
+      status: error.status,
+      headers,
+      body: { error: error.code, correlation_id: correlationId, reasoning: error.message, ...error.fields },
+    };
+  }
+  return {
+    status: error.status,
+    headers,
+    body: {
+      error: error.code,
+      reasoning: error.message,
+      correlation_id: correlationId,
+      verdict: error.code === 'rate_limited' ? 'rate_limited' : 'error',
+      layer: layerOf(error.code),
+      ...error.fields,
+    },
+  };
+}
+
+const layerOf = (code: ErrorCodeName): string => {
+  if (code === 'unauthorized') return 'identity';
+  if (code.startsWith('upstream_')) return 'upstream';
+  if (
+    code === 'rate_limited' ||
+    code.endsWith('_conflict') ||
+    code === 'pipeline_unavailable' ||
+    code === 'store_unavailable'
+  )
+    return 'proxy';
+  return 'gateway';
+};

@@ -1,0 +1,159 @@
+import type { FastifyError } from 'fastify';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { CallRecord } from '../../domain/call-record/record.js';
+import { GateError } from '../../domain/errors.js';
+import type { ReadinessChecks } from '../plugins/health.js';
+import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
+import { errorAnswer } from './answers.js';
+import { createCallHandler, type CallHandlerOptions } from './calls.js';
+import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
+import { registerPending } from './routes/pending.js';
+
+export interface ProxyOptions
+  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited'>,
+    Omit<McpRouteOptions, 'handler'> {
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  readonly tls?: Omit<NonNullable<ServiceOptions['tls']>, 'clientCertificate'>;
+  readonly resolveCaller?: ServiceOptions['resolveCaller'];
+  readonly readiness?: ReadinessChecks;
+}
+
+/** The ingress: the only public entry of the data plane. It asks for a client certificate and judges it in code, after 400, 413 and 426. */
+export function createProxyService(options: ProxyOptions): Service {
+  const service = createService({
+    name: 'proxy',
+    logger: options.logger,
+    registry: options.registry,
+    trustDomain: options.trustDomain,
+    bodyLimit: MAX_BODY_BYTES,
+    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
+    ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
+    readiness: {
+      ...options.readiness,
+      call_store: () => options.calls.ready(),
+      ledger_rows: async () => {
+        const dueMs = await options.calls.oldestRowsDueMs();
+        const ageSecs = dueMs === null ? 0 : Math.max(0, Math.round(((options.now ?? Date.now)() - dueMs) / 1000));
+        if (ageSecs > 30) throw new Error(`the oldest unappended row is ${ageSecs} s old`);
+        return `oldest unappended row: ${ageSecs} s`;
+      },
+    },
+  });
+  const metrics = proxyMetrics(options.registry);
+  const handler = createCallHandler({ ...options, onAnswered: metrics.answered, onLimited: metrics.limited });
+  metrics.watchInFlight(handler.inFlight);
+
+  // Its own scope: the proxy's errors wear the proxy's envelope, and its bodies are read as bytes.
+  void service.app.register((scope, _options, done) => {
+    scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
+      const known = toGateError(error);
+      if (known.status >= 500)
+        request.log.warn(
+          { correlation_id: request.correlationId, code: known.code, reason: known.message, err: known.cause },
+          'refused',
+        );
+      if (known.code === 'pipeline_unavailable') metrics.unavailable(String(known.fields.layer ?? 'proxy'));
+      return send(reply, errorAnswer(known, request.correlationId));
+    });
+    scope.addHook('onSend', (request, reply, payload, next) => {
+      void reply.header('X-Gate-Mode', options.mode).header('X-Gate-Correlation-Id', request.correlationId);
+      next(null, payload);
+    });
+    scope.addHook('onResponse', (request, reply, next) => {
+      metrics.responded(request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000);
+      next();
+    });
+    registerMcp(scope as unknown as Service['app'], { ...options, handler });
+    registerPending(scope as unknown as Service['app'], options);
+    done();
+  });
+  return service;
+}
+
+function toGateError(error: FastifyError | GateError): GateError {
+  if (error instanceof GateError) return error;
+  if (error.statusCode === 413) return new GateError('request_too_large');
+  if (error.statusCode !== undefined && error.statusCode < 500)
+    return new GateError('invalid_mcp', `Invalid MCP request: ${error.message}`);
+  // A store that cannot be reached is the likely cause; the call was not answered, so nothing about it may be believed.
+  return new GateError('pipeline_unavailable', 'the proxy could not finish the request', {
+    fields: { layer: 'proxy' },
+    cause: error,
+  });
+}
+
+const MAX_TOOL_LABELS = 200;
+
+function proxyMetrics(registry: Registry) {
+  const registers = [registry];
+  const verdicts = new Counter({
+    name: 'gate_proxy_verdicts_total',
+    help: 'Tool calls by what Gate answered first.',
+    labelNames: ['state'],
+    registers,
+  });
+  const wouldDeny = new Counter({
+    name: 'gate_proxy_would_deny_total',
+    help: 'Calls let through in observe mode that enforce would deny.',
+    labelNames: ['tool', 'intent'],
+    registers,
+  });
+  const wouldPend = new Counter({
+    name: 'gate_proxy_would_pend_total',
+    help: 'Calls let through in observe mode that enforce would park.',
+    labelNames: ['tool', 'intent'],
+    registers,
+  });
+  const limited = new Counter({
+    name: 'gate_proxy_rate_limited_total',
+    help: 'Calls refused by the velocity limit.',
+    registers,
+  });
+  const unavailable = new Counter({
+    name: 'gate_proxy_pipeline_unavailable_total',
+    help: 'Calls answered 503, by the layer that was away.',
+    labelNames: ['layer'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'gate_proxy_request_seconds',
+    help: 'Time from request to answer.',
+    labelNames: ['route', 'status'],
+    buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  const tools = new Set<string>();
+  const toolLabel = (tool: string) => {
+    if (!tools.has(tool) && tools.size >= MAX_TOOL_LABELS) return 'other';
+    tools.add(tool);
+    return tool;
+  };
+  return {
+    answered({ state, evidence }: CallRecord) {
+      verdicts.inc({ state });
+      const { verdict, call } = evidence;
+      if (!verdict?.would) return;
+      (verdict.would === 'deny' ? wouldDeny : wouldPend).inc({
+        tool: toolLabel(call.tool),
+        intent: verdict.intent_category,
+      });
+    },
+    limited: () => limited.inc(),
+    unavailable: (layer: string) => unavailable.inc({ layer }),
+    responded: (route: string, status: number, took: number) =>
+      seconds.observe({ route, status: String(status) }, took),
+    watchInFlight(read: () => number) {
+      new Gauge({
+        name: 'gate_proxy_calls_in_flight',
+        help: 'Calls under way.',
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts/call.js';
+import type { Ledger } from '../../contracts/ledger.js';
+import type { ApprovalTier } from '../../contracts/policy.js';
+import type { CallStore } from '../../domain/call-record/call-store.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
+import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
+import { GateError } from '../../domain/errors.js';
+import type { McpRequest } from '../../domain/mcp/envelope.js';
+import type { Json } from '../../contracts/json.js';
+import type { CallRunner } from '../../engine/call-runner.js';
+import type { Caller } from '../plugins/service.js';
+import { answerOf, type Answer } from './answers.js';
+
+export interface CallHandlerOptions {
+  readonly calls: CallStore;
+  readonly runner: CallRunner;
+  readonly ledger: Ledger;
+  readonly mode: Mode;
+  readonly velocity: { readonly limit: number; readonly windowMs: number };
+  readonly callDeadlineMs: number;
+  readonly upstreamTimeoutMs: number;
+  readonly ttlSecs: Readonly<Record<ApprovalTier, number>>;
+  readonly maxInFlight: number;
+  readonly now?: () => number;
+  /** Sees each record when its first answer leaves, for counters. */
+  readonly onAnswered?: (record: CallRecord) => void;
+  readonly onLimited?: () => void;
+}
+
+export interface ToolCallRequest {
+  readonly caller: Caller & { readonly tenant: string; readonly agent: string };
+  readonly mcp: McpRequest & { readonly kind: 'tool' };
+  readonly contract: CallContract;
+  readonly idempotencyId: string;
+  readonly callbackUrl: string | null;
+}
+
+/** Slack for the engine to hand an answer over after the last moment a call may begin. */
+const ANSWER_SLACK_MS = 500;
+
+/** Names the call before anything else happens, so that every answer, refusals included, carries the id of the call it is about. */
+export function correlationIdOf({ caller, idempotencyId }: Pick<ToolCallRequest, 'caller' | 'idempotencyId'>): string {
+  // The instance of a SPIFFE id changes with every renewal; the agent behind it does not, and neither may its calls.
+  const identity = caller.spiffe.replace(/\/instance\/[^/]*$/, '');
+  return uuidFromDigest('gate.call', caller.tenant, identity, idempotencyId);
+}
+
+/**
+ * The road of a tool call through the proxy: the record answers what it knows; else the velocity window is counted, the request staged,
+ * and the pipeline started under the correlation id. Throws GateError for what is not a verdict.
+ */
+export function createCallHandler(options: CallHandlerOptions) {
+  const { calls, runner, now = Date.now } = options;
+  let inFlight = 0;
+
+  const settledEnough = (record: CallRecord) => answerOf(record, null, true, now()) !== null;
+
+  /** The answer the record gives, waiting, bounded, while the call is under way. */
+  const fromRecord = async (found: CallRecord, replayed: boolean): Promise<Answer> => {
+    const record = settledEnough(found)
+      ? found
+      : await calls.waitFor(found.correlation_id, settledEnough, now() + options.upstreamTimeoutMs + 5_000);
+    const answer =
+      record &&
+      answerOf(
+        record,
+        record.state === 'completed' ? await calls.result(record.correlation_id) : null,
+        replayed,
+        now(),
+      );
+    if (!answer || !record)
+      throw new GateError('pipeline_unavailable', 'the call is still under way; ask again under the same id', {
+        fields: { layer: 'proxy' },
+      });
+    if (!replayed) options.onAnswered?.(record);
+    return answer;
+  };
+
+  return {
+    inFlight: () => inFlight,
+
+    async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
+      const { caller, mcp, contract } = request;
+      const digest = canonicalDigest({ contract, route: '/mcp', method: mcp.method, tool: mcp.tool, body: mcp.body });
+      const conflict = () =>
+        new GateError(
+          contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
+          undefined,
+          {
+            fields: { contract, executable: false },
+          },
+        );
+
+      const known = await calls.find(correlationId);
+      if (known && known.digest !== digest) throw conflict();
+      if (known && known.state !== 'decided') return fromRecord(known, true);
+
+      if (inFlight >= options.maxInFlight)
+        throw new GateError('pipeline_unavailable', 'too many calls are under way', { fields: { layer: 'proxy' } });
+      inFlight += 1;
+      try {
+        const receivedMs = now();
+        const call: CallInput = {
+          correlation_id: correlationId,
+          tenant: caller.tenant,
+          agent: caller.agent,
+          agent_spiffe: caller.spiffe,
+          credential_fingerprint: caller.fingerprint,
+          contract,
+          idempotency_id: request.idempotencyId,
+          method: mcp.method,
+          tool: mcp.tool,
+          digest,
+          mode: options.mode,
+          received_ms: receivedMs,
+          not_after_ms: receivedMs + options.callDeadlineMs,
+          ttl_secs: options.ttlSecs,
+          upstream_timeout_ms: options.upstreamTimeoutMs,
+          has_callback: request.callbackUrl !== null,
+          recent_request_count: 0,
+          velocity_limit: options.velocity.limit,
+        };
+        const admission = await calls.admit(
+          call,
+          { body: mcp.body, callback_url: request.callbackUrl },
+          options.velocity,
+        );
+        if (!admission.admitted) throw await limited(call, admission, mcp.body.params ?? {});
+        if (admission.digest !== digest) throw conflict();
+
+        const summary = await runner.start(
+          { ...call, recent_request_count: admission.recent },
+          call.not_after_ms + ANSWER_SLACK_MS,
+        );
+        return await fromRecord(await recordAfter(call, summary), false);
+      } finally {
+        inFlight -= 1;
+      }
+    },
+  };
+
+  async function recordAfter(call: CallInput, summary: CallSummary | null): Promise<CallRecord> {
+    const record = await calls.find(call.correlation_id);
+    if (record) return record;
+    throw new GateError(
+      'pipeline_unavailable',
+      summary ? 'the call record cannot be read' : 'no worker took the call in time; nothing was executed',
+      {
+        fields: { layer: summary ? 'proxy' : 'engine' },
+      },
+    );
+  }
+
+  async function limited(
+    call: CallInput,
+    refused: { retryAfterSecs: number; first: boolean },
+    params: Json,
+  ): Promise<GateError> {
+    options.onLimited?.();
+    const key = `${call.tenant}/${call.agent}`;
+    const reason = `more than ${options.velocity.limit} calls in ${options.velocity.windowMs / 1000} s`;
+    if (refused.first) {
+      // One row per agent and window; an outage of the ledger must not turn a 429 into anything else.
+      await options.ledger
+        .append([
+          {
+            id: uuidFromDigest('gate.rate-limited', call.correlation_id, String(call.received_ms)),
+            agent_id: call.agent,
+            method: 'proxy.verdict',
+            event_kind: 'proxy.verdict',
+            intent_category: 'Direct Execution',
+            authorized: false,
+            reasoning: reason,
+            policy_decision: {
+              outcome: 'rate_limited',
+              scope: 'agent',
+              key,
+              limit: options.velocity.limit,
+              window_ms: options.velocity.windowMs,
+            },
+            state_namespace: 'operator',
+            correlation_id: call.correlation_id,
+            agent_spiffe: call.agent_spiffe,
+            tenant: call.tenant,
+            tool_name: call.tool,
+            tool_params_sha256: sha256Hex(canonicalJson(params)),
+            signal: 'rate_limited_agent',
+          },
+        ])
+        .catch(() => undefined);
+    }
+    return new GateError('rate_limited', reason, {
+      fields: { scope: 'agent', key, retry_after_secs: refused.retryAfterSecs },
+    });
+  }
+}
+export type CallHandler = ReturnType<typeof createCallHandler>;

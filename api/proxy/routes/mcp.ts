@@ -1,0 +1,110 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Mode } from '../../../contracts/call.js';
+import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
+import { GateError } from '../../../domain/errors.js';
+import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
+import { parseMcpRequest, type McpRequest } from '../../../domain/mcp/envelope.js';
+import type { Upstream } from '../../../domain/pipeline/upstream.js';
+import type { Caller, ServiceApp } from '../../plugins/service.js';
+import type { Answer } from '../answers.js';
+import { correlationIdOf, type CallHandler } from '../calls.js';
+
+export interface McpRouteOptions {
+  readonly handler: CallHandler;
+  readonly upstream: Upstream;
+  readonly mode: Mode;
+  readonly upstreamTimeoutMs: number;
+  /** Throws `callback_not_allowed` naming the rule; comes back with the address as it will be used. */
+  readonly checkCallback: (url: string) => string;
+}
+
+/** The largest request body (proxy sheet 2). */
+export const MAX_BODY_BYTES = 1_048_576;
+
+const MIGRATION = {
+  contract: 'gate.client-migration/v1',
+  executable: false,
+  migration_url: 'https://gate.invalid/docs/how-to/select-a-contract',
+  supported_selectors: {
+    decision: { header: 'X-Gate-Decision-Contract', value: DECISION_CONTRACT },
+    server_execution: { header: 'X-Gate-Server-Execution-Contract', value: SERVER_EXECUTION_CONTRACT },
+  },
+};
+
+export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
+    done(null, body),
+  );
+
+  app.post('/mcp', async (request, reply) => send(reply, await answer(request)));
+
+  // The order of these gates is the contract (proxy sheet 4; DESIGN section 7): 400, 413 and 426 before 401, 401 before everything else.
+  async function answer(request: FastifyRequest): Promise<Answer> {
+    const selected = selectContract({
+      decision: header(request, 'x-gate-decision-contract'),
+      serverExecution: header(request, 'x-gate-server-execution-contract'),
+      legacy: header(request, 'x-gate-execution-contract'),
+      idempotencyId: header(request, 'x-gate-idempotency-id'),
+    });
+    const mcp = parseMcpRequest(text(request));
+    if (mcp.kind === 'tool' && !selected)
+      throw new GateError('client_contract_required', undefined, { fields: MIGRATION });
+    if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
+    const caller = agentOf(request);
+    if (mcp.kind === 'control' || !selected) return control(caller, mcp as McpRequest & { kind: 'control' });
+
+    const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
+    request.correlationId = correlationIdOf(call);
+    const callback = header(request, 'x-gate-callback-url');
+    return options.handler.handle(
+      { ...call, callbackUrl: callback === undefined ? null : options.checkCallback(callback) },
+      request.correlationId,
+    );
+  }
+
+  function text(request: FastifyRequest): string {
+    const type = request.headers['content-type'] ?? '';
+    if (!/^application\/json\s*(;|$)/i.test(type))
+      throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Type must be application/json');
+    try {
+      return utf8.decode(request.body as Buffer);
+    } catch {
+      throw new GateError('invalid_mcp', 'Invalid MCP request: the body is not UTF-8');
+    }
+  }
+
+  async function control(caller: AgentCaller, mcp: McpRequest & { kind: 'control' }): Promise<Answer> {
+    const reply = await options.upstream.control(caller, mcp.body, { timeoutMs: options.upstreamTimeoutMs });
+    if (reply.kind === 'accepted') return { status: 204, headers: {}, body: null };
+    if (reply.kind === 'reply')
+      return { status: reply.statusCode, headers: { 'Content-Type': 'application/json' }, body: reply.body };
+    if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
+    throw new GateError(
+      /timed? ?out/i.test(reply.reason) ? 'upstream_timeout' : 'upstream_invalid_response',
+      reply.reason,
+    );
+  }
+}
+
+type AgentCaller = Caller & { readonly tenant: string; readonly agent: string };
+
+/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent. */
+export function agentOf(request: FastifyRequest): AgentCaller {
+  const { caller } = request;
+  if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
+    throw new GateError('unauthorized');
+  return caller as AgentCaller;
+}
+
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+export function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+  void reply.code(status).header('X-Gate-Correlation-Id', reply.request.correlationId).headers(headers);
+  if (body === null) return reply.send();
+  return Buffer.isBuffer(body) ? reply.send(body) : reply.type('application/json').send(JSON.stringify(body));
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { mode } from '../contracts/call.js';
+import { csv, port, seconds, setting } from './env.js';
+
+/** Settings of the proxy process. The reference page is printed from these meanings. */
+export const proxySettings = {
+  host: setting('GATE_PROXY_HOST', z.string().default('127.0.0.1'), 'Address of the mutual-TLS listener agents call.'),
+  port: setting('GATE_PROXY_PORT', port(8443), 'Port of the mutual-TLS listener.'),
+  healthHost: setting(
+    'GATE_PROXY_HEALTH_HOST',
+    z.string().default('127.0.0.1'),
+    'Address of the plain health listener.',
+  ),
+  healthPort: setting('GATE_PROXY_HEALTH_PORT', port(8080), 'Port of the plain health listener.'),
+  mode: setting(
+    'GATE_MODE',
+    mode.default('enforce'),
+    '`enforce` honours verdicts; `observe` lets everything through and records what would have happened.',
+  ),
+  callbackAllowlist: setting(
+    'GATE_PROXY_CALLBACK_ALLOWLIST',
+    csv,
+    'URL prefixes a callback address must match; empty refuses every callback.',
+  ),
+  callbackAllowPrivate: setting(
+    'GATE_CALLBACK_ALLOW_PRIVATE',
+    csv,
+    'host:port pairs callbacks may reach although they are not public. Development only.',
+  ),
+  velocityLimit: setting(
+    'GATE_VELOCITY_LIMIT',
+    z.coerce.number().int().min(0).max(1_000_000).default(100),
+    'Tool calls one agent may make per window; 0 turns the limit off.',
+  ),
+  velocityWindowSecs: setting(
+    'GATE_VELOCITY_WINDOW_SECS',
+    seconds(60, 1, 3_600),
+    'Length of the sliding window of the velocity limit, in seconds.',
+  ),
+  callDeadlineSecs: setting(
+    'GATE_CALL_DEADLINE_SECS',
+    seconds(10, 1, 300),
+    'A call must have begun within this time; later it is abandoned without an effect.',
+  ),
+  upstreamTimeoutSecs: setting(
+    'GATE_UPSTREAM_TIMEOUT_SECS',
+    seconds(30, 1, 600),
+    'Time one upstream call may take before its outcome is uncertain.',
+  ),
+  ttlAutoSecs: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(120), 'How long a call of tier auto waits for a decision.'),
+  ttlStandardSecs: setting(
+    'GATE_REVIEW_TTL_STANDARD_SECS',
+    seconds(600),
+    'How long a call of tier standard waits for a decision.',
+  ),
+  ttlStrictSecs: setting(
+    'GATE_REVIEW_TTL_STRICT_SECS',
+    seconds(1_800),
+    'How long a call of tier strict waits for a decision.',
+  ),
+  maxInFlight: setting(
+    'GATE_PROXY_MAX_IN_FLIGHT',
+    z.coerce.number().int().min(1).max(100_000).default(500),
+    'Calls under way at once; more are answered 503 and may be sent again.',
+  ),
+} as const;

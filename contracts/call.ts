@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { approvalTier } from './policy.js';
+
+/** The contracts a tool call can select (spec 9). `decision/v1` is accepted as an alias of the first and never echoed. */
+export const DECISION_CONTRACT = 'gate.decision/v1';
+export const SERVER_EXECUTION_CONTRACT = 'gate.server-execution/v1';
+export const callContract = z.enum([DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT]);
+export type CallContract = z.infer<typeof callContract>;
+
+export const mode = z.enum(['observe', 'enforce']);
+export type Mode = z.infer<typeof mode>;
+
+export type Tier = 'green' | 'yellow' | 'red';
+
+/**
+ * One tool call as its workflow knows it: references, digests and deadlines, never a body (DESIGN section 1). Everything the pipeline
+ * branches on travels here and not in a worker's configuration, so that a replay takes the same turns. Times are epoch milliseconds.
+ */
+export interface CallInput {
+  readonly correlation_id: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly agent_spiffe: string;
+  /** SHA-256 of the caller's leaf certificate, 64 hex digits. */
+  readonly credential_fingerprint: string;
+  readonly contract: CallContract;
+  readonly idempotency_id: string | null;
+  readonly method: string;
+  readonly tool: string;
+  /** Binding digest: RFC 8785 over contract, route, method, tool and the whole body. */
+  readonly digest: string;
+  readonly mode: Mode;
+  readonly received_ms: number;
+  /** After this moment nothing may start any more: the caller has given up. */
+  readonly not_after_ms: number;
+  readonly ttl_secs: Readonly<Record<z.infer<typeof approvalTier>, number>>;
+  readonly upstream_timeout_ms: number;
+  readonly has_callback: boolean;
+  readonly recent_request_count: number;
+  readonly velocity_limit: number;
+}
+
+/** States of a call record (DESIGN section 1). The moves between them stand in `domain/call-record/transitions.ts`. */
+export const CALL_STATES = [
+  'decided',
+  'denied',
+  'allowed',
+  'parked',
+  'approved',
+  'intended',
+  'completed',
+  'uncertain',
+  'not_run',
+  'expired',
+  'abandoned',
+  'aborted',
+] as const;
+export type CallState = (typeof CALL_STATES)[number];
+
+/** What the pipeline learns of the record after a step: enough to take the next turn, nothing that must not stand in a history. */
+export interface CallSummary {
+  readonly correlation_id: string;
+  readonly state: CallState;
+  readonly tier: Tier | null;
+  readonly approval_tier: z.infer<typeof approvalTier>;
+  readonly pending_id: string | null;
+  /** Deadline of a parked call, epoch milliseconds. */
+  readonly deadline_ms: number | null;
+}

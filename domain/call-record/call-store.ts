@@ -1,0 +1,452 @@
+import { sql, type Kysely } from 'kysely';
+import { callMigrations } from '../../migrations/calls.js';
+import type { CallInput, CallState } from '../../contracts/call.js';
+import type { AgentHistory } from '../../contracts/policy.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { createGroupWriter } from '../store/group-writer.js';
+import { createRecordNotifier } from './notifier.js';
+import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
+import { CALL_MOVES, nextState, type CallMove } from './transitions.js';
+
+interface CallTables {
+  call_requests: {
+    correlation_id: string;
+    tenant: string;
+    agent: string;
+    digest: string;
+    sealed: Uint8Array;
+    created_ms: number;
+  };
+  call_records: {
+    correlation_id: string;
+    state: CallState;
+    tenant: string;
+    agent: string;
+    contract: CallInput['contract'];
+    tool: string;
+    tier: CallRecord['tier'];
+    approval_tier: CallRecord['approval_tier'];
+    digest: string;
+    pending_id: string | null;
+    deadline_ms: number | null;
+    not_after_ms: number;
+    verdict_sealed: Uint8Array;
+    decision_sealed: Uint8Array | null;
+    outcome_sealed: Uint8Array | null;
+    result_sealed: Uint8Array | null;
+    created_ms: number;
+    updated_ms: number;
+    counted_ms: number | null;
+    rows_due_ms: number | null;
+  };
+  rate_hits: { key: string; at_ms: number; correlation_id: string };
+}
+
+export type Admission =
+  /** `digest` is the binding of the request that is staged under this id: another one than the caller's means a conflict. */
+  | { readonly admitted: true; readonly recent: number; readonly digest: string }
+  | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean };
+
+/** A move that was tried: `applied` says whether this attempt made it; `record` is what stands now. */
+export interface Moved {
+  readonly applied: boolean;
+  readonly record: CallRecord;
+}
+
+export interface MovePatch {
+  readonly pending_id?: string;
+  readonly deadline_ms?: number;
+  readonly decision?: RecordedDecision;
+  readonly outcome?: RecordedOutcome;
+  /** The retained answer, sealed at rest. */
+  readonly result?: Uint8Array;
+  /** The call counts in its agent's history from this moment (spec 2.4). */
+  readonly counted_ms?: number;
+  /** Only before this moment; later the move is not made. */
+  readonly before_ms?: number;
+}
+
+/** An open call that has not moved for a while, as reconciliation sees it. */
+export interface OpenCall {
+  readonly correlation_id: string;
+  readonly state: CallState;
+  readonly deadline_ms: number | null;
+  readonly updated_ms: number;
+}
+
+/**
+ * The proxy's store (DESIGN sections 1 and 4): one fsynced record per call, unique by correlation id, every move a compare-and-set;
+ * the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
+ */
+export interface CallStore {
+  /**
+   * Counts the call in its agent's sliding window and stages its request, in one transaction. Refuses the call over the limit
+   * (`limit` 0 = unlimited); `first` is true for the first refusal of the window. Staging the same id again changes nothing.
+   */
+  admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
+  /** The staged request, or `null`. Throws when its bytes were changed or are bound to another digest. */
+  request(correlationId: string, digest: string): Promise<StagedRequest | null>;
+  find(correlationId: string): Promise<CallRecord | null>;
+  /** Inserts the verdict or returns the record that is there: the first verdict stands. */
+  commitVerdict(
+    state: 'decided' | 'denied' | 'allowed' | 'abandoned',
+    evidence: VerdictEvidence,
+    outcome?: RecordedOutcome,
+  ): Promise<CallRecord>;
+  move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
+  result(correlationId: string): Promise<Buffer | null>;
+  /** Steps of this agent that succeeded within the window, oldest first, at most 16. */
+  history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
+  /** Every row of the record is in the ledger, as of the given `updated_ms`. A later move makes rows due again. */
+  rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
+  /** The moment since which the oldest record waits for its rows, or `null`. */
+  oldestRowsDueMs(): Promise<number | null>;
+  openCalls(untouchedSinceMs: number, limit: number): Promise<OpenCall[]>;
+  /** Records whose rows are due since before the moment. */
+  rowsDue(sinceMs: number, limit: number): Promise<string[]>;
+  /** Removes hits outside every window, staged requests that never got a record, and records past retention. Returns how many rows went. */
+  purge(before: { hitsMs: number; stagedMs: number; recordsMs: number }): Promise<number>;
+  /** Resolves with the record when it satisfies the condition, or with what stands at the deadline. */
+  waitFor(
+    correlationId: string,
+    condition: (record: CallRecord) => boolean,
+    deadlineMs: number,
+  ): Promise<CallRecord | null>;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface CallStoreOptions {
+  readonly target: StoreTarget;
+  readonly keys: KeyRing;
+  readonly now?: () => number;
+  /** This deployment's name for the replica that wrote a history event. */
+  readonly replica?: string;
+}
+
+const HISTORY_LENGTH = 16;
+
+export async function openCallStore({
+  target,
+  keys,
+  now = Date.now,
+  replica = 'gate-0',
+}: CallStoreOptions): Promise<CallStore> {
+  const store: Store<CallTables> = await openStore<CallTables>(target, callMigrations);
+  const { db } = store;
+  const writer = createGroupWriter(store);
+  const sealJson = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
+  const openJson = (sealed: Uint8Array | null, id: string, kind: string) =>
+    sealed === null ? null : (JSON.parse(keys.open(sealed, `${id}/${kind}`).toString('utf8')) as unknown);
+
+  // Results are read apart: they can be megabytes, and most looks at a record do not want them.
+  const columns = [
+    'correlation_id',
+    'state',
+    'digest',
+    'tier',
+    'approval_tier',
+    'pending_id',
+    'deadline_ms',
+    'not_after_ms',
+    'created_ms',
+    'updated_ms',
+    'verdict_sealed',
+    'decision_sealed',
+    'outcome_sealed',
+  ] as const;
+  type Row = Pick<CallTables['call_records'], (typeof columns)[number]>;
+
+  const openRow = (row: Row): CallRecord => ({
+    correlation_id: row.correlation_id,
+    state: row.state,
+    digest: row.digest,
+    tier: row.tier,
+    approval_tier: row.approval_tier,
+    pending_id: row.pending_id,
+    deadline_ms: row.deadline_ms === null ? null : Number(row.deadline_ms),
+    not_after_ms: Number(row.not_after_ms),
+    created_ms: Number(row.created_ms),
+    updated_ms: Number(row.updated_ms),
+    evidence: openJson(row.verdict_sealed, row.correlation_id, 'verdict') as VerdictEvidence,
+    decision: openJson(row.decision_sealed, row.correlation_id, 'decision') as RecordedDecision | null,
+    outcome: openJson(row.outcome_sealed, row.correlation_id, 'outcome') as RecordedOutcome | null,
+  });
+  const select = (connection: Kysely<CallTables>, correlationId: string) =>
+    connection
+      .selectFrom('call_records')
+      .select(columns)
+      .where('correlation_id', '=', correlationId)
+      .executeTakeFirst();
+  const find = async (correlationId: string) => {
+    const row = await select(db, correlationId);
+    return row ? openRow(row) : null;
+  };
+  const notifier = createRecordNotifier(find);
+
+  return {
+    async admit(call, request, { limit, windowMs }) {
+      const key = `${call.tenant}/${call.agent}`;
+      const atMs = call.received_ms;
+      const since = atMs - windowMs;
+      return writer.run<Admission>(
+        async (transaction) => {
+          if (limit > 0) {
+            // Replicas on Postgres count one agent one after the other; SQLite has a single writer.
+            if (store.kind === 'postgres')
+              await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(transaction);
+            const hits = await transaction
+              .selectFrom('rate_hits')
+              .select(({ fn }) => [fn.countAll().as('count'), fn.min('at_ms').as('oldest')])
+              .where('key', '=', key)
+              .where('at_ms', '>', since)
+              .executeTakeFirstOrThrow();
+            const count = Number(hits.count);
+            if (count >= limit) {
+              const retryAfterSecs = Math.max(1, Math.ceil((Number(hits.oldest) + windowMs - atMs) / 1000));
+              return { admitted: false, retryAfterSecs, first: await markRefused(transaction, key, atMs, since) };
+            }
+            await transaction
+              .insertInto('rate_hits')
+              .values({ key, at_ms: atMs, correlation_id: call.correlation_id })
+              .execute();
+            return { admitted: true, recent: count + 1, digest: await stage(transaction, call, request) };
+          }
+          return { admitted: true, recent: 0, digest: await stage(transaction, call, request) };
+        },
+        // The commit of the verdict, later on the same log, makes the staged request durable with it.
+        { durable: false },
+      );
+    },
+
+    async request(correlationId, digest) {
+      const row = await db
+        .selectFrom('call_requests')
+        .select('sealed')
+        .where('correlation_id', '=', correlationId)
+        .executeTakeFirst();
+      return row ? (openJson(row.sealed, correlationId, `request/${digest}`) as StagedRequest) : null;
+    },
+
+    find,
+
+    async commitVerdict(state, evidence, outcome) {
+      const { call } = evidence;
+      const at = now();
+      const row = {
+        correlation_id: call.correlation_id,
+        state,
+        tenant: call.tenant,
+        agent: call.agent,
+        contract: call.contract,
+        tool: call.tool,
+        tier: evidence.verdict?.tier ?? null,
+        approval_tier: evidence.verdict?.approval_tier ?? ('standard' as const),
+        digest: call.digest,
+        pending_id: null,
+        deadline_ms: null,
+        not_after_ms: call.not_after_ms,
+        verdict_sealed: sealJson(evidence, call.correlation_id, 'verdict'),
+        decision_sealed: null,
+        outcome_sealed: outcome ? sealJson(outcome, call.correlation_id, 'outcome') : null,
+        result_sealed: null,
+        created_ms: at,
+        updated_ms: at,
+        counted_ms: state === 'allowed' && call.contract === 'gate.decision/v1' ? at : null,
+        rows_due_ms: at,
+      };
+      const stored = await writer.run(async (transaction) => {
+        const inserted = await transaction
+          .insertInto('call_records')
+          .values(row)
+          .onConflict((conflict) => conflict.column('correlation_id').doNothing())
+          .returning('correlation_id')
+          .executeTakeFirst();
+        return inserted ? row : ((await select(transaction, call.correlation_id)) as Row);
+      });
+      const record = openRow(stored);
+      notifier.changed(record);
+      return record;
+    },
+
+    async move(correlationId, move, patch = {}) {
+      const moved = await writer.run(async (transaction) => {
+        const row = await select(transaction, correlationId);
+        if (!row) return null;
+        const at = now();
+        const target = nextState(row.state, move);
+        if (target === null || (patch.before_ms !== undefined && at > patch.before_ms)) return { applied: false, row };
+        const updated: Partial<CallTables['call_records']> = {
+          state: target,
+          updated_ms: Math.max(at, Number(row.updated_ms) + 1),
+          rows_due_ms: at,
+          ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
+          ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
+          ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),
+          ...(patch.decision && { decision_sealed: sealJson(patch.decision, correlationId, 'decision') }),
+          ...(patch.outcome && { outcome_sealed: sealJson(patch.outcome, correlationId, 'outcome') }),
+          ...(patch.result && { result_sealed: keys.seal(patch.result, `${correlationId}/result`) }),
+        };
+        const changed = await transaction
+          .updateTable('call_records')
+          .set(updated)
+          .where('correlation_id', '=', correlationId)
+          .where('state', 'in', [...CALL_MOVES[move].from])
+          .executeTakeFirst();
+        // On Postgres another replica may have moved the row between the look and the update.
+        if (changed.numUpdatedRows !== 1n)
+          return { applied: false, row: (await select(transaction, correlationId)) as Row };
+        return { applied: true, row: { ...row, ...updated } as Row };
+      });
+      if (!moved) throw new Error(`no call record ${correlationId}`);
+      const record = openRow(moved.row);
+      notifier.changed(record);
+      return { applied: moved.applied, record };
+    },
+
+    async result(correlationId) {
+      const row = await db
+        .selectFrom('call_records')
+        .select('result_sealed')
+        .where('correlation_id', '=', correlationId)
+        .executeTakeFirst();
+      return row?.result_sealed ? keys.open(row.result_sealed, `${correlationId}/result`) : null;
+    },
+
+    async history(tenant, agent, sinceMs) {
+      const rows = await db
+        .selectFrom('call_records')
+        .select(['tool', 'counted_ms'])
+        .where('tenant', '=', tenant)
+        .where('agent', '=', agent)
+        .where('counted_ms', '>', sinceMs)
+        .orderBy('counted_ms', 'desc')
+        .limit(HISTORY_LENGTH)
+        .execute();
+      const events = rows
+        .map((row) => ({ tool: row.tool, method: 'tools/call', ts_ms: Number(row.counted_ms), replica }))
+        .toReversed();
+      return { last_tool: events.at(-1)?.tool ?? null, recent_sequence: events };
+    },
+
+    async rowsAppended(correlationId, updatedMs) {
+      await writer.run(
+        (transaction) =>
+          transaction
+            .updateTable('call_records')
+            .set({ rows_due_ms: null })
+            .where('correlation_id', '=', correlationId)
+            .where('updated_ms', '=', updatedMs)
+            .execute(),
+        { durable: false },
+      );
+    },
+
+    async oldestRowsDueMs() {
+      const row = await db
+        .selectFrom('call_records')
+        .select(({ fn }) => fn.min('rows_due_ms').as('oldest'))
+        .where('rows_due_ms', 'is not', null)
+        .executeTakeFirstOrThrow();
+      return row.oldest === null ? null : Number(row.oldest);
+    },
+
+    async openCalls(untouchedSinceMs, limit) {
+      const rows = await db
+        .selectFrom('call_records')
+        .select(['correlation_id', 'state', 'deadline_ms', 'updated_ms', 'contract'])
+        .where('state', 'in', ['decided', 'parked', 'allowed', 'approved', 'intended'])
+        .where('updated_ms', '<', untouchedSinceMs)
+        .where((where) =>
+          where.or([where('contract', '=', 'gate.server-execution/v1'), where('state', 'in', ['decided', 'parked'])]),
+        )
+        .orderBy('updated_ms')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({
+        correlation_id: row.correlation_id,
+        state: row.state,
+        deadline_ms: row.deadline_ms === null ? null : Number(row.deadline_ms),
+        updated_ms: Number(row.updated_ms),
+      }));
+    },
+
+    async rowsDue(sinceMs, limit) {
+      const rows = await db
+        .selectFrom('call_records')
+        .select('correlation_id')
+        .where('rows_due_ms', '<', sinceMs)
+        .orderBy('rows_due_ms')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => row.correlation_id);
+    },
+
+    async purge({ hitsMs, stagedMs, recordsMs }) {
+      const removed = await writer.run(async (transaction) => [
+        await transaction.deleteFrom('rate_hits').where('at_ms', '<', hitsMs).executeTakeFirst(),
+        await transaction
+          .deleteFrom('call_records')
+          .where('updated_ms', '<', recordsMs)
+          .where('rows_due_ms', 'is', null)
+          .where('state', 'not in', ['decided', 'parked', 'intended'])
+          .executeTakeFirst(),
+        await transaction
+          .deleteFrom('call_requests')
+          .where('created_ms', '<', stagedMs)
+          .where('correlation_id', 'not in', transaction.selectFrom('call_records').select('correlation_id'))
+          .executeTakeFirst(),
+      ]);
+      return removed.reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0);
+    },
+
+    waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
+
+    async ready() {
+      await db.selectFrom('call_records').select('correlation_id').limit(1).execute();
+    },
+
+    async close() {
+      notifier.close();
+      await writer.drained();
+      await store.close();
+    },
+  };
+
+  async function stage(transaction: Kysely<CallTables>, call: CallInput, request: StagedRequest): Promise<string> {
+    const staged = await transaction
+      .insertInto('call_requests')
+      .values({
+        correlation_id: call.correlation_id,
+        tenant: call.tenant,
+        agent: call.agent,
+        digest: call.digest,
+        sealed: sealJson(request, call.correlation_id, `request/${call.digest}`),
+        created_ms: call.received_ms,
+      })
+      .onConflict((conflict) => conflict.column('correlation_id').doUpdateSet({ created_ms: call.received_ms }))
+      .returning('digest')
+      .executeTakeFirstOrThrow();
+    return staged.digest;
+  }
+
+  /** True for the first refusal within the window: one ledger row then, not one per refusal (DESIGN section 7). */
+  async function markRefused(
+    transaction: Kysely<CallTables>,
+    key: string,
+    atMs: number,
+    since: number,
+  ): Promise<boolean> {
+    const marker = `refused:${key}`;
+    const seen = await transaction
+      .selectFrom('rate_hits')
+      .select('at_ms')
+      .where('key', '=', marker)
+      .where('at_ms', '>', since)
+      .executeTakeFirst();
+    if (seen) return false;
+    await transaction.insertInto('rate_hits').values({ key: marker, at_ms: atMs, correlation_id: '' }).execute();
+    return true;
+  }
+}

@@ -1,0 +1,74 @@
+import type { CallInput, CallState, CallSummary, Tier } from '../../contracts/call.js';
+import type { JsonObject } from '../../contracts/json.js';
+import type { InspectionResponse } from '../../contracts/inspection.js';
+import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
+import type { DecisionPrincipal } from '../../contracts/review.js';
+import type { Verdict } from '../pipeline/verdict.js';
+
+/** Why the verdict is what it is: everything a ledger row or a replay needs of it. Stored sealed. */
+export interface VerdictEvidence {
+  readonly call: CallInput;
+  /** `null` where the call was closed before it was judged. */
+  readonly verdict: Verdict | null;
+  readonly inspection: InspectionResponse | null;
+  readonly inspection_failure: string | null;
+  readonly decision: PolicyDecision | null;
+  readonly facts: Omit<PolicyInput, 'arguments'> | null;
+  /** SHA-256 of the canonical `params`, 64 hex digits. */
+  readonly params_sha256: string;
+  readonly callback_url: string | null;
+}
+
+/** How a parked call was settled. `principal` is `null` where nobody decided in time. */
+export interface RecordedDecision {
+  readonly status: 'approved' | 'denied' | 'expired';
+  readonly decided_at: string;
+  readonly decided_by: string;
+  readonly decided_via: string | null;
+  readonly reason: string | null;
+  readonly principal: DecisionPrincipal | null;
+}
+
+/** How the one attempt ended, or why there was none. */
+export interface RecordedOutcome {
+  readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned';
+  /** HTTP status of the answer that is retained. */
+  readonly status_code: number | null;
+  readonly duration_ms: number | null;
+  /** SHA-256 of the retained bytes, 64 hex digits. */
+  readonly result_sha256: string | null;
+  readonly error: string | null;
+  readonly at: string;
+}
+
+/** The call record, opened. */
+export interface CallRecord {
+  readonly correlation_id: string;
+  readonly state: CallState;
+  readonly digest: string;
+  readonly tier: Tier | null;
+  readonly approval_tier: ApprovalTier;
+  readonly pending_id: string | null;
+  readonly deadline_ms: number | null;
+  readonly not_after_ms: number;
+  readonly created_ms: number;
+  readonly updated_ms: number;
+  readonly evidence: VerdictEvidence;
+  readonly decision: RecordedDecision | null;
+  readonly outcome: RecordedOutcome | null;
+}
+
+/** What the proxy keeps of a request before anything runs: the parsed JSON-RPC object and where to report a decision. */
+export interface StagedRequest {
+  readonly body: JsonObject;
+  readonly callback_url: string | null;
+}
+
+export const summarize = (record: CallRecord): CallSummary => ({
+  correlation_id: record.correlation_id,
+  state: record.state,
+  tier: record.tier,
+  approval_tier: record.approval_tier,
+  pending_id: record.pending_id,
+  deadline_ms: record.deadline_ms,
+});

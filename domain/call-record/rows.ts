@@ -1,0 +1,197 @@
+import type { EventKind } from '../../contracts/event-kinds.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import type { CallRecord, StagedRequest } from './record.js';
+
+/** The id of a call's row: the same event of the same call is one row, however often it is appended (DESIGN section 4). */
+export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0): string =>
+  uuidFromDigest('gate.ledger-row', correlationId, kind, String(ordinal));
+
+const basisPoints = (value: number): number => Math.round(value * 10_000);
+const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value ?? null)) as Json;
+
+/**
+ * Every ledger row that a record implies by now, in the order of spec section 6. A function of the record and its request alone, so
+ * that rows can be appended late, twice, or by reconciliation, and still be the same rows.
+ */
+export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLedgerRow[] {
+  const { evidence, decision, outcome } = record;
+  const { call, verdict } = evidence;
+  const row = (
+    kind: EventKind,
+    authorized: boolean,
+    reasoning: string,
+    policyDecision: JsonObject,
+    extra: Partial<NewLedgerRow> = {},
+  ): NewLedgerRow => ({
+    id: ledgerRowId(record.correlation_id, kind),
+    agent_id: call.agent,
+    method: kind,
+    event_kind: kind,
+    intent_category: verdict?.intent_category ?? 'Direct Execution',
+    authorized,
+    reasoning: reasoning.slice(0, 8192),
+    policy_decision: policyDecision,
+    state_namespace: 'operator',
+    correlation_id: record.correlation_id,
+    agent_spiffe: call.agent_spiffe,
+    tenant: call.tenant,
+    agent_kind: 'mcp',
+    tool_params_sha256: evidence.params_sha256,
+    credential_fingerprint: call.credential_fingerprint,
+    tool_name: call.tool,
+    ...extra,
+  });
+  const rows: NewLedgerRow[] = [];
+
+  // A verdict whose review row is not stored yet may still be withdrawn with a 503: no row until it stands.
+  if (verdict && record.state !== 'decided') {
+    const reasoning = [...verdict.reasons, ...verdict.review_reasons].join(' | ');
+    const bundle = plain(evidence.decision?.policy_bundle);
+    rows.push(
+      row(
+        'proxy.verdict',
+        verdict.tier === 'green',
+        reasoning,
+        {
+          tier: verdict.tier,
+          outcome: verdict.outcome,
+          would: verdict.would,
+          layer: verdict.layer,
+          mode: call.mode,
+          contract: call.contract,
+          rpc_method: call.method,
+          idempotency_id: call.idempotency_id,
+          request_digest: record.digest,
+          approval_tier: verdict.approval_tier,
+          reasons: [...verdict.reasons],
+          review_reasons: [...verdict.review_reasons],
+          policy_bundle: bundle,
+        },
+        sidecar(request?.body),
+      ),
+    );
+    const { inspection } = evidence;
+    rows.push(
+      inspection
+        ? row(
+            'brain.inspection',
+            inspection.authorized,
+            inspection.reason,
+            { available: true, injection_detected: inspection.injection_detected, degraded: inspection.degraded ?? [] },
+            {
+              cost_micros: inspection.cost_micros,
+              brain_scores: {
+                persona_drift_score: basisPoints(inspection.persona_drift_score),
+                injection_confidence: basisPoints(inspection.injection_confidence),
+                malicious_code_confidence: basisPoints(inspection.malicious_code_confidence),
+                compromised_package_confidence: basisPoints(inspection.compromised_package_confidence),
+                sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
+                drift_available: inspection.drift_available,
+              },
+              ...evidenceSidecar(plain(inspection.evidence)),
+            },
+          )
+        : row('brain.inspection', false, `inspection unavailable: ${evidence.inspection_failure ?? 'unknown'}`, {
+            available: false,
+          }),
+    );
+    const policy = evidence.decision;
+    if (policy && evidence.facts) {
+      const input = { ...(plain(evidence.facts) as JsonObject), arguments: argumentsOf(request?.body) };
+      rows.push(
+        row(
+          'policy.evaluated',
+          policy.allow,
+          [...policy.reasons, ...policy.review_reasons].join(' | '),
+          {
+            allow: policy.allow,
+            reasons: policy.reasons,
+            review_reasons: policy.review_reasons,
+            approval_tier: policy.approval_tier,
+            retention_class: policy.retention_class,
+            policy_bundle: bundle,
+          },
+          request ? sidecar(input) : {},
+        ),
+      );
+    }
+  }
+  if (record.pending_id) {
+    rows.push(
+      row('hil.created', false, verdict?.review_reasons.join(' | ') ?? '', {
+        kind: 'hil.created',
+        pending_id: record.pending_id,
+        status: 'pending',
+        approval_tier: record.approval_tier,
+        deadline: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
+        request_digest: record.digest,
+      }),
+    );
+  }
+  if (decision) {
+    const kind = `hil.${decision.status}` as const;
+    rows.push(
+      row(
+        kind,
+        decision.status === 'approved',
+        decision.reason ?? '',
+        {
+          kind,
+          pending_id: record.pending_id,
+          status: decision.status,
+          decided_at: decision.decided_at,
+          decided_by: decision.decided_by,
+          decided_via: decision.decided_via,
+          decision_reason: decision.reason,
+          approver_provenance: decision.principal?.method ?? 'system',
+          credential_kind: decision.principal?.credential_kind ?? null,
+          approval_tier: record.approval_tier,
+          request_digest: record.digest,
+        },
+        decision.principal
+          ? { approver_assertion: canonicalJson(plain(decision.principal)), actor_sub: decision.principal.subject }
+          : {},
+      ),
+    );
+  }
+  if (outcome) {
+    const kind =
+      outcome.stage === 'aborted'
+        ? 'call.aborted'
+        : outcome.stage === 'abandoned'
+          ? 'call.abandoned'
+          : 'upstream.outcome';
+    rows.push(
+      row(kind, outcome.stage === 'completed' || outcome.stage === 'failed', outcome.error ?? '', {
+        stage: outcome.stage,
+        status_code: outcome.status_code,
+        duration_ms: outcome.duration_ms,
+        result_sha256: outcome.result_sha256,
+        error: outcome.error,
+        at: outcome.at,
+      }),
+    );
+  }
+  return rows;
+}
+
+/** The request in clear belongs beside the row, committed by its digest: encrypted there, and purgeable (DESIGN section 7). */
+function sidecar(value: Json | undefined): Partial<NewLedgerRow> {
+  if (value === undefined) return {};
+  const text = canonicalJson(value);
+  return { payload_sha256: sha256Hex(text), payload_canonical_json: text };
+}
+
+function evidenceSidecar(value: Json): Partial<NewLedgerRow> {
+  const text = canonicalJson(value);
+  return { brain_evidence_sha256: sha256Hex(text), brain_evidence_canonical_json: text };
+}
+
+/** `params.arguments` of a tool call, `{}` where absent. */
+export function argumentsOf(body: JsonObject | undefined): JsonObject {
+  const params = body?.params;
+  const value = params && typeof params === 'object' && !Array.isArray(params) ? params.arguments : undefined;
+  return value && typeof value === 'object' && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,66 @@
+import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextprotocol/core';
+import type { JsonObject } from '../../contracts/json.js';
+import { GateError } from '../errors.js';
+import { parseStrictJson, StrictJsonError } from './strict-json.js';
+
+/** A request of `POST /mcp`, read and classed (proxy sheet 2). */
+export type McpRequest =
+  | { readonly kind: 'tool'; readonly method: string; readonly tool: string; readonly body: JsonObject }
+  | { readonly kind: 'control'; readonly method: string; readonly body: JsonObject; readonly notification: boolean };
+
+const TOOL_METHODS: ReadonlySet<string> = new Set(['call_tool', 'tools/call']);
+const CONTROL_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'initialized',
+  'ping',
+  'tools/list',
+  'resources/list',
+  'prompts/list',
+  'list_tools',
+  'list_resources',
+]);
+
+const invalid = (detail: string) => new GateError('invalid_mcp', `Invalid MCP request: ${detail}`);
+
+/** Reads the body of `POST /mcp`. Throws GateError `invalid_mcp` or `unsupported_method`, saying what is wrong. */
+export function parseMcpRequest(text: string): McpRequest {
+  const body = parseObject(text);
+  const { method } = body;
+  if (typeof method !== 'string' || method === '') throw invalid('`method` must be a non-empty string');
+  const notification = method.startsWith('notifications/') || method === 'initialized';
+  const shape = notification && body.id === undefined ? JSONRPCNotificationSchema : JSONRPCRequestSchema;
+  const checked = shape.safeParse(body);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    throw invalid(`${issue?.path.join('.') || 'the object'}: ${issue?.message ?? 'not JSON-RPC 2.0'}`);
+  }
+  if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
+  if (notification || CONTROL_METHODS.has(method))
+    return { kind: 'control', method, body, notification: body.id === undefined };
+  throw new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(method.slice(0, 64))}`);
+}
+
+function parseObject(text: string): JsonObject {
+  try {
+    const value = parseStrictJson(text);
+    if (Array.isArray(value)) throw invalid('a JSON-RPC batch is not accepted; send one request');
+    if (value === null || typeof value !== 'object') throw invalid('the body must be one JSON object');
+    return value;
+  } catch (error) {
+    if (error instanceof StrictJsonError) throw invalid(error.message);
+    throw error;
+  }
+}
+
+function toolName(body: JsonObject): string {
+  const { params } = body;
+  if (params === null || typeof params !== 'object' || Array.isArray(params))
+    throw invalid('`params` must be an object with `name` and `arguments`');
+  const { name } = params;
+  if (typeof name !== 'string' || name.length < 1 || name.length > 256)
+    throw invalid('`params.name` must be a string of 1 to 256 characters');
+  const given = params.arguments;
+  if (given !== undefined && (given === null || typeof given !== 'object' || Array.isArray(given)))
+    throw invalid('`params.arguments` must be an object');
+  return name;
+}

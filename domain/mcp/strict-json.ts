@@ -1,0 +1,104 @@
+import type { Json } from '../../contracts/json.js';
+
+/** Why a text is not strict JSON; `detail` is for the caller. */
+export class StrictJsonError extends Error {}
+
+const MAX_DEPTH = 64;
+
+/**
+ * Parses JSON so that what is judged is what runs (DESIGN section 7): on top of RFC 8259 it refuses duplicate keys, integers that a
+ * double cannot hold, U+0000, lone surrogates and more than 64 levels, all of which two parsers may read differently (RFC 8785, RFC 7493).
+ * Throws StrictJsonError.
+ */
+export function parseStrictJson(text: string): Json {
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    throw new StrictJsonError('not JSON');
+  }
+  scan(text);
+  return value;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+
+/** One walk over text that JSON.parse took: only what parsing loses has to be looked at. */
+function scan(text: string): void {
+  // Keys of the open objects; `null` for an open array.
+  const open: (Set<string> | null)[] = [];
+  let expectsKey = false;
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = endOfString(text, at);
+      const content = decodeString(text, at, end);
+      const keys = open.at(-1);
+      if (expectsKey && keys) {
+        if (keys.has(content)) throw new StrictJsonError(`duplicate key ${JSON.stringify(content.slice(0, 64))}`);
+        keys.add(content);
+        expectsKey = false;
+      }
+      at = end;
+      continue;
+    }
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (open.length >= MAX_DEPTH) throw new StrictJsonError(`more than ${MAX_DEPTH} levels deep`);
+      open.push(code === OPEN_BRACE ? new Set() : null);
+      expectsKey = code === OPEN_BRACE;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      open.pop();
+      expectsKey = false;
+    } else if (code === COMMA) {
+      expectsKey = open.at(-1) instanceof Set;
+    } else if (code === MINUS || (code >= 0x30 && code <= 0x39)) {
+      at = checkNumber(text, at);
+      continue;
+    } else if (code === COLON) {
+      expectsKey = false;
+    }
+    at += 1;
+  }
+}
+
+/** The index after the closing quote. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at += 1;
+    else if (code === QUOTE) return at + 1;
+  }
+}
+
+function decodeString(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end - 1);
+  const content = raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw;
+  if (content.includes('\u0000')) throw new StrictJsonError('U+0000 in a string');
+  if (!content.isWellFormed()) throw new StrictJsonError('a lone surrogate in a string');
+  return content;
+}
+
+const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
+
+function checkNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  const [literal = '', fraction, exponent] = NUMBER.exec(text) ?? [];
+  const value = Number(literal);
+  if (!Number.isFinite(value)) throw new StrictJsonError(`number ${literal.slice(0, 32)} is out of range`);
+  if (
+    fraction === undefined && exponent === undefined
+      ? !Number.isSafeInteger(value)
+      : Number.isInteger(value) && !Number.isSafeInteger(value)
+  ) {
+    throw new StrictJsonError(`integer ${literal.slice(0, 32)} is not exact in a double`);
+  }
+  return start + Math.max(1, literal.length);
+}

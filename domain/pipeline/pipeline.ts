@@ -1,0 +1,106 @@
+import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { InspectionResponse } from '../../contracts/inspection.js';
+import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
+
+/** Brain's answer, or that there is none. An outage does not stop policy: deterministic rules can still deny (spec 1.7). */
+export type Inspected =
+  | { readonly available: true; readonly inspection: InspectionResponse }
+  | { readonly available: false; readonly reason: string };
+
+/** Policy's answer with the facts it was given, without the arguments: those stay in the record (histories carry no bodies). */
+export interface Evaluated {
+  readonly decision: PolicyDecision;
+  readonly facts: Omit<PolicyInput, 'arguments'>;
+}
+
+/** Thrown by a step when a dependency is down before a verdict could stand: 503, no record, and the same id may start again. */
+export class PipelineUnavailable extends Error {
+  readonly layer: 'brain' | 'policy' | 'hil' | 'proxy';
+  constructor(layer: PipelineUnavailable['layer'], reason: string) {
+    super(reason);
+    this.name = 'PipelineUnavailable';
+    this.layer = layer;
+  }
+}
+
+/**
+ * What a host gives the pipeline. Temporal's host answers with activities, timers and updates; the in-process host with direct calls
+ * behind a journal. Each step may be met twice after a crash and then gives the first answer.
+ */
+export interface PipelineSteps {
+  /** The host's clock, epoch milliseconds; the same at every replay. */
+  now(): number;
+  inspect(call: CallInput): Promise<Inspected>;
+  evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated>;
+  /** Inserts the record or returns the one that is there: the first verdict stands, whatever a second look would say. */
+  commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary>;
+  /** Records that the call came too late to begin. */
+  abandon(call: CallInput): Promise<CallSummary>;
+  /** Stores the review row and moves the record to parked. Throws PipelineUnavailable('hil') with the row withdrawn. */
+  openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
+  /** Waits for the first valid decision or the deadline; comes back approved, denied or expired (or aborted by reconciliation). */
+  awaitDecision(call: CallInput, parked: CallSummary): Promise<CallSummary>;
+  /** Claims, sends once, stores the outcome; whatever fails, comes back with what the record says. A call found `intended` is settled, not sent. */
+  execute(call: CallInput, permitted: CallSummary, claimNotAfterMs: number): Promise<CallSummary>;
+  /** Appends every ledger row the record implies by now. Never throws and never blocks for long: what the ledger does not take now is appended later. */
+  appendRows(call: CallInput): Promise<void>;
+  /** Sends the decision or expiry to the caller's callback address, on its own time. */
+  notify(call: CallInput, settled: CallSummary): Promise<void>;
+  /** Gives the waiting caller its answer. Only the first one counts. */
+  answer(summary: CallSummary): void;
+  /** Resolves when every row handed to `appendRows` is in the ledger. */
+  appended(): Promise<void>;
+}
+
+/** An approved call must have begun within this time after its decision; later the claim is refused and nothing runs. */
+export const APPROVED_CLAIM_LIMIT_MS = 60_000;
+
+/**
+ * The life of one call, the only place where the order of the steps stands (spec 1.4):
+ * inspect, evaluate, commit the verdict, park and decide where policy asks for it, execute once, record.
+ * `resumed` is what the record says of a call that was under way before: the verdict then stands, and the story goes on from there.
+ * Throws PipelineUnavailable before a verdict stands; afterwards every end is a state of the record.
+ */
+export async function runCall(
+  call: CallInput,
+  steps: PipelineSteps,
+  resumed: CallSummary | null = null,
+): Promise<CallSummary> {
+  let record = resumed ?? (await judge(call, steps));
+
+  if (record.state === 'decided') record = await steps.openReview(call, record);
+  await steps.appendRows(call);
+
+  if (record.state === 'parked') {
+    steps.answer(record);
+    record = await steps.awaitDecision(call, record);
+    await steps.appendRows(call);
+    if (call.has_callback) await steps.notify(call, record);
+  }
+  if (
+    call.contract === 'gate.server-execution/v1' &&
+    (record.state === 'allowed' || record.state === 'approved' || record.state === 'intended')
+  ) {
+    const claimNotAfterMs = record.state === 'approved' ? steps.now() + APPROVED_CLAIM_LIMIT_MS : call.not_after_ms;
+    record = await steps.execute(call, record, claimNotAfterMs);
+    await steps.appendRows(call);
+  }
+  steps.answer(record);
+  await steps.appended();
+  return record;
+}
+
+/** From the request to a verdict that stands in the record. */
+async function judge(call: CallInput, steps: PipelineSteps): Promise<CallSummary> {
+  if (steps.now() > call.not_after_ms) return steps.abandon(call);
+  const inspected = await steps.inspect(call);
+  const evaluated = await steps.evaluate(call, inspected);
+  refuseWithoutInspection(call, inspected, evaluated);
+  return steps.commitVerdict(call, inspected, evaluated);
+}
+
+/** Without Brain only policy's deny counts; anything it would let through fails closed (DESIGN section 7). Observe forwards and counts. */
+function refuseWithoutInspection(call: CallInput, inspected: Inspected, evaluated: Evaluated): void {
+  if (inspected.available || call.mode === 'observe') return;
+  if (evaluated.decision.reasons.length === 0) throw new PipelineUnavailable('brain', inspected.reason);
+}

@@ -1,0 +1,32 @@
+import type { JsonObject } from '../../contracts/json.js';
+
+/** Whose upstream session carries the request: one session per agent, never shared (DESIGN section 7). */
+export interface UpstreamCaller {
+  readonly tenant: string;
+  readonly agent: string;
+}
+
+/**
+ * How one attempt ended. `reply`: the upstream answered, and `body` is one JSON-RPC object under the caller's own id. `not_sent`: surely
+ * no byte of the request left. `unknown`: bytes left and no answer came; nobody knows whether the tool ran.
+ */
+export type UpstreamOutcome =
+  | { readonly kind: 'reply'; readonly statusCode: number; readonly body: JsonObject; readonly failed: boolean }
+  | { readonly kind: 'not_sent'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** The tools behind Gate. A tool call is sent at most once; nothing here retries an effect (spec 8.3). */
+export interface Upstream {
+  callTool(
+    caller: UpstreamCaller,
+    request: JsonObject,
+    limits: { timeoutMs: number; signal?: AbortSignal },
+  ): Promise<UpstreamOutcome>;
+  /** A control method; `body` is `null` for a notification. */
+  control(
+    caller: UpstreamCaller,
+    request: JsonObject,
+    limits: { timeoutMs: number },
+  ): Promise<UpstreamOutcome | { kind: 'accepted' }>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,53 @@
+import type { Mode, Tier } from '../../contracts/call.js';
+import type { InspectionResponse } from '../../contracts/inspection.js';
+import { approvalTier, type ApprovalTier, type PolicyDecision } from '../../contracts/policy.js';
+
+/** What inspection and policy came to, folded into one verdict (spec 3.2, proxy sheet 5). */
+export interface Verdict {
+  readonly tier: Tier;
+  /** What Gate does, with the mode applied. */
+  readonly outcome: 'allow' | 'park' | 'deny';
+  /** In observe mode: what enforce would have done. */
+  readonly would: 'deny' | 'pend' | null;
+  /** The first stage that refused. */
+  readonly layer: 'brain' | 'policy' | null;
+  readonly intent_category: string;
+  readonly reasons: readonly string[];
+  readonly review_reasons: readonly string[];
+  readonly approval_tier: ApprovalTier;
+}
+
+/** Fixed mapping of Brain's word into the policy's `intent_score` (proxy sheet 5). Brain down counts as authorized: policy still rules. */
+export const intentScore = (inspection: InspectionResponse | null): number =>
+  inspection === null || inspection.authorized ? 0.1 : 0.5;
+
+/**
+ * Red if Brain refuses or any deny reason stands; else yellow if any review reason stands; else green only if policy says allow.
+ * Deny beats review. Observe forces the outcome to allow and keeps the true tier.
+ */
+export function foldVerdict(inspection: InspectionResponse | null, decision: PolicyDecision, mode: Mode): Verdict {
+  const brainRefuses = inspection !== null && !inspection.authorized;
+  const policyRefuses = decision.reasons.length > 0;
+  const tier: Tier =
+    brainRefuses || policyRefuses
+      ? 'red'
+      : decision.review_reasons.length > 0
+        ? 'yellow'
+        : decision.allow
+          ? 'green'
+          : 'red';
+  const reasons = [...(brainRefuses ? [inspection.reason] : []), ...decision.reasons];
+  if (tier === 'red' && reasons.length === 0) reasons.push('Violation: no rule allows this call');
+  const enforced = tier === 'red' ? 'deny' : tier === 'yellow' ? 'park' : 'allow';
+  const parsedTier = approvalTier.safeParse(decision.approval_tier);
+  return {
+    tier,
+    outcome: mode === 'observe' ? 'allow' : enforced,
+    would: mode === 'observe' && enforced !== 'allow' ? (enforced === 'deny' ? 'deny' : 'pend') : null,
+    layer: brainRefuses ? 'brain' : tier === 'red' ? 'policy' : null,
+    intent_category: inspection?.intent_category ?? 'Direct Execution',
+    reasons,
+    review_reasons: decision.review_reasons,
+    approval_tier: parsedTier.success ? parsedTier.data : 'standard',
+  };
+}

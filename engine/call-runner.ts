@@ -1,0 +1,173 @@
+import {
+  type Client,
+  isGrpcServiceError,
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import {
+  ApplicationFailure,
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import type { Runs } from '../activities/reconcile.js';
+import type { DecisionVerdict } from '../activities/review.js';
+import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { SignedDecision } from '../contracts/review.js';
+import { uuidFromDigest } from '../domain/crypto/digest.js';
+import { errorText, GateError } from '../domain/errors.js';
+import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
+
+/** Runs calls: the engine in the full stack, this very process in lite. */
+export interface CallRunner {
+  /**
+   * Starts the call or joins the one that runs under its id, and returns its answer; `null` when there is none by the deadline or the
+   * run ended before: the record then has the word. Throws GateError: `pipeline_unavailable` naming the layer, or a conflict.
+   */
+  start(call: CallInput, deadlineMs: number): Promise<CallSummary | null>;
+}
+
+const KEYWORD = SearchAttributeType.KEYWORD;
+const GATE_TENANT = defineSearchAttributeKey('GateTenant', KEYWORD);
+const GATE_AGENT = defineSearchAttributeKey('GateAgent', KEYWORD);
+const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
+
+export function createCallRunner(client: Client, taskQueue: string): CallRunner {
+  const attempt = async (call: CallInput, deadlineMs: number): Promise<CallSummary | null> => {
+    const startWorkflowOperation = new WithStartWorkflowOperation('toolCall', {
+      workflowId: call.correlation_id,
+      taskQueue,
+      args: [call],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      // A dead worker then costs three seconds, not ten (DESIGN section 1).
+      workflowTaskTimeout: '3s',
+      typedSearchAttributes: [
+        { key: GATE_TENANT, value: call.tenant },
+        { key: GATE_AGENT, value: call.agent },
+        { key: GATE_TOOL, value: call.tool.slice(0, 200) },
+      ],
+    });
+    // The operation's own promise rejects too; the update's error is the one that is answered.
+    startWorkflowOperation.workflowHandle().catch(() => undefined);
+    return client.withDeadline(deadlineMs, () =>
+      client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>('answer', {
+        updateId: `answer-${call.digest}`,
+        args: [{ digest: call.digest }],
+        startWorkflowOperation,
+      }),
+    );
+  };
+
+  return {
+    async start(call, deadlineMs) {
+      for (let tried = 1; ; tried += 1) {
+        try {
+          return await attempt(call, deadlineMs);
+        } catch (error) {
+          if (noAnswer(error)) return null;
+          const refused = toGateError(error, call);
+          if (refused) throw refused;
+          if (tried === 2 || Date.now() >= deadlineMs) throw engineUnavailable(error);
+        }
+      }
+    },
+  };
+}
+
+/** Grpc status codes that mean "no answer in time" and "no such run". */
+const DEADLINE_EXCEEDED = 4;
+const CANCELLED = 1;
+const NOT_FOUND = 5;
+
+const noAnswer = (error: unknown): boolean =>
+  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+  error instanceof WorkflowExecutionAlreadyStartedError ||
+  error instanceof WorkflowNotFoundError ||
+  (isGrpcServiceError(error) &&
+    (error.code === DEADLINE_EXCEEDED || error.code === CANCELLED || error.code === NOT_FOUND)) ||
+  // The run closed while the update was on its way: the record knows how.
+  (error instanceof WorkflowUpdateFailedError && failureType(error) === 'AcceptedUpdateCompletedWorkflow');
+
+const failureType = (error: WorkflowUpdateFailedError): string | undefined =>
+  error.cause instanceof ApplicationFailure ? (error.cause.type ?? undefined) : undefined;
+
+function toGateError(error: unknown, call: CallInput): GateError | null {
+  if (!(error instanceof WorkflowUpdateFailedError)) return null;
+  const cause = error.cause;
+  if (failureType(error) === 'idempotency_conflict') {
+    return new GateError(
+      call.contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
+    );
+  }
+  const layer =
+    cause instanceof ApplicationFailure && typeof cause.details?.[0] === 'string' ? cause.details[0] : 'proxy';
+  return new GateError('pipeline_unavailable', cause?.message ?? error.message, { fields: { layer }, cause: error });
+}
+
+const engineUnavailable = (error: unknown): GateError =>
+  new GateError('pipeline_unavailable', `the workflow engine does not answer: ${errorText(error).slice(0, 200)}`, {
+    fields: { layer: 'engine' },
+    cause: error,
+  });
+
+const DECISION_LIMIT_MS = 10_000;
+
+/** Sends HIL's decisions to their workflow as the `decide` update; the workflow's word is the outcome. */
+export const createDecisionSender = (client: Client): DecisionSender => ({
+  async decide(decision: SignedDecision): Promise<DecisionOutcome> {
+    const updateId = uuidFromDigest(
+      'gate.decide',
+      decision.pending_id,
+      decision.principal.subject,
+      decision.decision,
+      decision.request_id,
+    );
+    try {
+      const verdict = await client.withDeadline(
+        Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)),
+        () =>
+          client.workflow
+            .getHandle(decision.correlation_id)
+            .executeUpdate<DecisionVerdict, [SignedDecision]>('decide', { updateId, args: [decision] }),
+      );
+      if (verdict.applied) return { outcome: 'applied', settled: verdict.settled };
+      return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
+    } catch (error) {
+      const code = refusalOf(error);
+      if (code) return { outcome: 'refused', code };
+      throw new GateError('orchestrator_unavailable', undefined, { cause: error });
+    }
+  },
+});
+
+function refusalOf(error: unknown): 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused' | null {
+  if (error instanceof WorkflowNotFoundError) return 'not_pending';
+  if (!(error instanceof WorkflowUpdateFailedError)) return null;
+  const type = failureType(error);
+  if (type === 'already_decided' || type === 'pending_expired' || type === 'not_pending' || type === 'decision_refused')
+    return type;
+  return type === 'AcceptedUpdateCompletedWorkflow' ? 'not_pending' : null;
+}
+
+/** What reconciliation asks the engine about a call's run. */
+export const createRuns = (client: Client): Runs => ({
+  async status(correlationId) {
+    try {
+      const { status } = await client.workflow.getHandle(correlationId).describe();
+      return status.name === 'RUNNING' ? 'running' : 'closed';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'missing';
+      throw error;
+    }
+  },
+  async end(correlationId, reason) {
+    try {
+      await client.workflow.getHandle(correlationId).terminate(reason);
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  },
+});

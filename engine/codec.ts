@@ -1,0 +1,39 @@
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+
+const ENCODING = Buffer.from('binary/encrypted');
+const CONTEXT = 'gate.temporal-payload/v1';
+const { Payload: PayloadProto } = temporal.api.common.v1;
+
+/** What a payload decodes to when it was not sealed with a key of this ring. Validators refuse it; nothing throws. */
+export const REFUSED_PAYLOAD = { gate_payload: 'refused' } as const;
+const refused: Payload = {
+  metadata: { encoding: Buffer.from('json/plain') },
+  data: Buffer.from(JSON.stringify(REFUSED_PAYLOAD)),
+};
+
+/**
+ * Encrypts every payload of every history (DESIGN section 4): AES-256-GCM, key id in the metadata, first key active. Decoding never
+ * throws, because a throw in a workflow task would stop the call: whatever did not come through this codec yields `REFUSED_PAYLOAD`.
+ */
+export const createPayloadCodec = (keys: KeyRing): PayloadCodec => ({
+  encode: (payloads) =>
+    Promise.resolve(
+      payloads.map((payload) => ({
+        metadata: { encoding: ENCODING, 'gate-key-id': Buffer.from(keys.activeKeyId) },
+        data: keys.seal(PayloadProto.encode(payload).finish(), CONTEXT),
+      })),
+    ),
+  decode: (payloads) => Promise.resolve(payloads.map((payload) => decodeOne(keys, payload))),
+});
+
+function decodeOne(keys: KeyRing, payload: Payload): Payload {
+  try {
+    const encoding = payload.metadata?.encoding;
+    if (!encoding || !Buffer.from(encoding).equals(ENCODING) || !payload.data) return refused;
+    return PayloadProto.decode(keys.open(payload.data, CONTEXT));
+  } catch {
+    return refused;
+  }
+}

@@ -1,0 +1,21 @@
+import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+
+const SCHEDULE_ID = 'gate-reconcile';
+
+/** Makes the reconciliation schedule, or brings the one that is there to these settings. Safe to repeat at every start. */
+export async function ensureReconcileSchedule(
+  client: Client,
+  { taskQueue, everySecs }: { taskQueue: string; everySecs: number },
+): Promise<void> {
+  const schedule = {
+    spec: { intervals: [{ every: everySecs * 1000 }] },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 },
+    action: { type: 'startWorkflow' as const, workflowType: 'reconcile', workflowId: SCHEDULE_ID, taskQueue, args: [] },
+  };
+  try {
+    await client.schedule.create({ scheduleId: SCHEDULE_ID, ...schedule });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    await client.schedule.getHandle(SCHEDULE_ID).update((previous) => ({ ...previous, ...schedule }));
+  }
+}

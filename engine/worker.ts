@@ -1,0 +1,104 @@
+import { fileURLToPath } from 'node:url';
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { bundleWorkflowCode, type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import type { CallInput } from '../contracts/call.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { GateError } from '../domain/errors.js';
+import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import type { GateActivities } from '../workers/activities.js';
+import { dataConverter } from './connect.js';
+
+/** The workflow code as one bundle; a start needs it once, tests share it. */
+export const bundleWorkflows = (): Promise<WorkflowBundle> =>
+  bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)),
+    logger: quiet,
+  });
+
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+export interface WorkerOptions {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  readonly keys: KeyRing;
+  readonly activities: GateActivities;
+  readonly bundle: WorkflowBundle;
+  /** At least the upstream time-out: a stop must not cut an effect in two. */
+  readonly shutdownGraceMs: number;
+}
+
+/** The worker of every Gate workflow and activity, on one task queue. */
+export const createWorker = ({
+  connection,
+  namespace,
+  taskQueue,
+  keys,
+  activities,
+  bundle,
+  shutdownGraceMs,
+}: WorkerOptions): Promise<Worker> =>
+  Worker.create({
+    connection,
+    namespace,
+    taskQueue,
+    workflowBundle: bundle,
+    dataConverter: dataConverter(keys),
+    activities: forEngine(activities),
+    stickyQueueScheduleToStartTimeout: '2s',
+    shutdownGraceTime: shutdownGraceMs,
+    shutdownForceTime: shutdownGraceMs + 5_000,
+    maxConcurrentWorkflowTaskExecutions: 100,
+    maxConcurrentActivityTaskExecutions: 200,
+    maxConcurrentLocalActivityExecutions: 200,
+  });
+
+const HEARTBEAT_EVERY_MS = 3_000;
+
+/** The activities as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an attempt is long. */
+function forEngine(activities: GateActivities) {
+  type AnyActivity = (...args: never[]) => Promise<unknown>;
+  const typed = Object.fromEntries(
+    Object.entries(activities as unknown as Record<string, AnyActivity>).map(([name, activity]) => [
+      name,
+      async (...args: never[]) => {
+        try {
+          return await activity(...args);
+        } catch (error) {
+          throw toFailure(error);
+        }
+      },
+    ]),
+  );
+  return {
+    ...typed,
+    callUpstream: (call: CallInput, claimNotAfterMs: number) =>
+      beating(() => activities.callUpstream(call, claimNotAfterMs, Context.current().cancellationSignal)),
+    reconcileCalls: () => beating(() => activities.reconcileCalls()),
+  };
+}
+
+async function beating<T>(work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function toFailure(error: unknown): unknown {
+  if (error instanceof PipelineUnavailable)
+    return ApplicationFailure.nonRetryable(error.message, error.name, error.layer);
+  if (error instanceof GateError) {
+    return ApplicationFailure.create({
+      message: error.message,
+      type: error.code,
+      nonRetryable: error.status >= 400 && error.status < 500,
+      cause: error,
+    });
+  }
+  return error;
+}

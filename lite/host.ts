@@ -1,0 +1,284 @@
+import type { Logger } from 'pino';
+import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { SignedDecision } from '../contracts/review.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import { summarize } from '../domain/call-record/record.js';
+import { isFinal } from '../domain/call-record/transitions.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
+import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
+import type { CallRunner } from '../engine/call-runner.js';
+import type { GateActivities } from '../workers/activities.js';
+
+/** Time as an argument: tests own it, the product uses the machine's. `sleep` resolves early when the signal fires. */
+export interface Clock {
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export const machineClock: Clock = {
+  now: Date.now,
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      // Timers hold 2^31-1 ms at most; a longer wait simply wakes and is looked at again.
+      const timer = setTimeout(resolve, Math.min(ms, 2_147_483_647));
+      signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    }),
+};
+
+/** The pipeline in one process. The record is its journal: what it says of a call is where the call goes on after a restart. */
+export interface InProcessHost extends CallRunner, DecisionSender {
+  /** Goes on with every call the record left open and appends rows that are due; returns how many it found. Call it once, at start. */
+  resume(): Promise<number>;
+  /** Resolves when nothing runs but calls that wait for a decision. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface InProcessOptions {
+  readonly calls: CallStore;
+  readonly activities: GateActivities;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+interface Run {
+  readonly digest: string;
+  readonly answer: Promise<CallSummary>;
+  /** Set while the call waits for a decision. */
+  decide: ((settled: CallSummary) => void) | null;
+  readonly done: Promise<void>;
+}
+
+export function createInProcessHost({
+  calls,
+  activities,
+  logger,
+  clock = machineClock,
+}: InProcessOptions): InProcessHost {
+  const runs = new Map<string, Run>();
+  const background = new Set<Promise<void>>();
+  const stopping = new AbortController();
+
+  function launch(call: CallInput, resumed: CallSummary | null): Run {
+    const answered = deferred<CallSummary>();
+    // A resumed call has nobody waiting; its answer is in the record.
+    answered.promise.catch(() => undefined);
+    const run: Run = { digest: call.digest, answer: answered.promise, decide: null, done: finish() };
+    runs.set(call.correlation_id, run);
+    return run;
+
+    async function finish(): Promise<void> {
+      try {
+        await Promise.resolve();
+        await runCall(
+          call,
+          stepsOf(call, answered.resolve, (decide) => (run.decide = decide)),
+          resumed,
+        );
+      } catch (error) {
+        await closeAfter(error, call, answered);
+      } finally {
+        runs.delete(call.correlation_id);
+      }
+    }
+  }
+
+  async function closeAfter(error: unknown, call: CallInput, answered: Deferred<CallSummary>): Promise<void> {
+    if (error === STOPPED)
+      return answered.reject(new GateError('pipeline_unavailable', 'Gate is stopping', { fields: { layer: 'proxy' } }));
+    if (error instanceof PipelineUnavailable) {
+      return answered.reject(new GateError('pipeline_unavailable', error.message, { fields: { layer: error.layer } }));
+    }
+    logger.error({ err: error, correlation_id: call.correlation_id }, 'pipeline error');
+    try {
+      const closed = await activities.abortCall(call.correlation_id, `pipeline error: ${errorText(error)}`);
+      if (!closed) throw error;
+      await appendDurably(call.correlation_id);
+      answered.resolve(closed);
+    } catch (cause) {
+      answered.reject(new GateError('pipeline_unavailable', errorText(cause), { fields: { layer: 'proxy' }, cause }));
+    }
+  }
+
+  function stepsOf(
+    call: CallInput,
+    answer: (summary: CallSummary) => void,
+    onDecidable: (decide: Run['decide']) => void,
+  ): PipelineSteps {
+    let appending: Promise<void> | null = null;
+    let again = false;
+    let decided: CallSummary | null = null;
+    const decidable = new AbortController();
+    const decide = (settled: CallSummary) => {
+      decided ??= settled;
+      decidable.abort();
+    };
+    const appendUntilNothingIsDue = async () => {
+      do {
+        again = false;
+        await appendDurably(call.correlation_id);
+      } while (again);
+    };
+    return {
+      now: clock.now,
+      inspect: (input) => activities.inspect(input),
+      evaluate: (input, inspected) => activities.evaluate(input, inspected),
+      commitVerdict: (input, inspected, evaluated) => activities.commitVerdict(input, inspected, evaluated),
+      abandon: (input) => activities.abandonCall(input),
+      openReview(input) {
+        // Decidable before its row is visible.
+        onDecidable(decide);
+        return activities.openReview(input, clock.now());
+      },
+      async awaitDecision(_input, parked) {
+        onDecidable(decide);
+        while (!decided && !stopping.signal.aborted) {
+          const leftMs = (parked.deadline_ms ?? 0) - clock.now();
+          if (leftMs < 0) break;
+          await clock.sleep(leftMs + 1, AbortSignal.any([decidable.signal, stopping.signal]));
+        }
+        if (!decided && stopping.signal.aborted) throw STOPPED;
+        decided ??= await activities.expireReview(call.correlation_id);
+        inBackground(() => retried(() => activities.settleReviewRow(call.correlation_id)));
+        return decided;
+      },
+      async execute(input, permitted, claimNotAfterMs) {
+        let reason = 'the attempt was under way when the process ended';
+        if (permitted.state !== 'intended') {
+          try {
+            const reached = await activities.callUpstream(input, claimNotAfterMs);
+            if (reached.state !== 'intended') return reached;
+          } catch (error) {
+            reason = `the attempt failed: ${errorText(error)}`;
+          }
+        }
+        return activities.settleExecution(call.correlation_id, reason);
+      },
+      async appendRows() {
+        if (appending) {
+          again = true;
+          return;
+        }
+        if (await activities.tryAppendRows(call.correlation_id)) return;
+        appending = appendUntilNothingIsDue().finally(() => {
+          appending = null;
+        });
+        inBackground(() => appending ?? Promise.resolve());
+      },
+      notify(input) {
+        inBackground(() => deliverCallback(input.correlation_id));
+        return Promise.resolve();
+      },
+      answer,
+      async appended() {
+        while (appending) await appending;
+      },
+    };
+  }
+
+  function inBackground(work: () => Promise<void>): void {
+    const running = work()
+      .catch((error: unknown) => logger.error({ err: error }, 'background work failed'))
+      .finally(() => background.delete(running));
+    background.add(running);
+  }
+
+  /** Tries until it holds or the process stops; what is left then is due at the next start. */
+  async function retried(work: () => Promise<void>, attempts = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let attempt = 1; !stopping.signal.aborted; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt >= attempts) throw error;
+        await clock.sleep(Math.min(15_000, 250 * 2 ** Math.min(attempt, 6)), stopping.signal);
+      }
+    }
+  }
+  const appendDurably = (correlationId: string) => retried(() => activities.appendRows(correlationId));
+  const deliverCallback = (correlationId: string) =>
+    retried(() => activities.deliver(correlationId), 5).catch((error: unknown) =>
+      logger.warn({ correlation_id: correlationId, reason: errorText(error) }, 'callback given up'),
+    );
+
+  return {
+    async start(call, deadlineMs) {
+      const running = runs.get(call.correlation_id);
+      if (running && running.digest !== call.digest) {
+        throw new GateError(
+          call.contract === 'gate.decision/v1'
+            ? 'decision_idempotency_conflict'
+            : 'server_execution_idempotency_conflict',
+        );
+      }
+      const { answer } = running ?? launch(call, null);
+      const limit = new AbortController();
+      const late = clock.sleep(deadlineMs - clock.now(), limit.signal).then(() => null);
+      try {
+        return await Promise.race([answer, late]);
+      } finally {
+        limit.abort();
+      }
+    },
+
+    async decide(decision: SignedDecision): Promise<DecisionOutcome> {
+      const run = runs.get(decision.correlation_id);
+      if (!run?.decide) return { outcome: 'refused', code: 'not_pending' };
+      // The record's compare-and-set picks the winner; this only wakes the call that waits.
+      const verdict = await activities.applyDecision(decision);
+      if (!verdict.applied)
+        return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
+      run.decide(verdict.summary);
+      return { outcome: 'applied', settled: verdict.settled };
+    },
+
+    async resume() {
+      let resumed = 0;
+      for (const open of await calls.openCalls(clock.now() + 1, 1_000_000)) {
+        const record = await calls.find(open.correlation_id);
+        if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
+        launch(record.evidence.call, summarize(record));
+        resumed += 1;
+      }
+      for (const correlationId of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
+        if (runs.has(correlationId)) continue;
+        inBackground(() => appendDurably(correlationId));
+        resumed += 1;
+      }
+      return resumed;
+    },
+
+    async idle() {
+      for (;;) {
+        const busy = [...runs.values()].filter((run) => run.decide === null).map((run) => run.done);
+        if (busy.length + background.size === 0) return;
+        await Promise.allSettled([...busy, ...background]);
+      }
+    },
+
+    async close() {
+      stopping.abort();
+      await Promise.allSettled([...[...runs.values()].map((run) => run.done), ...background]);
+    },
+  };
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: Error) => void;
+}
+
+function deferred<T>(): Deferred<T> {
+  let resolve: Deferred<T>['resolve'] = () => undefined;
+  let reject: Deferred<T>['reject'] = () => undefined;
+  const promise = new Promise<T>((settle, fail) => {
+    resolve = settle;
+    reject = fail;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Thrown into a waiting call when the process stops; its record says that it waits, and the next start goes on with it. */
+const STOPPED = Symbol('stopped');

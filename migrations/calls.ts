@@ -1,0 +1,64 @@
+import { sql, type Kysely, type Migration } from 'kysely';
+
+/**
+ * 0001: the proxy's store (DESIGN sections 1 and 4): staged requests, call records, and the hits that the velocity window counts.
+ * Forward only; on first start it locks nothing that exists.
+ */
+const createTables: Migration = {
+  async up(db: Kysely<unknown>) {
+    const blob = db.getExecutor().adapter.constructor.name === 'PostgresAdapter' ? sql`bytea` : sql`blob`;
+    await db.schema
+      .createTable('call_requests')
+      .addColumn('correlation_id', 'text', (column) => column.primaryKey())
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('agent', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .addColumn('sealed', blob, (column) => column.notNull())
+      .addColumn('created_ms', 'bigint', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createTable('call_records')
+      .addColumn('correlation_id', 'text', (column) => column.primaryKey())
+      .addColumn('state', 'text', (column) => column.notNull())
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('agent', 'text', (column) => column.notNull())
+      .addColumn('contract', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('tier', 'text')
+      .addColumn('approval_tier', 'text', (column) => column.notNull())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .addColumn('pending_id', 'text')
+      .addColumn('deadline_ms', 'bigint')
+      .addColumn('not_after_ms', 'bigint', (column) => column.notNull())
+      .addColumn('verdict_sealed', blob, (column) => column.notNull())
+      .addColumn('decision_sealed', blob)
+      .addColumn('outcome_sealed', blob)
+      .addColumn('result_sealed', blob)
+      .addColumn('created_ms', 'bigint', (column) => column.notNull())
+      .addColumn('updated_ms', 'bigint', (column) => column.notNull())
+      .addColumn('counted_ms', 'bigint')
+      .addColumn('rows_due_ms', 'bigint')
+      .execute();
+    await db.schema
+      .createIndex('call_records_history')
+      .on('call_records')
+      .columns(['tenant', 'agent', 'counted_ms'])
+      .execute();
+    await sql`create index call_records_rows_due on call_records (rows_due_ms) where rows_due_ms is not null`.execute(
+      db,
+    );
+    await sql`create index call_records_open on call_records (state, updated_ms) where state in ('decided','parked','allowed','approved','intended')`.execute(
+      db,
+    );
+    await db.schema.createIndex('call_requests_created').on('call_requests').column('created_ms').execute();
+    await db.schema
+      .createTable('rate_hits')
+      .addColumn('key', 'text', (column) => column.notNull())
+      .addColumn('at_ms', 'bigint', (column) => column.notNull())
+      .addColumn('correlation_id', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema.createIndex('rate_hits_key').on('rate_hits').columns(['key', 'at_ms']).execute();
+  },
+};
+
+export const callMigrations: Record<string, Migration> = { '0001-calls': createTables };

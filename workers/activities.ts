@@ -1,0 +1,85 @@
+import { createRecordActivities, type RecordActivities } from '../activities/call-record.js';
+import { createCallbackActivities, type CallbackActivities } from '../activities/deliver.js';
+import { createInspectionActivities, type InspectionActivities } from '../activities/inspection.js';
+import { alarmRow, createLedgerActivities, type LedgerActivities } from '../activities/ledger.js';
+import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
+import { createReconcileActivities, type ReconcileActivities, type Runs } from '../activities/reconcile.js';
+import { createReviewActivities, type ReviewActivities } from '../activities/review.js';
+import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
+import type { Ledger } from '../contracts/ledger.js';
+import type { SignedDecision } from '../contracts/review.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import type { VerdictEvidence } from '../domain/call-record/record.js';
+import type { DeliverCallback } from '../domain/egress/ports.js';
+import type { Inspector } from '../domain/inspection/port.js';
+import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
+import type { Reviews } from '../domain/review/ports.js';
+
+/** The ports behind a worker: in process in `npm start` and lite, over mutual TLS where services stand apart. */
+export interface ActivityPorts {
+  readonly calls: CallStore;
+  readonly inspector: Inspector;
+  readonly policies: PolicyEvaluator;
+  readonly reviews: Reviews;
+  readonly ledger: Ledger;
+  readonly upstream: Upstream;
+  readonly deliver: DeliverCallback;
+  readonly runs: Runs;
+  readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
+  readonly reconcile: { readonly graceMs: number; readonly retentionMs: number; readonly windowMs: number };
+  readonly now?: () => number;
+  readonly onCommitted?: (evidence: VerdictEvidence) => void;
+  readonly onAlarm?: (correlationId: string, reason: string) => void;
+}
+
+export type GateActivities = InspectionActivities &
+  PolicyActivities &
+  RecordActivities &
+  ReviewActivities &
+  UpstreamActivities &
+  LedgerActivities &
+  CallbackActivities &
+  ReconcileActivities;
+
+/** Every activity of Gate over its ports; both hosts of the pipeline run these. */
+export function createActivities(ports: ActivityPorts): GateActivities {
+  const { calls, ledger, now } = ports;
+  const clock = now ? { now } : {};
+  const record = createRecordActivities({
+    calls,
+    ...clock,
+    ...(ports.onCommitted && { onCommitted: ports.onCommitted }),
+  });
+  const rows = createLedgerActivities({ calls, ledger, ...clock });
+  const review = createReviewActivities({
+    calls,
+    reviews: ports.reviews,
+    verify: ports.verifyDecision,
+    alarm: async (alarm) => {
+      ports.onAlarm?.(alarm.correlation_id, alarm.reasoning);
+      await ledger.append([alarmRow(alarm)]);
+    },
+    ...clock,
+  });
+  return {
+    ...createInspectionActivities({ calls, inspector: ports.inspector }),
+    ...createPolicyActivities({ calls, policies: ports.policies }),
+    ...record,
+    ...rows,
+    ...review,
+    ...createUpstreamActivities({ calls, upstream: ports.upstream, ...clock }),
+    ...createCallbackActivities({ calls, deliver: ports.deliver }),
+    ...createReconcileActivities({
+      calls,
+      runs: ports.runs,
+      ledger,
+      record,
+      review,
+      rows,
+      ...ports.reconcile,
+      ...clock,
+      ...(ports.onAlarm && { onAlarm: ports.onAlarm }),
+    }),
+  };
+}

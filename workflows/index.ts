@@ -1,0 +1,3 @@
+export { toolCall } from './tool-call/workflow.js';
+export { callback } from './callback/workflow.js';
+export { reconcile } from './reconcile/workflow.js';

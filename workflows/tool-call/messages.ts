@@ -1,0 +1,30 @@
+import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { DecisionVerdict } from '../../activities/review.js';
+import type { SignedDecision } from '../../contracts/review.js';
+
+/** Asks for the answer of a call; completes with it. `digest` must be the call's own: another one is another request. */
+export const answerUpdate = defineUpdate<CallSummary, [{ digest: string }]>('answer');
+
+/** Decides a parked call. An update is a signal that answers and refuses: the first valid decision wins, every other one is told so. */
+export const decideUpdate = defineUpdate<DecisionVerdict, [SignedDecision]>('decide');
+
+/** Where the call stands, for whoever looks at the workflow. */
+export const viewQuery = defineQuery<CallView>('view');
+
+export interface CallView {
+  readonly correlation_id: string;
+  readonly contract: CallInput['contract'];
+  readonly summary: CallSummary | null;
+  readonly waiting_for: 'verdict' | 'decision' | 'upstream' | 'ledger' | null;
+}
+
+/** Failure types that senders of messages tell apart. */
+export const FAILURES = {
+  conflict: 'idempotency_conflict',
+  unavailable: 'PipelineUnavailable',
+  refused: 'decision_refused',
+  decided: 'already_decided',
+  expired: 'pending_expired',
+  notPending: 'not_pending',
+} as const;

@@ -1,0 +1,280 @@
+import {
+  ActivityFailure,
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  ParentClosePolicy,
+  proxyActivities,
+  proxyLocalActivities,
+  setHandler,
+  startChild,
+  upsertSearchAttributes,
+  WorkflowIdReusePolicy,
+} from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { InspectionActivities } from '../../activities/inspection.js';
+import type { LedgerActivities } from '../../activities/ledger.js';
+import type { PolicyActivities } from '../../activities/policy.js';
+import type { RecordActivities } from '../../activities/call-record.js';
+import type { ReviewActivities } from '../../activities/review.js';
+import type { CallInput, CallSummary } from '../../contracts/call.js';
+import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
+import type { callback as callbackWorkflow } from '../callback/workflow.js';
+import { answerUpdate, decideUpdate, FAILURES, viewQuery, type CallView } from './messages.js';
+
+// Judging a call is local: one workflow task takes it from request to verdict. Each step ends within a second or fails.
+const local = proxyLocalActivities<
+  InspectionActivities & PolicyActivities & RecordActivities & ReviewActivities & LedgerActivities
+>({
+  startToCloseTimeout: '2s',
+  retry: { initialInterval: '20ms', maximumInterval: '200ms', maximumAttempts: 3 },
+});
+// What must happen in the end, however long a service is away: rows, review rows.
+const durable = proxyActivities<LedgerActivities & ReviewActivities>({
+  startToCloseTimeout: '30s',
+  retry: { initialInterval: '500ms', maximumInterval: '15s' },
+});
+
+/** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
+interface UpstreamActivity {
+  callUpstream(call: CallInput, claimNotAfterMs: number): Promise<CallSummary>;
+  settleExecution(correlationId: string, reason: string): Promise<CallSummary>;
+}
+const settle = proxyLocalActivities<UpstreamActivity>({
+  startToCloseTimeout: '2s',
+  retry: { initialInterval: '100ms', maximumInterval: '5s' },
+});
+
+/**
+ * One tool call (DESIGN section 1). Its id is the correlation id, so a second request under the same id meets this run and not another.
+ * `resumed` is the record's word on a call that was parked before and goes on here.
+ */
+export async function toolCall(call: CallInput, resumed: CallSummary | null = null): Promise<CallSummary> {
+  let summary: CallSummary | null = resumed;
+  let answered: CallSummary | null = null;
+  let failure: ApplicationFailure | null = null;
+  let waitingFor: CallView['waiting_for'] = 'verdict';
+  let settled: CallSummary | null = null;
+  let opening = false;
+  let deciding = false;
+
+  setHandler(viewQuery, () => ({
+    correlation_id: call.correlation_id,
+    contract: call.contract,
+    summary,
+    waiting_for: waitingFor,
+  }));
+  setHandler(
+    answerUpdate,
+    async () => {
+      await condition(() => answered !== null || failure !== null);
+      if (failure) throw failure;
+      return answered as unknown as CallSummary;
+    },
+    {
+      validator: (asked) => {
+        if (asked?.digest !== call.digest) throw refusal(FAILURES.conflict, 'this id is bound to another request');
+      },
+    },
+  );
+  // Set before the review row is visible: whoever sees the row can decide it.
+  setHandler(
+    decideUpdate,
+    async (decision) => {
+      await condition(() => !deciding && !opening);
+      if (settled) return { applied: false, code: 'already_decided', settled: null };
+      deciding = true;
+      try {
+        const verdict = await local.applyDecision(decision);
+        if (verdict.applied) settled = verdict.summary;
+        return verdict;
+      } finally {
+        deciding = false;
+      }
+    },
+    {
+      validator: (decision) => {
+        if (typeof decision?.signature !== 'string' || decision.correlation_id !== call.correlation_id) {
+          throw refusal(FAILURES.refused, 'the decision did not decode or is for another call');
+        }
+        if (settled) throw refusal(FAILURES.decided, 'the first decision stands');
+        if (!opening && summary?.state !== 'parked')
+          throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
+        // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
+        if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
+          throw refusal(FAILURES.expired, 'the deadline has passed');
+        if (!(Date.now() <= Date.parse(decision.not_after)))
+          throw refusal(FAILURES.refused, 'the decision came later than it allows itself');
+      },
+    },
+  );
+
+  // An effect is tried once: after a lost reply nobody knows whether the tool ran (spec 8.3). Not started within 10 s is surely not run.
+  const { callUpstream } = proxyActivities<UpstreamActivity>({
+    scheduleToStartTimeout: '10s',
+    startToCloseTimeout: call.upstream_timeout_ms + 5_000,
+    heartbeatTimeout: '10s',
+    retry: { maximumAttempts: 1 },
+  });
+
+  const rows = rowAppender(call.correlation_id);
+  const reviewRow = { settling: Promise.resolve() };
+  const steps: PipelineSteps = {
+    now: () => Date.now(),
+    inspect: (input) => unwrapped(local.inspect(input)),
+    evaluate: (input, inspected) => unwrapped(local.evaluate(input, inspected)),
+    commitVerdict: (input, inspected, evaluated) => unwrapped(local.commitVerdict(input, inspected, evaluated)),
+    abandon: (input) => local.abandonCall(input),
+    async openReview(input) {
+      opening = true;
+      try {
+        summary = await unwrapped(local.openReview(input, Date.now()));
+        return summary;
+      } finally {
+        opening = false;
+      }
+    },
+    async awaitDecision(_input, parked) {
+      summary = parked;
+      waitingFor = 'decision';
+      upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
+      const inTime = await condition(() => settled !== null, Math.max(1, (parked.deadline_ms ?? 0) - Date.now()));
+      if (!inTime) await condition(() => !deciding);
+      settled ??= await durableLocal(() => local.expireReview(call.correlation_id));
+      // HIL writes its row from the decision's outcome; this repairs the row when HIL died in between or nobody decided.
+      reviewRow.settling = durable.settleReviewRow(call.correlation_id);
+      return settled;
+    },
+    async execute(input, permitted, claimNotAfterMs) {
+      waitingFor = 'upstream';
+      if (permitted.state === 'intended')
+        return settle.settleExecution(call.correlation_id, 'the attempt was under way when its workflow began anew');
+      let reason = 'another attempt holds the claim and left no result';
+      try {
+        const reached = await callUpstream(input, claimNotAfterMs);
+        if (reached.state !== 'intended') return reached;
+      } catch (error) {
+        reason = `the attempt's worker was lost: ${error instanceof ActivityFailure ? (error.cause?.message ?? error.message) : String(error)}`;
+      }
+      return settle.settleExecution(call.correlation_id, reason);
+    },
+    appendRows: () => rows.append(),
+    async notify(input, decided) {
+      try {
+        await startChild<typeof callbackWorkflow>('callback', {
+          args: [input.correlation_id],
+          workflowId: `callback/${input.correlation_id}/${decided.state}`,
+          parentClosePolicy: ParentClosePolicy.ABANDON,
+          workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+        });
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+    answer(given) {
+      summary = given;
+      answered ??= given;
+    },
+    async appended() {
+      waitingFor = 'ledger';
+      await rows.drained();
+      await reviewRow.settling;
+    },
+  };
+
+  // A cancel request does not undo a verdict or an effect: the story is told to its end.
+  return CancellationScope.nonCancellable(async () => {
+    try {
+      summary = await runCall(call, steps, resumed);
+    } catch (error) {
+      const closed = await closeAfter(error, call);
+      if (closed instanceof ApplicationFailure) {
+        failure = closed;
+        await condition(allHandlersFinished);
+        throw failure;
+      }
+      summary = closed;
+      await rows.append();
+      steps.answer(closed);
+      await steps.appended();
+    }
+    waitingFor = null;
+    upsertSearchAttributes({ GateTier: [summary.tier ?? 'none'], GateOutcome: [summary.state] });
+    await condition(allHandlersFinished);
+    return summary;
+  });
+}
+
+/** Before a verdict stands an error is a 503 and the same id may start again; afterwards the record is closed, fail closed. */
+async function closeAfter(error: unknown, call: CallInput): Promise<CallSummary | ApplicationFailure> {
+  if (error instanceof PipelineUnavailable) return unavailable(error.layer, error.message);
+  const reason = error instanceof Error ? error.message : String(error);
+  try {
+    const closed = await local.abortCall(call.correlation_id, `pipeline error: ${reason}`);
+    return closed ?? unavailable('proxy', reason);
+  } catch {
+    // The store is away: reconciliation closes what is open when it is back.
+    return unavailable('proxy', reason);
+  }
+}
+
+const unavailable = (layer: string, reason: string): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(reason, FAILURES.unavailable, layer);
+
+/** A refused update; the type is what its sender reads. */
+const refusal = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
+
+/** A dependency that is down is thrown by an activity as a typed failure; the pipeline knows it as PipelineUnavailable. */
+async function unwrapped<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const cause = error instanceof ActivityFailure ? error.cause : undefined;
+    if (cause instanceof ApplicationFailure && cause.type === FAILURES.unavailable) {
+      throw new PipelineUnavailable(
+        (cause.details?.[0] as PipelineUnavailable['layer'] | undefined) ?? 'proxy',
+        cause.message,
+      );
+    }
+    throw error;
+  }
+}
+
+/** Expiry must not be lost to a store that is away for a moment: tried again until it holds. */
+async function durableLocal<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt >= 200) throw error;
+      await condition(() => false, Math.min(30_000, 250 * 2 ** Math.min(attempt, 7)));
+    }
+  }
+}
+
+/** Rows now where the ledger takes them, later where it does not; the call never waits for the ledger before it answers. */
+function rowAppender(correlationId: string) {
+  let background: Promise<void> | null = null;
+  let again = false;
+  const appendLater = async () => {
+    do {
+      again = false;
+      await durable.appendRows(correlationId);
+    } while (again);
+    background = null;
+  };
+  return {
+    async append(): Promise<void> {
+      if (background) {
+        again = true;
+        return;
+      }
+      const taken = await local.tryAppendRows(correlationId).catch(() => false);
+      if (!taken) background = appendLater();
+    },
+    async drained(): Promise<void> {
+      while (background) await background;
+    },
+  };
+}
