@@ -110,11 +110,20 @@ export function opensTo(keys: KeyRing, sealed: Uint8Array, context: string, text
 export const brokenTail = (fault: string): GateError =>
   new GateError('ledger_store_unavailable', `${fault}; appends stop until it is explained (run \`gate verify\`)`);
 
-/** `asUnavailable(error)`: every store fault under its one code. */
+/** Every store fault under its one code. */
 export const asUnavailable = (error: unknown): GateError =>
   error instanceof GateError
     ? error
     : new GateError('ledger_store_unavailable', `the ledger store failed: ${errorText(error)}`, { cause: error });
+
+/** Runs a read; what it throws, synchronously or later, is `ledger_store_unavailable`. */
+export async function reading<Result>(read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
 
 /** Stored cells as content values. Throws TypeError on a value its column cannot hold. */
 export const contentValues = (cells: readonly Cell[]): ContentValues =>

@@ -142,8 +142,9 @@ function checkJson(field: string, value: unknown, depth: number): void {
         for (const item of value) checkJson(field, item, depth + 1);
         return;
       }
+      // A plain object's prototype ends the chain, whichever realm it comes from; a Date's or a Map's does not.
       const prototype: unknown = Object.getPrototypeOf(value);
-      if (prototype !== Object.prototype && prototype !== null)
+      if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
         throw invalid(field, 'holds a value JSON does not have');
       for (const [key, item] of Object.entries(value)) {
         if (UNSTORABLE.test(key)) throw invalid(field, 'holds U+0000 or a lone surrogate');

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { CONTENT_FIELDS, type ContentField } from './canonical-bytes.js';
-import { sidecarContext } from './chain-store.js';
+import { reading, sidecarContext } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
 
 /** Values as both stores give them: Postgres hands integers over as digits. */
@@ -52,7 +52,7 @@ export type Sidecar =
   | { readonly kind: SidecarKind; readonly text: string; readonly purged_at: null }
   | { readonly kind: SidecarKind; readonly text: null; readonly purged_at: string };
 
-/** Reads for people and reports; none of them is evidence, `verify` is. */
+/** Reads for people and reports; none of them is evidence, `verify` is. A store that cannot be read is `ledger_store_unavailable`. */
 export interface LedgerReader {
   /** Every row of one call, in chain order; `[]` when the id is unknown, or known to another tenant only. */
   byCorrelation(correlationId: string, scope?: { readonly tenant?: string }): Promise<LedgerEntry[]>;
@@ -67,52 +67,51 @@ export interface LedgerReader {
 export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | null): LedgerReader {
   const entries = () => db.selectFrom('ledger_entries').selectAll();
   return {
-    async byCorrelation(correlationId, { tenant } = {}) {
-      let query = entries().where('correlation_id', '=', correlationId).orderBy('seq', 'asc');
-      if (tenant !== undefined) query = query.where('tenant', '=', tenant);
-      return (await query.execute()).map(toEntry);
-    },
-    async byAgent(
-      agentId,
-      { limit, offset, before, after, from, to, seqFrom, seqTo, methods, signal, source, tenant } = {},
-    ) {
-      let query = entries().where('agent_id', '=', agentId);
-      if (before !== undefined) query = query.where('seq', '<', before);
-      if (after !== undefined) query = query.where('seq', '>', after);
-      if (from !== undefined) query = query.where('timestamp', '>=', from);
-      if (to !== undefined) query = query.where('timestamp', '<', to);
-      if (seqFrom !== undefined) query = query.where('seq', '>=', seqFrom);
-      if (seqTo !== undefined) query = query.where('seq', '<=', seqTo);
-      if (methods !== undefined) query = query.where('method', 'in', methods);
-      if (signal !== undefined) query = query.where('signal', '=', signal);
-      if (source !== undefined) query = query.where('source', '=', source);
-      if (tenant !== undefined) query = query.where('tenant', '=', tenant);
-      const newestFirst = limit !== undefined && after === undefined;
-      query = query.orderBy('seq', newestFirst ? 'desc' : 'asc');
-      if (limit !== undefined) query = query.limit(limit);
-      if (limit !== undefined && offset !== undefined) query = query.offset(offset);
-      return (await query.execute()).map(toEntry);
-    },
-    async get(id) {
-      const row = await entries().where('id', '=', id).executeTakeFirst();
-      return row ? toEntry(row) : null;
-    },
-    async newest(limit) {
-      return (await entries().orderBy('seq', 'desc').limit(limit).execute()).map(toEntry);
-    },
-    async sidecar(id) {
-      const row = await db
-        .selectFrom('entry_payloads as p')
-        .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
-        .select(['p.kind', 'p.sealed', 'p.purged_at'])
-        .where('e.id', '=', id)
-        .executeTakeFirst();
-      if (!row) return null;
-      if (row.sealed === null) return { kind: row.kind, text: null, purged_at: row.purged_at ?? '' };
-      if (!keys) throw new Error('no key was given to open sidecars');
-      const text = keys.open(row.sealed, sidecarContext(id, row.kind)).toString('utf8');
-      return { kind: row.kind, text, purged_at: null };
-    },
+    byCorrelation: (correlationId, { tenant } = {}) =>
+      reading(async () => {
+        let query = entries().where('correlation_id', '=', correlationId).orderBy('seq', 'asc');
+        if (tenant !== undefined) query = query.where('tenant', '=', tenant);
+        return (await query.execute()).map(toEntry);
+      }),
+    byAgent: (agentId, asked = {}) =>
+      reading(async () => {
+        const { limit, offset, before, after, from, to, seqFrom, seqTo, methods, signal, source, tenant } = asked;
+        let query = entries().where('agent_id', '=', agentId);
+        if (before !== undefined) query = query.where('seq', '<', before);
+        if (after !== undefined) query = query.where('seq', '>', after);
+        if (from !== undefined) query = query.where('timestamp', '>=', from);
+        if (to !== undefined) query = query.where('timestamp', '<', to);
+        if (seqFrom !== undefined) query = query.where('seq', '>=', seqFrom);
+        if (seqTo !== undefined) query = query.where('seq', '<=', seqTo);
+        if (methods !== undefined) query = query.where('method', 'in', methods);
+        if (signal !== undefined) query = query.where('signal', '=', signal);
+        if (source !== undefined) query = query.where('source', '=', source);
+        if (tenant !== undefined) query = query.where('tenant', '=', tenant);
+        query = query.orderBy('seq', limit !== undefined && after === undefined ? 'desc' : 'asc');
+        if (limit !== undefined) query = query.limit(limit).offset(offset ?? 0);
+        return (await query.execute()).map(toEntry);
+      }),
+    get: (id) =>
+      reading(async () => {
+        const row = await entries().where('id', '=', id).executeTakeFirst();
+        return row ? toEntry(row) : null;
+      }),
+    newest: (limit) =>
+      reading(async () => (await entries().orderBy('seq', 'desc').limit(limit).execute()).map(toEntry)),
+    sidecar: (id) =>
+      reading(async () => {
+        const row = await db
+          .selectFrom('entry_payloads as p')
+          .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
+          .select(['p.kind', 'p.sealed', 'p.purged_at'])
+          .where('e.id', '=', id)
+          .executeTakeFirst();
+        if (!row) return null;
+        if (row.sealed === null) return { kind: row.kind, text: null, purged_at: row.purged_at ?? '' };
+        if (!keys) throw new Error('no key was given to open sidecars');
+        const text = keys.open(row.sealed, sidecarContext(id, row.kind)).toString('utf8');
+        return { kind: row.kind, text, purged_at: null };
+      }),
   };
 }
 

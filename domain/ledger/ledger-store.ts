@@ -4,7 +4,7 @@ import { ledgerMigrations } from '../../migrations/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
-import { asUnavailable, type ChainStore, purgeContext } from './chain-store.js';
+import { type ChainStore, purgeContext, reading } from './chain-store.js';
 import { prepareRow } from './entry.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
@@ -45,10 +45,7 @@ export async function openLedger({
   target,
   ...options
 }: LedgerOptions & { readonly target: StoreTarget }): Promise<LedgerStore> {
-  const store = await openStore<LedgerTables>(target, ledgerMigrations).catch((error: unknown) => {
-    throw asUnavailable(error);
-  });
-  return ledgerOver(store, options);
+  return ledgerOver(await reading(() => openStore<LedgerTables>(target, ledgerMigrations)), options);
 }
 
 /** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
@@ -73,49 +70,39 @@ export function ledgerOver(
       for (const listener of listeners) listener(observation);
     },
   );
-  const reader = createLedgerReader(store, sidecarKeys);
-  const guarded =
-    <Arguments extends unknown[], Result>(read: (...args: Arguments) => Promise<Result>) =>
-    (...args: Arguments): Promise<Result> =>
-      Promise.resolve()
-        .then(() => read(...args))
-        .catch((error: unknown) => {
-          throw asUnavailable(error);
-        });
 
   return {
     ...createVerifier(chain, sidecarKeys),
-    byCorrelation: guarded(reader.byCorrelation),
-    byAgent: guarded(reader.byAgent),
-    get: guarded(reader.get),
-    newest: guarded(reader.newest),
-    sidecar: guarded(reader.sidecar),
+    ...createLedgerReader(store, sidecarKeys),
     // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
     append: async (rows) => (rows.length === 0 ? [] : writer.append(rows.map(prepareRow))),
-    head: guarded(async () => {
-      const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
-      return { length, hash };
-    }),
-    ready: guarded(() => chain.probe()),
-    purgeSidecar: guarded(async (id: string) => {
-      const held = await store.db
-        .selectFrom('entry_payloads as p')
-        .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
-        .select(['p.entry_seq', 'p.kind'])
-        .where('e.id', '=', id)
-        .where('p.sealed', 'is not', null)
-        .executeTakeFirst();
-      if (!held) return false;
-      const purgedAt = new Date(clock()).toISOString();
-      const { numUpdatedRows } = await store.db
-        .updateTable('entry_payloads')
-        .set({ sealed: null, purged_at: purgedAt, purge_seal: sidecarKeys.seal(purgedAt, purgeContext(id, held.kind)) })
-        .where('entry_seq', '=', held.entry_seq)
-        .where('kind', '=', held.kind)
-        .where('sealed', 'is not', null)
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
-    }),
+    head: () =>
+      reading(async () => {
+        const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
+        return { length, hash };
+      }),
+    ready: () => reading(() => chain.probe()),
+    purgeSidecar: (id) =>
+      reading(async () => {
+        const held = await store.db
+          .selectFrom('entry_payloads as p')
+          .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
+          .select(['p.entry_seq', 'p.kind'])
+          .where('e.id', '=', id)
+          .where('p.sealed', 'is not', null)
+          .executeTakeFirst();
+        if (!held) return false;
+        const purgedAt = new Date(clock()).toISOString();
+        const purgeSeal = sidecarKeys.seal(purgedAt, purgeContext(id, held.kind));
+        const { numUpdatedRows } = await store.db
+          .updateTable('entry_payloads')
+          .set({ sealed: null, purged_at: purgedAt, purge_seal: purgeSeal })
+          .where('entry_seq', '=', held.entry_seq)
+          .where('kind', '=', held.kind)
+          .where('sealed', 'is not', null)
+          .executeTakeFirst();
+        return numUpdatedRows > 0n;
+      }),
     observe: (listener) => {
       listeners.push(listener);
     },

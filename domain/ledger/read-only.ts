@@ -42,7 +42,7 @@ export function openLedgerReadOnly(
 
 interface Untouched {
   readonly connection: DatabaseSyncInstance;
-  release(): void;
+  readonly release: () => void;
 }
 
 /** In WAL mode even a reader may create files beside the database; which way in avoids that depends on what lies there. */
