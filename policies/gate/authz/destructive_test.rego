@@ -1,0 +1,53 @@
+package gate.authz_test
+
+import rego.v1
+
+test_destructive_names_are_denied if {
+	every name in [
+		"delete_file",
+		"files.delete",
+		"dropTable",
+		"truncate-table",
+		"wipe_disk",
+		"rm_rf",
+		"exfiltrate",
+		"DBdelete",
+		"deletefile",
+		"userdelete",
+		"get_and_delete_logs",
+		"get_delete",
+		"schedule_deletion",
+		"remove_table",
+	] {
+		denied({"tool_type": name}, "destructive")
+	}
+}
+
+test_near_misses_pass if {
+	every name in [
+		"undelete",
+		"list_deleted_files",
+		"get_delete_markers",
+		"drag_and_drop",
+		"cancel_deletion",
+		"get_deletion_status",
+		"remove_label",
+		"remove_user_from_channel",
+		"truncate_text",
+	] {
+		passes({"tool_type": name})
+	}
+}
+
+test_destructive_statements_are_denied if {
+	every text in ["DROP TABLE a", "select 1;\n drop schema b", "TRUNCATE c", "delete from d", "drop/*x*/table e"] {
+		denied({"tool_type": "sql_query", "arguments": {"sql": text}}, "SQL statement")
+	}
+}
+
+test_ordinary_statements_pass if {
+	every text in ["select * from drop_table", "delete from d where id = 1", "select 'x drop table y'", 5, null] {
+		passes({"tool_type": "sql_query", "arguments": {"sql": text}})
+	}
+	passes({"tool_type": "search_docs", "arguments": {"query": "drop table a"}})
+}

@@ -1,0 +1,15 @@
+package gate.authz_test
+
+import rego.v1
+
+test_the_edge_band_is_for_a_human if {
+	passes({"persona_drift_score": 0.4499})
+	parked({"persona_drift_score": 0.45}, "persona drift")
+	parked({"persona_drift_score": 0.6}, "persona drift")
+}
+
+test_over_the_threshold_denies if {
+	denied({"persona_drift_score": 0.6001}, "persona drift")
+	denied({"persona_drift_score": "0"}, "persona drift")
+	denied({"persona_drift_score": null}, "persona drift")
+}

@@ -1,0 +1,40 @@
+# An ordinary call, and what the rules say about one that differs from it. Shared by the tests of this folder.
+package gate.authz_test
+
+import rego.v1
+
+import data.gate.authz
+
+now := 1794996000000
+
+ordinary := {
+	"tool_type": "list_files",
+	"agent_history": {"last_tool": null, "recent_sequence": []},
+	"intent_score": 0.1,
+	"agent_id": "acme/files-bot",
+	"current_time": "2026-11-18T10:00:00Z",
+	"recent_request_count": 1,
+	"arguments": {},
+}
+
+verdict(change) := result if {
+	call := object.union(ordinary, change)
+	result := {"deny": authz.deny, "review": authz.review, "allow": authz.allow} with input as call
+}
+
+passes(change) if verdict(change).allow
+
+denied(change, text) if {
+	not verdict(change).allow
+	some reason in verdict(change).deny
+	contains(reason, text)
+	startswith(reason, "Violation: ")
+}
+
+parked(change, text) if {
+	not verdict(change).allow
+	count(verdict(change).deny) == 0
+	some reason in verdict(change).review
+	contains(reason, text)
+	startswith(reason, "Review: ")
+}

@@ -1,0 +1,32 @@
+package gate.authz_test
+
+import rego.v1
+
+import data.gate.authz
+
+writing(environment) := {"tool_type": "database.write", "arguments": {"target_env": environment}}
+
+test_production_is_strict if {
+	parked(writing("prod"), "production database write")
+	parked(writing("Production"), "production database write")
+	parked(writing("prod-eu"), "production database write")
+	authz.approval_tier == "strict" with input as object.union(ordinary, writing("prod"))
+}
+
+test_an_environment_that_cannot_be_read_may_be_production if {
+	parked(writing(["prod"]), "production")
+	parked(writing(null), "production")
+}
+
+test_other_environments_pass if {
+	passes(writing("staging"))
+	passes(writing("non-prod"))
+	passes(writing("pre_production"))
+	passes({"tool_type": "database.write"})
+}
+
+test_the_name_may_say_production if {
+	parked({"tool_type": "prod_write"}, "production")
+	passes({"tool_type": "nonprod_write"})
+	passes({"tool_type": "prod_read"})
+}
