@@ -29,7 +29,7 @@ export async function openStore<Tables>(
   const store =
     'file' in target ? openSqlite<Tables>(target.file) : await openPostgres<Tables>(target.url, target.schema);
   try {
-    await migrate(store, migrations);
+    await migrate(store, migrations, 'schema' in target ? target.schema : undefined);
   } catch (error) {
     await store.close();
     throw error;
@@ -88,8 +88,17 @@ async function openPostgres<Tables>(url: string, schema: string): Promise<Store<
   return store;
 }
 
-async function migrate<Tables>(store: Store<Tables>, migrations: Record<string, Migration>): Promise<void> {
-  const migrator = new Migrator({ db: store.db, provider: { getMigrations: () => Promise.resolve(migrations) } });
+async function migrate<Tables>(
+  store: Store<Tables>,
+  migrations: Record<string, Migration>,
+  schema?: string,
+): Promise<void> {
+  const migrator = new Migrator({
+    db: store.db,
+    provider: { getMigrations: () => Promise.resolve(migrations) },
+    // Without it the migrator takes the migration tables of any schema of the database for its own, and a second authority cannot start.
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+  });
   const { error } = await migrator.migrateToLatest();
   if (error) throw error instanceof Error ? error : new Error('migration failed', { cause: error });
 }
