@@ -253,7 +253,7 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
   // The pipeline writes what a decision came to and takes back the row of a call that was answered 503.
-  row('hil', 'POST', '/pending/by-correlation/{correlation_id}/settle', 'hil.pending.settle', proxy),
+  row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // The brain is on the private service network (spec 5); its callers are data as well.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),

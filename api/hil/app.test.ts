@@ -277,7 +277,7 @@ describe('spec 4.9: who may call', () => {
     ['POST', `/decide/${correlation(1)}`, 'proxy'],
     ['POST', `/decide/${correlation(1)}`, 'ledger'],
     ['GET', '/pending', 'brain'],
-    ['POST', `/pending/by-correlation/${correlation(1)}/settle`, 'console'],
+    ['POST', `/pending/${correlation(1)}/settle`, 'console'],
     ['DELETE', `/pending/by-correlation/${correlation(1)}`, 'console'],
   ] as const)('%s %s is refused to %s before anything is read', async (method, url, as) => {
     const answer = await ask(method, url, { as, tenant: 'acme', token: TOKEN, body: method === 'GET' ? undefined : 5 });
@@ -645,10 +645,15 @@ describe('spec 4.4: POST /decide/{id}', () => {
       expect(sender.received).toEqual([]);
     });
 
-    it('400 for broken JSON', async () => {
+    it.each([
+      ['broken JSON', '{"decision":'],
+      ['no body', ''],
+      ['two decisions in one body', '{"decision":"deny","decision":"approve"}'],
+    ])('400 for %s', async (_, body) => {
       const row = await park();
-      const answer = await decide(row.id, '{"decision":', { headers: { 'content-type': 'application/json' } });
+      const answer = await decide(row.id, body, { headers: { 'content-type': 'application/json' } });
       expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+      expect(sender.received).toEqual([]);
     });
   });
 
@@ -699,11 +704,11 @@ describe('spec 4.4: POST /decide/{id}', () => {
 
     it('not in time: 503, row unchanged, and the same decision may be sent again', async () => {
       const row = await park();
-      const { decide: honest } = honestSender();
+      const honest = honestSender();
       answering(() => Promise.reject(new GateError('orchestrator_unavailable')));
       expect(await decide(row.id)).toMatchObject({ status: 503, body: { error: 'orchestrator_unavailable' } });
       expect(await reviews.get(row.id)).toEqual(row);
-      sender.decide = honest;
+      sender.decide = (decision) => honest.decide(decision);
       expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
     });
 
@@ -750,7 +755,7 @@ describe('Gate’s own routes for the pipeline', () => {
     ...over,
   });
   const settle = (body: unknown, n = 1) =>
-    ask('POST', `/pending/by-correlation/${correlation(n)}/settle`, { as: 'proxy', body });
+    ask('POST', `/pending/${reviewIdOf(correlation(n))}/settle`, { as: 'proxy', body });
 
   it('settle writes the first settlement, repeats it, and refuses another', async () => {
     await park();
@@ -763,7 +768,7 @@ describe('Gate’s own routes for the pipeline', () => {
     });
   });
 
-  it('settle refuses a row of another correlation id, an unknown row, and what is no settlement', async () => {
+  it('settle refuses a row other than the addressed one, an unknown row, and what is no settlement', async () => {
     await park();
     expect(await settle(settlement(), 2)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
     const unknown = settlement({ pending_id: reviewIdOf(correlation(2)) });

@@ -3,12 +3,14 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Operator } from '../../config/hil.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import type { ReviewStore } from '../../domain/review/review-store.js';
 import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
 import type { ReadinessChecks } from '../plugins/health.js';
-import { createService, type Caller, type Service, type TlsMaterial } from '../plugins/service.js';
+import { createService, type Caller, type Service, type ServiceApp, type TlsMaterial } from '../plugins/service.js';
 import { reviewMetrics } from './metrics.js';
 import { decideRoutes } from './routes/decide.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
@@ -35,6 +37,17 @@ export interface HilOptions {
   readonly readiness?: ReadinessChecks;
 }
 
+/** A decision written twice in one body is none: two readers could take either (DESIGN 7, strict JSON). */
+function readStrictJson(app: ServiceApp): void {
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseStrictJson(String(body)));
+    } catch (error) {
+      done(new GateError('invalid_request', errorText(error)));
+    }
+  });
+}
+
 /** The human review service (spec 4.4): rows by tenant, and decisions on their way to the call's workflow. */
 export function createHilService(options: HilOptions): Service {
   const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
@@ -59,7 +72,12 @@ export function createHilService(options: HilOptions): Service {
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
-  decideRoutes(service.app, { decide, scopeOf });
+  void service.app.register((child, _options, done) => {
+    const app = child as unknown as ServiceApp;
+    readStrictJson(app);
+    decideRoutes(app, { decide, scopeOf });
+    done();
+  });
   settleRoutes(service.app, { reviews });
   return service;
 }

@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pendingRequest, type NewReview, type SettledReview } from '../../contracts/review.js';
+import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
@@ -54,8 +55,16 @@ const settled = (over: Partial<SettledReview> = {}): SettledReview => ({
   ...over,
 });
 
-const stores: [string, (directory: string) => Promise<StoreTarget>][] = [
-  ['SQLite', (directory) => Promise.resolve({ file: join(directory, 'hil.db') })],
+let postgres: TestPostgres;
+let schemas = 0;
+beforeAll(async () => {
+  postgres = await startPostgres();
+}, 60_000);
+afterAll(() => postgres.stop());
+
+const stores: [string, (directory: string) => StoreTarget][] = [
+  ['SQLite', (directory) => ({ file: join(directory, 'hil.db') })],
+  ['Postgres', () => ({ url: postgres.url, schema: `hil_${(schemas += 1)}` })],
 ];
 
 describe.each(stores)('the review store on %s', (kind, targetIn) => {
@@ -68,7 +77,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
   beforeEach(async () => {
     now = T0;
     directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
-    target = await targetIn(directory);
+    target = targetIn(directory);
     store = await open();
   });
   afterEach(async () => {

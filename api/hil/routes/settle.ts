@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { settledReview } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
-import { reviewIdOf, type ReviewStore } from '../../../domain/review/review-store.js';
+import type { ReviewStore } from '../../../domain/review/review-store.js';
 import type { ServiceApp } from '../../plugins/service.js';
-import { ByCorrelation, PendingRow } from './schemas.js';
+import { ByCorrelation, ById, PendingRow } from './schemas.js';
 
 /**
  * Gate's own routes for the pipeline (GATE_OWN_ROUTES): how the port `Reviews` reaches a HIL in another process. They hold no tenant
@@ -11,11 +11,11 @@ import { ByCorrelation, PendingRow } from './schemas.js';
  */
 export function settleRoutes(app: ServiceApp, { reviews }: { reviews: ReviewStore }): void {
   app.post(
-    '/pending/by-correlation/:correlation_id/settle',
-    { schema: { params: ByCorrelation, body: settledReview, response: { 200: PendingRow } } },
+    '/pending/:id/settle',
+    { schema: { params: ById, body: settledReview, response: { 200: PendingRow } } },
     (request) => {
-      if (request.body.pending_id !== reviewIdOf(request.params.correlation_id))
-        throw new GateError('invalid_request', 'pending_id: is not the row of this correlation id');
+      if (request.body.pending_id !== request.params.id)
+        throw new GateError('invalid_request', 'pending_id: is not the row of this address');
       return reviews.settle(request.body);
     },
   );

@@ -1,0 +1,189 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createHilService } from '../../api/hil/app.js';
+import type { Service } from '../../api/plugins/service.js';
+import type { NewReview, SettledReview } from '../../contracts/review.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import type { Reviews } from '../../domain/review/ports.js';
+import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { createHilClient, type ServiceFetch } from './hil-client.js';
+
+const correlation = '00000000-0000-4000-8000-000000000001';
+const review: NewReview = {
+  agent_id: 'payments-agent',
+  correlation_id: correlation,
+  method: 'call_tool',
+  request_payload: { jsonrpc: '2.0', params: { name: 'wire_transfer', arguments: { amount: 5, memo: 'é😀\n' } } },
+  risk_summary: 'money movement',
+  state_namespace: 'operator',
+  ttl_seconds: 600,
+  created_at: new Date().toISOString(),
+  review_reasons: ['money movement'],
+  brain_scores: null,
+  approval_tier: 'strict',
+  agent_spiffe: null,
+  tenant: 'acme',
+  callback_url: null,
+};
+const settled: SettledReview = {
+  pending_id: reviewIdOf(correlation),
+  status: 'expired',
+  decided_at: new Date().toISOString(),
+  decided_by: 'system:ttl-sweep',
+  decision_reason: null,
+  decided_via: 'system:ttl-sweep',
+  principal: null,
+};
+
+let directory: string;
+let store: ReviewStore;
+let service: Service;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gate-hil-client-'));
+  store = await openReviewStore({
+    target: { file: join(directory, 'hil.db') },
+    payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
+  });
+  service = createHilService({
+    reviews: store,
+    sender: { decide: () => Promise.reject(new Error('no decisions here')) },
+    decisionKey: generateKeyPairSync('ed25519').privateKey,
+    operators: [],
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    resolveCaller: () => ({
+      kind: 'service',
+      spiffe: 'spiffe://gate.local/service/proxy',
+      callerId: 'service-proxy',
+      fingerprint: 'cd'.repeat(32),
+    }),
+  });
+});
+afterEach(async () => {
+  await service.close();
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+const overTheService: ServiceFetch = async (url, { method, headers, body }) => {
+  const response = await service.app.inject({
+    method: method as 'POST' | 'DELETE',
+    url: new URL(url).pathname,
+    headers: headers ?? {},
+    ...(body !== undefined && { payload: body }),
+  });
+  return { status: response.statusCode, text: () => Promise.resolve(response.body) };
+};
+
+const hosts: [string, () => Reviews][] = [
+  ['in process', () => reviewsOf(store)],
+  ['over HTTP', () => createHilClient({ url: 'https://hil.example:8084', fetch: overTheService })],
+];
+
+describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host) => {
+  let reviews: Reviews;
+  beforeEach(() => {
+    reviews = host();
+  });
+
+  it('creates once, and returns the first row again', async () => {
+    const row = await reviews.createOnce(review);
+    expect(row).toMatchObject({ id: reviewIdOf(correlation), status: 'pending', created_at: review.created_at });
+    expect(row.request_payload).toEqual(review.request_payload);
+    expect(await reviews.createOnce({ ...review, ttl_seconds: 60 })).toEqual(row);
+    expect(await store.get(row.id)).toEqual(row);
+  });
+
+  it('refuses other bytes under the same correlation id', async () => {
+    await reviews.createOnce(review);
+    await expect(reviews.createOnce({ ...review, request_payload: {} })).rejects.toMatchObject({
+      name: 'GateError',
+      code: 'pending_conflict',
+      status: 409,
+    });
+  });
+
+  it('settles once and tells how the row stands to whoever comes second', async () => {
+    await reviews.createOnce(review);
+    const row = await reviews.settle(settled);
+    expect(row).toMatchObject({ status: 'expired', decided_by: 'system:ttl-sweep' });
+    expect(await reviews.settle(settled)).toEqual(row);
+    await expect(reviews.settle({ ...settled, status: 'denied' })).rejects.toMatchObject({
+      code: 'already_decided',
+      fields: { status: 'expired', decided_by: 'system:ttl-sweep', decided_at: settled.decided_at },
+    });
+    await expect(reviews.withdraw(correlation)).rejects.toMatchObject({ code: 'already_decided' });
+  });
+
+  it('withdraws, twice too, and nothing settles or straggles in afterwards', async () => {
+    await reviews.createOnce(review);
+    await reviews.withdraw(correlation);
+    await reviews.withdraw(correlation);
+    expect(await store.get(reviewIdOf(correlation))).toBeNull();
+    await expect(reviews.settle(settled)).rejects.toMatchObject({ code: 'not_pending' });
+    await expect(reviews.createOnce(review)).rejects.toMatchObject({ code: 'not_pending' });
+  });
+
+  it('knows no row, no settlement', async () => {
+    await expect(reviews.settle(settled)).rejects.toMatchObject({ code: 'not_found', status: 404 });
+  });
+
+  it('is store_unavailable while the store is gone', async () => {
+    await store.close();
+    await expect(reviews.createOnce(review)).rejects.toMatchObject({ code: 'store_unavailable', status: 503 });
+    store = await openReviewStore({
+      target: { file: join(directory, 'hil.db') },
+      payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
+    });
+  });
+});
+
+describe('the review rows over HTTP', () => {
+  const answering = (status: number, text: string) =>
+    createHilClient({
+      url: 'https://hil.example',
+      fetch: () => Promise.resolve({ status, text: () => Promise.resolve(text) }),
+    });
+  const outage = { code: 'pipeline_unavailable', status: 503, fields: { layer: 'hil' } };
+
+  it.each([
+    ['a proxy’s error page', 502, '<html>'],
+    ['an error nobody knows', 500, '{"error":"boom"}'],
+    ['a code under another status', 200 + 300, '{"error":"already_decided"}'],
+    ['a code from the prototype', 500, '{"error":"constructor"}'],
+    ['an empty 200', 200, ''],
+    ['a 200 that is no row', 200, '{"status":"pending"}'],
+    ['a redirect', 302, ''],
+  ])('takes %s for an outage', async (_, status, text) => {
+    await expect(answering(status, text).createOnce(review)).rejects.toMatchObject(outage);
+  });
+
+  it('takes a refused connection for an outage and names it', async () => {
+    const client = createHilClient({
+      url: 'https://hil.example',
+      fetch: () => Promise.reject(new Error('connect ECONNREFUSED')),
+    });
+    await expect(client.settle(settled)).rejects.toMatchObject({
+      ...outage,
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+    await expect(client.withdraw(correlation)).rejects.toMatchObject(outage);
+  });
+
+  it('gives up after its time limit', async () => {
+    const client = createHilClient({
+      url: 'https://hil.example',
+      timeoutMs: 20,
+      fetch: (_url, { signal }) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+    });
+    await expect(client.createOnce(review)).rejects.toMatchObject(outage);
+  });
+});
