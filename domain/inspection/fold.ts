@@ -109,12 +109,25 @@ export interface FoldedViews {
   readonly glued: string;
   /** Per text, its part of `words`. */
   readonly spans: readonly Span[];
+  /** False: the word occurs nowhere. True: it very likely does; look. */
+  mayHold(word: string): boolean;
 }
+
+/** Size of the word filter: a large ordinary document fills a small part of it. */
+const FILTER_SIZE = 1 << 18;
+const wordHash = (word: string): number => {
+  let hash = 0;
+  for (let index = 0; index < word.length; index += 1) hash = (Math.imul(hash, 31) + word.charCodeAt(index)) | 0;
+  return hash & (FILTER_SIZE - 1);
+};
+/** Below this many characters a plain search beats clearing a filter. */
+const FILTER_FROM = 8_192;
 
 /** Folds all texts of a request. Linear in their length; nothing is skipped, because padding is the cheapest evasion. */
 export function foldTexts(texts: readonly string[]): FoldedViews {
   const decomposed = texts.map(decompose);
   const size = decomposed.reduce((sum, text) => sum + text.length + 1, 2);
+  const filter = size < FILTER_FROM ? null : new Uint8Array(FILTER_SIZE);
   const plain = new Uint16Array(size);
   const words = Buffer.allocUnsafe(size);
   const glued = Buffer.allocUnsafe(size);
@@ -122,7 +135,15 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
   let plainEnd = 0;
   let wordsEnd = 0;
   let gluedEnd = 0;
+  let hash = 0;
+  let inWord = false;
   words[wordsEnd++] = SPACE;
+  const endWord = (): void => {
+    words[wordsEnd++] = SPACE;
+    if (filter !== null) filter[hash & (FILTER_SIZE - 1)] = 1;
+    hash = 0;
+    inWord = false;
+  };
   for (const text of decomposed) {
     const start = wordsEnd - 1;
     let inSpace = true;
@@ -139,19 +160,23 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
       if ((unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39)) {
         words[wordsEnd++] = unit;
         glued[gluedEnd++] = unit;
-      } else if (words[wordsEnd - 1] !== SPACE && !APOSTROPHES.has(unit)) {
-        words[wordsEnd++] = SPACE;
+        hash = (Math.imul(hash, 31) + unit) | 0;
+        inWord = true;
+      } else if (inWord && !APOSTROPHES.has(unit)) {
+        endWord();
       }
     }
     plain[plainEnd++] = 0x0a;
-    if (words[wordsEnd - 1] !== SPACE) words[wordsEnd++] = SPACE;
+    if (inWord) endWord();
     spans.push({ start, end: wordsEnd });
   }
+  const joined = words.toString('latin1', 0, wordsEnd);
   return {
     plain: Buffer.from(plain.buffer, 0, plainEnd * 2).toString('utf16le'),
-    words: words.toString('latin1', 0, wordsEnd),
+    words: joined,
     glued: glued.toString('latin1', 0, gluedEnd),
     spans,
+    mayHold: (word) => (filter === null || filter[wordHash(word)] === 1) && joined.includes(` ${word} `),
   };
 }
 

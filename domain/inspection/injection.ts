@@ -1,4 +1,4 @@
-import { foldedWords } from './fold.js';
+import { type FoldedViews, foldedWords } from './fold.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import type { InspectedTexts } from './texts.js';
 
@@ -25,13 +25,9 @@ const INSTRUCTIONS = '(?:instructions?(?! sets? )|directives?|prompts?|programmi
 
 /** "Ignore ... instructions" with the grammar of one language: a possessive before the noun, or "previous" behind it. */
 function inLanguage(words: { verbs: string; articles: string; yours: string; nouns: string; earlier: string }): Phrase {
-  const gate = words.nouns
-    .split('|')
-    .map((noun) => ` ${noun} `)
-    .join('|');
   return phrase(
     'override_instructions',
-    gate,
+    words.nouns,
     ` (?:${words.verbs}) (?:(?:${words.articles}) ){0,3}(?:(?:${words.yours}) (?:${words.nouns})|(?:${words.nouns}) (?:${words.earlier})) `,
   );
 }
@@ -52,55 +48,49 @@ const OWN =
 const STRONG: readonly Phrase[] = [
   phrase(
     'override_instructions',
-    ' instruct| directive| prompt| programming| orders',
+    'instruction|instructions|directive|directives|prompt|prompts|programming|orders',
     ` ${OVERRIDE} (?=(?:${FILLER} ){0,4}${WHOSE} )(?:(?:${WHOSE}|${FILLER}) ){1,8}${INSTRUCTIONS} `,
   ),
   phrase(
     'override_safeguards',
-    ' rules| guidelines| restrictions| safeguards| guardrails| constraints| filters| policies',
+    'rules|guidelines|restrictions|safeguards|guardrails|constraints|filters|policies',
     ` ${OVERRIDE} (?:(?:all|any|the|of) ){0,3}(?:your|previous safety|your own|all safety|any safety|the safety|safety) (?:(?:previous|prior|own|safety|security|content|ethical|internal|existing|core|usual|and) ){0,4}(?:rules|guidelines|restrictions|safeguards|guardrails|constraints|filters|policies) `,
   ),
   phrase(
     'forget_everything',
-    ' everything ',
+    'everything',
     ' (?:forget|disregard|ignore) everything (?:you know|you knew|you were told|you have been told|youve been told|you learned|you have learned|i said|i told you|we discussed|that came before|said before|said so far) ',
   ),
   phrase(
     'forget_everything',
-    ' forget ',
+    'forget',
     ' forget (?:all (?:of )?)?your (?:instructions?|training|prompt|rules|guidelines|programming|persona|role) ',
   ),
-  phrase('you_are_now', ' now ', ` (?:you are|youre|you re) now (?!${ORDINARY_NOW} )[a-z]`),
-  phrase('you_are_now', ' you are now ', ' you are now $'),
+  phrase('you_are_now', 'now', ` (?:you are|youre|you re) now (?!${ORDINARY_NOW} )[a-z]`),
+  phrase('you_are_now', 'now', ' you are now $'),
   phrase(
     'reveal_prompt',
-    ' prompt | prompts | instructions | message | directives ',
+    'prompt|prompts|instructions|message|directives',
     ` (?:print|output|repeat|recite|show|tell|give|display|dump|share|send|write out) ${CONTENTS}your ${OWN}{0,3}${SECRET} ${OWN}{0,3}(?:prompts?|message|instructions|directives) `,
   ),
   phrase(
     'reveal_prompt',
-    ' prompt | prompts | instructions | directives ',
+    'prompt|prompts|instructions|directives',
     ` (?:reveal|disclose|leak|divulge|expose|exfiltrate) ${CONTENTS}(?:your ${OWN}{0,4}|(?:its|this) ${OWN}{0,3}${SECRET} |${OWN}{0,3}system )(?:prompts?|instructions|directives) `,
   ),
-  phrase('do_anything_now', ' do anything now ', ' do anything now '),
-  phrase('dan_mode', ' dan mode ', ' dan mode '),
+  phrase('do_anything_now', 'anything', ' do anything now '),
+  phrase('dan_mode', 'dan', ' dan mode '),
   phrase(
     'new_identity',
-    ' pretend ',
+    'pretend',
     ' pretend (?:to be|you are|youre|that you are) (?:an? |the )?(?:unrestricted|unfiltered|uncensored|jailbroken|evil|dan|root|another ai|different ai) ',
   ),
   phrase(
     'new_identity',
-    ' from now on ',
+    'now',
     ' from now on (?:you )?(?:will |must |shall |should )?(?:act as|behave as|respond as|answer as|pretend|obey only|only obey|ignore|disregard) ',
   ),
-  phrase('new_instructions', ' instructions ', ' your (?:new|real|actual|true) instructions are '),
-  // Written as one word. Across words, "ignoreAll = instructions" would look the same, which is why `GLUED` asks for more.
-  phrase(
-    'override_instructions',
-    'allinstructions',
-    '(?:ignore|disregard|forget|bypass|override)allinstructions(?!et)',
-  ),
+  phrase('new_instructions', 'instructions', ' your (?:new|real|actual|true) instructions are '),
   // The same sentence in five more languages; other languages are a model's work.
   inLanguage({
     verbs: 'ignora|ignore|ignorar|olvida|olvide|olvidar|esqueca|descarta|desconsidere',
@@ -132,6 +122,15 @@ const STRONG: readonly Phrase[] = [
   }),
 ];
 
+/** Written as one word. Across words, "ignoreAll = instructions" would look the same, which is why `GLUED` asks for more. */
+const ONE_WORD: readonly Phrase[] = [
+  phrase(
+    'override_instructions',
+    'allinstructions',
+    '(?:ignore|disregard|forget|bypass|override)allinstructions(?!et)',
+  ),
+];
+
 /** Long enough that they cannot come about between ordinary words: letter-spaced, camel-cased or glued writing. */
 const GLUED: readonly Phrase[] = [
   phrase(
@@ -150,35 +149,48 @@ const GLUED: readonly Phrase[] = [
 
 /** Said in ordinary work too: evidence that raises a score, never a detection by itself. */
 const WEAK: readonly Phrase[] = [
-  ['system_prompt', ' system prompt '],
-  ['developer_mode', ' developer mode '],
-  ['jailbreak', ' jailbreak '],
-  ['act_as', ' act as '],
-  ['new_instructions', ' new instructions '],
-  ['hidden_from_user', ' do not tell the user '],
-  ['hidden_from_user', ' without telling the user '],
-  ['unrestricted', ' without any restrictions '],
-  ['unrestricted', ' unrestricted mode '],
-  ['must_obey', ' you must obey '],
-].map(([name, words]) => phrase(name as string, words as string, words as string));
+  ['system_prompt', 'prompt', ' system prompt '],
+  ['developer_mode', 'developer', ' developer mode '],
+  ['jailbreak', 'jailbreak', ' jailbreak '],
+  ['act_as', 'act', ' act as '],
+  ['new_instructions', 'instructions', ' new instructions '],
+  ['hidden_from_user', 'user', ' (?:do not tell|without telling) the user '],
+  ['unrestricted', 'restrictions', ' without any restrictions '],
+  ['unrestricted', 'unrestricted', ' unrestricted mode '],
+  ['must_obey', 'obey', ' you must obey '],
+].map(([name, gate, pattern]) => phrase(name as string, gate as string, pattern as string));
 
 /** Turn markers of chat models: text that wants to be taken for a message of another speaker. */
 const TURN_MARKER = /<\|(?:im_start\|>\s?system|system\|>|start_header_id\|>\s?system)|<<sys>>|\[\/?inst\]\s?<<sys/;
 
 const MIXED_DIGITS = /[a-z][013457]|[013457][a-z]/;
-const LETTER_OF_DIGIT: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't' };
-const digitsAsLetters = (text: string): string =>
-  text.replace(/[013457]/g, (digit) => LETTER_OF_DIGIT[digit] as string);
+/** Bytes as they are, but digits as the letters they are drawn for. */
+const LETTER_OF_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+for (const [digit, letter] of ['0o', '1i', '3e', '4a', '5s', '7t'])
+  LETTER_OF_DIGIT[(digit as string).charCodeAt(0)] = (letter as string).charCodeAt(0);
 
-function matches(phrases: readonly Phrase[], text: string, into: Set<string>): void {
+function digitsAsLetters(text: string): string {
+  const bytes = Buffer.from(text, 'latin1');
+  for (let index = 0; index < bytes.length; index += 1)
+    bytes[index] = LETTER_OF_DIGIT[bytes[index] as number] as number;
+  return bytes.toString('latin1');
+}
+
+function matches(
+  phrases: readonly Phrase[],
+  text: string,
+  into: Set<string>,
+  mayHold: (gate: string) => boolean = (gate) => text.includes(gate),
+): void {
   for (const { name, gate, pattern } of phrases) {
-    if (!into.has(name) && gate.some((word) => text.includes(word)) && pattern.test(text)) into.add(name);
+    if (!into.has(name) && gate.some(mayHold) && pattern.test(text)) into.add(name);
   }
 }
 
-function strongIn(words: string, glued: string): Set<string> {
+function strongIn({ words, glued, mayHold }: FoldedViews): Set<string> {
   const found = new Set<string>();
-  matches(STRONG, words, found);
+  matches(STRONG, words, found, mayHold);
+  matches(ONE_WORD, words, found);
   matches(GLUED, glued, found);
   if (MIXED_DIGITS.test(words)) {
     matches(STRONG, digitsAsLetters(words), found);
@@ -217,11 +229,11 @@ export function detectInjectionAcrossCalls(prior: readonly PriorCall[], tool: st
 
 /** Looks for instructions to the reader in the tool name and in every text of the request. Source: brain sheet 6, DESIGN 7. */
 export function detectInjection(tool: string, texts: InspectedTexts): Detection {
-  const strong = strongIn(texts.words, texts.glued);
+  const strong = strongIn(texts);
   matches(STRONG, foldedWords(tool), strong);
   if (TURN_MARKER.test(texts.plain)) strong.add('turn_marker');
   const weak = new Set<string>();
-  matches(WEAK, texts.words, weak);
+  matches(WEAK, texts.words, weak, texts.mayHold);
   for (const name of strong) weak.delete(name);
   return judge(strong, weak);
 }

@@ -1,5 +1,6 @@
-import { errorText } from '../errors.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
+import { errorText } from '../errors.js';
+import { decodeEscapes, reversed } from './escapes.js';
 import { type FoldedViews, foldTexts, type Span } from './fold.js';
 
 /** `strict` also decodes one level of base64, at the price of judging random-looking data (brain sheet 6). */
@@ -66,19 +67,13 @@ function stringsOf(value: Json, key: string, decoded = false): RequestText[] {
   return found;
 }
 
-const ESCAPE = /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([nrtbf]))/gi;
-const PERCENT = /(?:%[0-9a-f]{2})+/gi;
-const ENTITY = /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|(nbsp|lt|gt|amp|quot|apos|zwnj|zwj|shy));?/gi;
 const TAG = /<[^<>]{0,256}>/g;
 const HIDES = /[\\%&<\u202e\u202d\u2067\udb40\ufe00-\ufe0f]/;
 const REVERSED = /[\u202e\u202d\u2067]/;
 const TAG_CHARACTER = /[\u{e0020}-\u{e007e}]/gu;
 const VARIATION_SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
 const BASE64 = /[a-z0-9+/_-]{16,}={0,2}/gi;
-/** Escapes inside percent-encoding inside escapes: two rounds; a third one is not read by anybody by accident. */
-const DECODING_ROUNDS = 2;
-const ENTITIES: Readonly<Record<string, string>> = { nbsp: ' ', lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
-
+const SPACE = 0x20;
 function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] {
   const { text } = source;
   const hidden: RequestText[] = [];
@@ -95,7 +90,7 @@ function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] 
     const decoded = decodeEscapes(text);
     add(decoded);
     if (decoded.includes('<')) add(decoded.replace(TAG, ''));
-    if (REVERSED.test(text)) add([...text].reverse().join(''));
+    if (REVERSED.test(text)) add(reversed(text));
     add(smuggled(text, TAG_CHARACTER, (point) => point - 0xe0000));
     add(smuggled(text, VARIATION_SELECTOR, (point) => (point >= 0xe0100 ? point - 0xe0100 + 16 : point - 0xfe00)));
   }
@@ -103,7 +98,10 @@ function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] 
   return hidden;
 }
 
-const looksLikeJson = (text: string): boolean => /^\s*[[{"]/.test(text) && /[\]}"]\s*$/.test(text);
+const looksLikeJson = (text: string): boolean => {
+  const first = text.charCodeAt(0);
+  return first === 0x7b || first === 0x5b || first === 0x22 || (first <= SPACE && /^\s*[[{"]/.test(text));
+};
 
 /** One level of JSON written into a string; text that only looks like JSON hides nothing. */
 function jsonIn(text: string, key: string): RequestText[] {
@@ -117,30 +115,6 @@ function jsonIn(text: string, key: string): RequestText[] {
   }
   return stringsOf(value, key, true);
 }
-
-function decodeEscapes(text: string): string {
-  let decoded = text;
-  for (let round = 0; round < DECODING_ROUNDS; round += 1) {
-    const before = decoded;
-    if (decoded.includes('\\')) decoded = decoded.replace(ESCAPE, unescaped);
-    if (decoded.includes('%')) decoded = decoded.replace(PERCENT, percentDecoded);
-    if (decoded.includes('&')) decoded = decoded.replace(ENTITY, entity);
-    if (decoded === before) break;
-  }
-  return decoded;
-}
-
-const character = (point: number): string => (point <= 0x10ffff ? String.fromCodePoint(point) : ' ');
-const unescaped = (_match: string, braced?: string, four?: string, two?: string): string => {
-  const hex = braced ?? four ?? two;
-  return hex === undefined ? ' ' : character(Number.parseInt(hex, 16));
-};
-const percentDecoded = (run: string): string => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8');
-const entity = (_match: string, hex?: string, decimal?: string, name?: string): string => {
-  if (hex !== undefined) return character(Number.parseInt(hex, 16));
-  if (decimal !== undefined) return character(Number.parseInt(decimal, 10));
-  return ENTITIES[(name as string).toLowerCase()] ?? '';
-};
 
 /** Bytes written with characters nobody sees: tag characters carry ASCII, variation selectors carry bytes. */
 function smuggled(text: string, pattern: RegExp, byteOf: (point: number) => number): string {
