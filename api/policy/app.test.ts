@@ -1,0 +1,151 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { policyDecision } from '../../contracts/policy.js';
+import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import type { Service } from '../plugins/service.js';
+import { createPolicyService } from './app.js';
+
+const ordinary = {
+  tool_type: 'list_files',
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0.1,
+  current_time: '2026-11-18T10:00:00Z',
+};
+let policies: PolicySet;
+let registry: Registry;
+let service: Service;
+let callerId: string;
+
+beforeAll(async () => {
+  policies = await loadPolicySet({ directory: shippedPolicyDirectory() });
+});
+beforeEach(() => {
+  callerId = 'service-proxy';
+  registry = new Registry();
+  service = createPolicyService({
+    policies,
+    registry,
+    logger: pino({ level: 'silent' }),
+    trustDomain: 'gate.local',
+    resolveCaller: () => ({
+      kind: 'service',
+      spiffe: `spiffe://gate.local/${callerId.replace('-', '/')}`,
+      callerId,
+      fingerprint: 'f'.repeat(64),
+    }),
+  });
+});
+afterEach(() => service.close());
+
+const evaluate = (payload: unknown) =>
+  service.app.inject({
+    method: 'POST',
+    url: '/evaluate',
+    headers: { 'content-type': 'application/json' },
+    payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+  });
+const metric = async (line: string): Promise<boolean> => (await registry.metrics()).split('\n').includes(line);
+
+describe('spec 4.3: POST /evaluate', () => {
+  it.each([
+    ['green', 'list_files', true],
+    ['yellow', 'wire_transfer', false],
+    ['red', 'delete_file', false],
+  ])('answers a %s call with the whole decision', async (tier, tool_type, allow) => {
+    const reply = await evaluate({ ...ordinary, tool_type });
+    expect(reply.statusCode).toBe(200);
+    const decision = reply.json();
+    expect(policyDecision.parse(decision)).toEqual(decision);
+    expect(decision.allow).toBe(allow);
+    expect(decision.reasons.length > 0).toBe(tier === 'red');
+    expect(decision.review_reasons.length > 0).toBe(tier === 'yellow');
+    expect(await metric(`gate_policy_engine_evaluations_total{tier="${tier}"} 1`)).toBe(true);
+  });
+
+  it('answers as the set itself does', async () => {
+    const input = { ...ordinary, tool_type: 'wire_transfer', arguments: { amount: 1.5, nested: { a: [null, true] } } };
+    expect((await evaluate(input)).json()).toEqual(policies.evaluate(input));
+  });
+
+  it.each([
+    ['a missing field', { ...ordinary, intent_score: undefined }],
+    ['a wrong type', { ...ordinary, agent_history: 'none' }],
+    ['no object', 'null'],
+    ['an array', '[]'],
+    ['broken JSON', '{"tool_type":'],
+    ['nothing', ''],
+  ])('answers %s with 400 policy_input_invalid', async (_name, payload) => {
+    const reply = await evaluate(payload);
+    expect(reply.statusCode).toBe(400);
+    expect(reply.json()).toMatchObject({ error: 'policy_input_invalid', correlation_id: expect.any(String) });
+  });
+
+  it('lets the console and the proxy ask, and nobody else', async () => {
+    for (const [caller, status] of [
+      ['service-console', 200],
+      ['service-proxy', 200],
+      ['service-brain', 403],
+      ['agent-workload', 403],
+    ] as const) {
+      callerId = caller;
+      const reply = await evaluate(ordinary);
+      expect([caller, reply.statusCode]).toEqual([caller, status]);
+      if (status === 403) expect(reply.json()).toMatchObject({ error: 'capability_denied' });
+    }
+  });
+});
+
+describe('policy sheet 9: GET /policies', () => {
+  it('lists the active files by name, all of the floor protected', async () => {
+    callerId = 'service-console';
+    const reply = await service.app.inject({ method: 'GET', url: '/policies' });
+    expect(reply.statusCode).toBe(200);
+    const rows: { name: string; active: boolean; protected: boolean; body_sha256: string }[] = reply.json().policies;
+    expect(rows.map((row) => row.name)).toEqual(policies.files.map((file) => file.name));
+    expect(rows.find((row) => row.name === 'money.rego')).toMatchObject({
+      content_type: 'rego',
+      active: true,
+      protected: true,
+      tier: 'review',
+      summary: expect.stringContaining('Money'),
+    });
+  });
+
+  it('is not for the proxy', async () => {
+    expect((await service.app.inject({ method: 'GET', url: '/policies' })).statusCode).toBe(403);
+  });
+});
+
+describe('what operators watch', () => {
+  it('counts a tool no rule knows under its name, and bounds the names', async () => {
+    await evaluate({ ...ordinary, tool_type: 'frobnicate' });
+    expect(await metric('gate_policy_engine_unknown_tool_total{tool="frobnicate"} 1')).toBe(true);
+    const letters = 'bcdfghjklm';
+    for (const a of letters) for (const b of letters) await evaluate({ ...ordinary, tool_type: `zz${a}${b}z` });
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.startsWith('gate_policy_engine_unknown_tool_total{'));
+    expect(lines).toHaveLength(101);
+    expect(await metric('gate_policy_engine_unknown_tool_total{tool="other"} 1')).toBe(true);
+  });
+
+  it('does not count a tool it knows', async () => {
+    await evaluate(ordinary);
+    expect(await registry.metrics()).not.toContain('gate_policy_engine_unknown_tool_total{');
+  });
+
+  it('counts budget denials and times every evaluation', async () => {
+    await evaluate({ ...ordinary, budget_micros: 1, cumulative_spend_micros: 1 });
+    expect(await metric('gate_policy_engine_budget_denials_total 1')).toBe(true);
+    expect(await metric('gate_policy_engine_evaluation_seconds_count 1')).toBe(true);
+    expect(await metric('gate_policy_engine_evaluation_failures_total 0')).toBe(true);
+  });
+
+  it('is ready with the hash of the set it serves', async () => {
+    const reply = await service.health.inject({ method: 'GET', url: '/readyz' });
+    expect(reply.statusCode).toBe(200);
+    expect(reply.json().details.storage).toBe(policies.bundle.hash_sha256);
+  });
+});

@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { createLocalEvaluator } from '../../domain/policy/local-evaluator.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
+import type { ReadinessChecks } from '../plugins/health.js';
+import { createService, type Caller, type Service, type TlsMaterial } from '../plugins/service.js';
+import { policyMetrics } from './metrics.js';
+import { evaluateRoutes } from './routes/evaluate.js';
+import { policyRoutes } from './routes/policies.js';
+
+export interface PolicyServiceOptions {
+  /** Loaded before the port is bound: without a set there is no service. */
+  readonly policies: PolicySet;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  readonly tls?: TlsMaterial;
+  readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+  readonly readiness?: ReadinessChecks;
+}
+
+/** The policy engine (spec 4.3): deterministic rules over one input, for the console and the proxy. */
+export function createPolicyService(options: PolicyServiceOptions): Service {
+  const { policies, registry } = options;
+  const service = createService({
+    name: 'policy-engine',
+    governed: 'policy-engine',
+    logger: options.logger,
+    registry,
+    trustDomain: options.trustDomain,
+    readiness: { storage: () => policies.bundle.hash_sha256, ...options.readiness },
+    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
+    ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
+  });
+  evaluateRoutes(service.app, createLocalEvaluator(policies, policyMetrics(registry)));
+  policyRoutes(service.app, policies.files);
+  return service;
+}

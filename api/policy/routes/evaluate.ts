@@ -1,0 +1,23 @@
+import type { FastifyError } from 'fastify';
+import { policyDecision, policyInput } from '../../../contracts/policy.js';
+import { GateError } from '../../../domain/errors.js';
+import type { PolicyEvaluator } from '../../../domain/policy/evaluator.js';
+import type { ServiceApp } from '../../plugins/service.js';
+
+/** Spec 4.3: one decision on one call. 400 `policy_input_invalid` for anything that is not a policy input, broken JSON included. */
+export function evaluateRoutes(app: ServiceApp, evaluator: PolicyEvaluator): void {
+  app.post(
+    '/evaluate',
+    {
+      schema: { body: policyInput, response: { 200: policyDecision } },
+      // The policy set checks the input itself, once and without a copy; the schema above documents the route.
+      validatorCompiler: () => (value: unknown) => ({ value }),
+      errorHandler: (error: FastifyError) => {
+        if (!(error instanceof GateError) && error.statusCode === 400)
+          throw new GateError('policy_input_invalid', error.message, { cause: error });
+        throw error;
+      },
+    },
+    (request) => evaluator.evaluate(request.body),
+  );
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { readPolicyConfig } from './policy.js';
+
+describe('settings of the policy engine', () => {
+  it('bind loopback and leave the shipped policies in place', () => {
+    expect(readPolicyConfig({})).toEqual({
+      host: '127.0.0.1',
+      port: 8082,
+      healthHost: '127.0.0.1',
+      healthPort: 9082,
+      directory: undefined,
+    });
+  });
+
+  it('take another folder and another port', () => {
+    expect(readPolicyConfig({ GATE_POLICY_DIR: '/srv/policies', GATE_POLICY_PORT: '1' })).toMatchObject({
+      directory: '/srv/policies',
+      port: 1,
+    });
+  });
+
+  it('name the variable that is wrong', () => {
+    expect(() => readPolicyConfig({ GATE_POLICY_PORT: 'x' })).toThrow(/GATE_POLICY_PORT/);
+  });
+});

@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { loadPolicySet, type PolicySet } from './policy-set.js';
+import { shippedPolicyDirectory } from './policy-sources.js';
+
+/** The call every case starts from (policies/README.md); a case states what differs. */
+const ORDINARY = {
+  tool_type: 'list_files',
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0.1,
+  agent_id: 'acme/files-bot',
+  agent_kind: 'mcp',
+  method: 'call_tool',
+  current_time: '2026-11-18T10:00:00.000Z',
+  recent_request_count: 1,
+  arguments: {},
+};
+
+const caseFile = z.array(
+  z.strictObject({
+    description: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    without: z.array(z.string()).optional(),
+    expected: z.strictObject({
+      tier: z.enum(['green', 'yellow', 'red']),
+      reasons_mention: z.array(z.coerce.string()).optional(),
+      approval_tier: z.string().optional(),
+      retention_class: z.string().optional(),
+      unknown_tool: z.boolean().optional(),
+      budget_exceeded: z.boolean().optional(),
+    }),
+  }),
+);
+
+const directory = shippedPolicyDirectory();
+const files = readdirSync(join(directory, 'cases')).filter((name) => name.endsWith('.yaml'));
+let policies: PolicySet;
+beforeAll(async () => {
+  policies = await loadPolicySet({ directory });
+});
+
+describe.each(files)('policies/cases/%s', (file) => {
+  const cases = caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8')));
+
+  it.each(cases.map((one) => [one.description, one] as const))('%s', (_description, { input, without, expected }) => {
+    const call = Object.fromEntries(
+      Object.entries({ ...ORDINARY, ...input }).filter(([field]) => !without?.includes(field)),
+    );
+    const { decision, tier, unknownTool, budgetExceeded, failed } = policies.judge(call as PolicyInput);
+    const texts = [...decision.reasons, ...decision.review_reasons];
+    const { reasons_mention: mentions = [], ...rest } = expected;
+    const found = {
+      tier,
+      approval_tier: decision.approval_tier,
+      retention_class: decision.retention_class,
+      unknown_tool: unknownTool,
+      budget_exceeded: budgetExceeded,
+    };
+    expect({ texts, ...found }).toMatchObject(rest);
+    expect(mentions.filter((mention) => !texts.some((text) => text.includes(mention)))).toEqual([]);
+    expect(failed).toBe(false);
+    expect(decision.allow).toBe(tier === 'green');
+    expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
+    expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
+  });
+});
+
+describe('the cases', () => {
+  it('expect a verdict of each tier from every family of rules that can give one', () => {
+    const all = files.flatMap((file) => caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8'))));
+    expect(all.length).toBeGreaterThanOrEqual(80);
+    expect(new Set(all.map((one) => one.expected.tier))).toEqual(new Set(['green', 'yellow', 'red']));
+    for (const file of files) {
+      const tiers = new Set(
+        caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8'))).map((one) => one.expected.tier),
+      );
+      if (file !== 'ordinary-work.yaml') expect([file, tiers.size]).not.toEqual([file, 1]);
+    }
+  });
+});

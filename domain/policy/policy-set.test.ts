@@ -1,0 +1,267 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { policyDecision, type PolicyInput } from '../../contracts/policy.js';
+import { GateError } from '../errors.js';
+import { createLocalEvaluator } from './local-evaluator.js';
+import { createPolicySet, loadPolicySet, type PolicySet } from './policy-set.js';
+import { policyData } from './policy-data.js';
+import { readPolicyFiles, shippedPolicyDirectory } from './policy-sources.js';
+
+const shipped = shippedPolicyDirectory();
+const ordinary: PolicyInput = {
+  tool_type: 'list_files',
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0.1,
+  current_time: '2026-11-18T10:00:00Z',
+};
+const folders: string[] = [];
+let policies: PolicySet;
+beforeAll(async () => {
+  policies = await loadPolicySet({ directory: shipped });
+});
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+
+/** A copy of the shipped folder to tamper with. */
+async function copy(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-policy-'));
+  folders.push(folder);
+  await cp(shipped, folder, { recursive: true });
+  return folder;
+}
+const edit = async (path: string, change: (text: string) => string): Promise<void> =>
+  writeFile(path, change(await readFile(path, 'utf8')));
+const shippedParts = async (maxMemoryPages: number) => ({
+  wasm: await readFile(join(shipped, 'compiled', 'policy.wasm')),
+  data: policyData.parse(JSON.parse(await readFile(join(shipped, 'data.json'), 'utf8'))),
+  files: await readPolicyFiles(shipped),
+  version: '2026-01-01.1',
+  maxMemoryPages,
+});
+
+describe('policy sheet 4: the decision', () => {
+  it('has the shape of the contract', () => {
+    const decision = policies.evaluate(ordinary);
+    expect(policyDecision.parse(decision)).toEqual(decision);
+    expect(decision).toEqual({
+      allow: true,
+      reasons: [],
+      review_reasons: [],
+      retention_class: 'standard',
+      approval_tier: 'standard',
+      policy_bundle: policies.bundle,
+      forensic_event: { tool_type: 'list_files', reasons: [], review_reasons: [] },
+    });
+  });
+
+  it('gives deny and review reasons, each sorted, when both apply', () => {
+    const decision = policies.evaluate({
+      ...ordinary,
+      tool_type: 'wire_transfer',
+      intent_score: 0.9,
+      force_hil: true,
+      injection_detected: true,
+      current_time: '2026-11-21T10:00:00Z',
+    });
+    expect(decision.allow).toBe(false);
+    expect(decision.reasons).toEqual([
+      'Violation: Intent score is not below the threshold 0.2.',
+      'Violation: prompt injection detected.',
+    ]);
+    expect(decision.review_reasons).toEqual([
+      'Review: Wire transfers require human approval.',
+      'Review: off-hours action; it is outside business hours.',
+      'Review: the agent is under containment; every call requires human approval.',
+    ]);
+  });
+
+  it('is the same for the same input, whatever was evaluated in between', () => {
+    const call = { ...ordinary, tool_type: 'delete_file', force_hil: true };
+    const first = JSON.stringify(policies.evaluate(call));
+    for (let i = 0; i < 50; i += 1) policies.evaluate({ ...ordinary, arguments: { text: 'x'.repeat(i * 1_000) } });
+    expect(JSON.stringify(policies.evaluate(call))).toBe(first);
+  });
+
+  it('names the bundle: version, hash over the active files, their number', async () => {
+    const files = await readPolicyFiles(shipped);
+    expect(policies.bundle).toEqual({
+      schema_version: 1,
+      version: expect.stringMatching(/^\d{4}-\d{2}-\d{2}\.\d+$/),
+      hash_sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      policy_count: files.length,
+    });
+    expect(files.map((file) => file.name)).toContain('data.json');
+  });
+
+  it('keeps no argument in the forensic event', () => {
+    const decision = policies.evaluate({ ...ordinary, arguments: { secret: 'hunter2' } });
+    expect(JSON.stringify(decision)).not.toContain('hunter2');
+  });
+});
+
+describe('policy sheet 3: the input', () => {
+  it.each([
+    ['no object', 'text'],
+    ['null', null],
+    ['an array', []],
+    ['no tool', { ...ordinary, tool_type: undefined }],
+    ['an empty tool name', { ...ordinary, tool_type: '' }],
+    ['a tool that is no text', { ...ordinary, tool_type: 7 }],
+    ['no history', { ...ordinary, agent_history: undefined }],
+    ['a history without its sequence', { ...ordinary, agent_history: { last_tool: null } }],
+    ['no intent score', { ...ordinary, intent_score: undefined }],
+    ['an intent score that is no number', { ...ordinary, intent_score: '0.1' }],
+    ['an intent score that JSON cannot hold', { ...ordinary, intent_score: Number.NaN }],
+    ['arguments that are no object', { ...ordinary, arguments: [] }],
+    ['a drift score that is no number', { ...ordinary, persona_drift_score: null }],
+  ])('refuses %s with policy_input_invalid', (_name, input) => {
+    expect(() => policies.evaluate(input as PolicyInput)).toThrow(
+      expect.objectContaining({ code: 'policy_input_invalid', status: 400 }),
+    );
+  });
+
+  it('names the field that is wrong', () => {
+    expect(() => policies.evaluate({ ...ordinary, intent_score: 'x' } as unknown as PolicyInput)).toThrow(
+      /intent_score/,
+    );
+  });
+
+  it('accepts fields it does not know', () => {
+    expect(policies.evaluate({ ...ordinary, spend_window: '2026-11', grant: null }).allow).toBe(true);
+  });
+});
+
+describe('policy sheet 4: an error while the rules run is a deny', () => {
+  it('denies an input that needs more memory than the set may use, and judges the next call as before', async () => {
+    const small = createPolicySet(await shippedParts(12));
+    const huge = { ...ordinary, arguments: { text: 'x'.repeat(4_000_000) } };
+    const judgement = small.judge(huge);
+    expect(judgement).toMatchObject({ tier: 'red', failed: true, decision: { allow: false, review_reasons: [] } });
+    expect(judgement.decision.reasons).toEqual([expect.stringMatching(/^policy evaluation failed: evaluate: /)]);
+    expect(judgement.decision.retention_class).toBe('extended');
+    expect(small.evaluate(ordinary).allow).toBe(true);
+    expect(small.evaluate({ ...ordinary, tool_type: 'delete_file' }).reasons).toEqual([
+      'Violation: destructive tools are not allowed.',
+    ]);
+  });
+
+  it('answers arguments nested far too deep with a verdict or a deny, and goes on', () => {
+    let nested: unknown = 1;
+    for (let depth = 0; depth < 4_000; depth += 1) nested = [nested];
+    const judgement = policies.judge({ ...ordinary, tool_type: 'delete_file', arguments: { nested } } as PolicyInput);
+    expect(judgement.decision.allow).toBe(false);
+    expect(policies.evaluate(ordinary).allow).toBe(true);
+  });
+
+  it('judges a megabyte of arguments', () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({
+      index,
+      text: 'some text of an ordinary row',
+      ok: true,
+    }));
+    const judgement = policies.judge({ ...ordinary, tool_type: 'write_file', arguments: { rows } });
+    expect(judgement).toMatchObject({ tier: 'green', failed: false });
+  });
+
+  it('denies what cannot be written as JSON', () => {
+    const judgement = policies.judge({ ...ordinary, arguments: { big: 1n } } as unknown as PolicyInput);
+    expect(judgement).toMatchObject({ tier: 'red', failed: true });
+  });
+
+  it('denies when the data is not what the rules expect', async () => {
+    const parts = await shippedParts(1_024);
+    const broken = createPolicySet({ ...parts, data: {} as typeof parts.data });
+    expect(broken.evaluate(ordinary).reasons).toContain('Violation: the policy data is incomplete; check data.json.');
+  });
+});
+
+describe('DESIGN 9: the set that is loaded is the set that was compiled', () => {
+  const refused = (directory: string): Promise<unknown> =>
+    loadPolicySet({ directory }).then(
+      () => 'loaded',
+      (error: unknown) => (error instanceof GateError ? `${error.code}: ${error.message}` : error),
+    );
+
+  it('loads an untouched copy', async () => {
+    expect((await loadPolicySet({ directory: await copy() })).bundle).toEqual(policies.bundle);
+  });
+
+  it('refuses wasm with another hash than the manifest states', async () => {
+    const folder = await copy();
+    const path = join(folder, 'compiled', 'policy.wasm');
+    const wasm = await readFile(path);
+    wasm[wasm.length - 1] = (wasm[wasm.length - 1] as number) ^ 1;
+    await writeFile(path, wasm);
+    expect(await refused(folder)).toMatch(/^policy_unavailable: .*policy\.wasm does not have the hash/);
+  });
+
+  it('refuses rules that were changed after they were compiled', async () => {
+    const folder = await copy();
+    await edit(join(folder, 'gate', 'authz', 'money.rego'), (text) => `${text}\n# changed\n`);
+    expect(await refused(folder)).toMatch(/^policy_unavailable: .*run npm run policies/);
+  });
+
+  it('refuses a rule file that was not compiled in', async () => {
+    const folder = await copy();
+    await writeFile(join(folder, 'gate', 'authz', 'extra.rego'), 'package gate.authz\n');
+    expect(await refused(folder)).toMatch(/^policy_unavailable: .*run npm run policies/);
+  });
+
+  it('does not mind the rules’ tests', async () => {
+    const folder = await copy();
+    await writeFile(join(folder, 'gate', 'authz', 'extra_test.rego'), 'package gate.authz_test\n');
+    expect(await refused(folder)).toBe('loaded');
+  });
+
+  it.each([
+    ['missing', 'money', (text: string) => text.replace('"wire_tools"', '"wire_tool"'), /wire_tool/],
+    ['no number', 'threshold', (text: string) => text.replace('"threshold": 0.2', '"threshold": "0.2"'), /threshold/],
+    [
+      'spelt so that no rule matches it',
+      'entry',
+      (text: string) => text.replace('"wire_transfer"', '"wireTransfer"'),
+      /lower-case/,
+    ],
+    ['no JSON', 'file', (text: string) => `${text}}`, /not JSON/],
+  ])('refuses data that is %s (%s)', async (_fault, _place, change, expected) => {
+    const folder = await copy();
+    await edit(join(folder, 'data.json'), change);
+    const text = await refused(folder);
+    expect(text).toMatch(/^policy_unavailable: policy set: data\.json/);
+    expect(text).toMatch(expected);
+  });
+
+  it('refuses a folder without a compiled set', async () => {
+    const folder = await copy();
+    await rm(join(folder, 'compiled'), { recursive: true });
+    expect(await refused(folder)).toMatch(/^policy_unavailable: /);
+  });
+
+  it('takes edited data without compiling, and shows it in the bundle hash', async () => {
+    const folder = await copy();
+    await edit(join(folder, 'data.json'), (text) => text.replace('"wire_transfer"', '"wire_transfer", "pay_pigeon"'));
+    const edited = await loadPolicySet({ directory: folder });
+    expect(edited.bundle.hash_sha256).not.toBe(policies.bundle.hash_sha256);
+    const call = { ...ordinary, tool_type: 'payPigeon' };
+    expect(edited.judge(call).tier).toBe('yellow');
+    expect(policies.judge(call).tier).toBe('green');
+  });
+});
+
+describe('policy in this process', () => {
+  it('tells its observer what came out, for which tool', async () => {
+    const seen: unknown[] = [];
+    const evaluator = createLocalEvaluator(policies, ({ tier, unknownTool }, tool, seconds) =>
+      seen.push({ tier, unknownTool, tool, timed: seconds >= 0 }),
+    );
+    await evaluator.evaluate({ ...ordinary, tool_type: 'frobnicate' });
+    expect(seen).toEqual([{ tier: 'green', unknownTool: true, tool: 'frobnicate', timed: true }]);
+  });
+
+  it('rejects an invalid input', async () => {
+    await expect(createLocalEvaluator(policies).evaluate({} as PolicyInput)).rejects.toMatchObject({
+      code: 'policy_input_invalid',
+    });
+  });
+});
