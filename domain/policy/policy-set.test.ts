@@ -146,6 +146,28 @@ describe('policy sheet 4: an error while the rules run is a deny', () => {
     ]);
   });
 
+  it('uses one instance for every call, and a new one after a trap', async () => {
+    const { WebAssembly: wasm } = globalThis as unknown as { WebAssembly: { Instance: new () => object } };
+    const original = wasm.Instance;
+    let made = 0;
+    wasm.Instance = new Proxy(original, {
+      construct: (target, args) => {
+        made += 1;
+        return Reflect.construct(target, args) as object;
+      },
+    });
+    try {
+      const small = createPolicySet(await shippedParts(12));
+      for (let call = 0; call < 3; call += 1) small.evaluate(ordinary);
+      expect(made).toBe(1);
+      expect(small.judge({ ...ordinary, arguments: { text: 'x'.repeat(4_000_000) } }).failed).toBe(true);
+      for (let call = 0; call < 3; call += 1) expect(small.evaluate(ordinary).allow).toBe(true);
+      expect(made).toBe(2);
+    } finally {
+      wasm.Instance = original;
+    }
+  });
+
   it('answers arguments nested far too deep with a verdict or a deny, and goes on', () => {
     let nested: unknown = 1;
     for (let depth = 0; depth < 4_000; depth += 1) nested = [nested];
