@@ -57,6 +57,8 @@ export interface LedgerReader {
   /** Every row of one call, in chain order; `[]` when the id is unknown, or known to another tenant only. */
   byCorrelation(correlationId: string, scope?: { readonly tenant?: string }): Promise<LedgerEntry[]>;
   byAgent(agentId: string, query?: AgentQuery): Promise<LedgerEntry[]>;
+  /** Distinct agent labels, sorted. */
+  agents(): Promise<string[]>;
   get(id: string): Promise<LedgerEntry | null>;
   /** Newest first. */
   newest(limit: number): Promise<LedgerEntry[]>;
@@ -90,6 +92,11 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
         query = query.orderBy('seq', limit !== undefined && after === undefined ? 'desc' : 'asc');
         if (limit !== undefined) query = query.limit(limit).offset(offset ?? 0);
         return (await query.execute()).map(toEntry);
+      }),
+    agents: () =>
+      reading(async () => {
+        const rows = await db.selectFrom('ledger_entries').select('agent_id').distinct().orderBy('agent_id').execute();
+        return rows.map((row) => row.agent_id as string);
       }),
     get: (id) =>
       reading(async () => {

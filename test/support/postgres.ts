@@ -13,7 +13,7 @@ export interface TestPostgres {
   /** A database of its own, empty, encoded in UTF8. */
   readonly url: string;
   /** Drops the database. The server goes on for the next test and ends with this process. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export interface TestPostgresOptions {

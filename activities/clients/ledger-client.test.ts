@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createLedgerService } from '../../api/ledger/app.js';
+import type { Service } from '../../api/plugins/service.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
+import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
+import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import type { ServiceFetch } from './hil-client.js';
+import { createLedgerClient, type LedgerClient } from './ledger-client.js';
+
+const id = (name: string) => uuidFromDigest('test', name);
+let place: TestLedgerPlace;
+let store: LedgerStore;
+let service: Service;
+
+beforeEach(async () => {
+  place = await ledgerPlace('sqlite');
+  store = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  service = createLedgerService({
+    ledger: store,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    resolveCaller: () => ({
+      kind: 'service',
+      spiffe: 'spiffe://gate.local/service/proxy',
+      callerId: 'service-proxy',
+      fingerprint: 'cd'.repeat(32),
+    }),
+  });
+});
+afterEach(async () => {
+  await service.close();
+  await store.close();
+  await place.remove();
+});
+
+const overTheService: ServiceFetch = async (url, { method, headers, body }) => {
+  const { pathname, search } = new URL(url);
+  const response = await service.app.inject({
+    method: method as 'GET' | 'POST',
+    url: pathname + search,
+    headers: headers ?? {},
+    ...(body !== undefined && { payload: body }),
+  });
+  return { status: response.statusCode, text: () => Promise.resolve(response.body) };
+};
+
+const hosts: [string, () => LedgerClient][] = [
+  ['in process', () => store],
+  ['over HTTP', () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService })],
+];
+
+describe.each(hosts)('the ledger as the pipeline needs it, %s', (_, host) => {
+  let ledger: LedgerClient;
+  beforeEach(() => {
+    ledger = host();
+  });
+
+  it('appends, and knows a row again', async () => {
+    const payload = '{"memo":"é😀"}';
+    const rows = [
+      testRow({ id: id('a'), payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+      testRow(),
+    ];
+    expect(await ledger.append([])).toEqual([]);
+    const first = await ledger.append(rows);
+    expect(first).toMatchObject([
+      { status: 'created', id: id('a'), seq: 1, chain_version: 6 },
+      { status: 'created', seq: 2 },
+    ]);
+    expect(await ledger.append([rows[0] as NewLedgerRow])).toEqual([{ ...first[0], status: 'retained' }]);
+    expect(await store.sidecar(id('a'))).toMatchObject({ text: payload });
+  });
+
+  it('refuses with the code and the field', async () => {
+    await expect(ledger.append([testRow({ policy_decision: { a: Number.NaN } })])).rejects.toMatchObject({
+      name: 'GateError',
+      code: 'invalid_log_request',
+      fields: { field: 'policy_decision' },
+    });
+    await ledger.append([testRow({ id: id('a') })]);
+    await expect(ledger.append([testRow({ id: id('a'), reasoning: 'other' })])).rejects.toMatchObject({
+      name: 'GateError',
+      code: 'ledger_entry_conflict',
+      status: 409,
+      fields: { id: id('a') },
+    });
+  });
+
+  it('verifies and reads', async () => {
+    await ledger.append([testRow({ correlation_id: 'one call' }), testRow()]);
+    const result = await ledger.verify();
+    expect(result).toMatchObject({ valid: true, entries_checked: 2, commitment: { length: 2 } });
+    expect(await ledger.verify({ sinceCheckpoint: true })).toEqual(result);
+    expect(await ledger.byCorrelation('one call')).toEqual(await store.byCorrelation('one call'));
+    expect(await ledger.byCorrelation('one call', { tenant: 'other' })).toEqual([]);
+  });
+
+  it('is ledger_store_unavailable while the store is gone', async () => {
+    await store.close();
+    await expect(ledger.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable', status: 503 });
+    await expect(ledger.verify()).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+    store = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  });
+});
+
+describe('the ledger over HTTP', () => {
+  const answering = (status: number, text: string) =>
+    createLedgerClient({
+      url: 'https://ledger.example:8083',
+      fetch: () => Promise.resolve({ status, text: () => Promise.resolve(text) }),
+    });
+  const receipt = { status: 'created', id: id('a'), seq: 1, entry_hash: 'ab'.repeat(32), chain_version: 6 };
+
+  it.each([
+    ['an answer that is no JSON', 201, 'ok'],
+    ['receipts for other rows', 201, JSON.stringify({ receipts: [receipt, receipt] })],
+    ['a receipt without its hash', 201, JSON.stringify({ receipts: [{ ...receipt, entry_hash: undefined }] })],
+    ['an unknown error code', 500, '{"error":"surprise"}'],
+    ['a known code under another status', 500, '{"error":"ledger_entry_conflict"}'],
+    ['a gateway page', 502, '<html>'],
+  ])('takes %s for an outage', async (_, status, text) => {
+    await expect(answering(status, text).append([testRow()])).rejects.toMatchObject({
+      code: 'ledger_store_unavailable',
+    });
+  });
+
+  it('takes no connection, and no answer in time, for an outage', async () => {
+    const refusing = createLedgerClient({ url: 'https://x:1', fetch: () => Promise.reject(new Error('refused')) });
+    await expect(refusing.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+    const silent = createLedgerClient({
+      url: 'https://x:1',
+      timeoutMs: 20,
+      fetch: (_url, { signal }) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+    });
+    await expect(silent.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+  });
+
+  it('sends a row without an id under one of its own, so that sending it again is safe', async () => {
+    const sent: string[] = [];
+    const client = createLedgerClient({
+      url: 'https://x:1',
+      fetch: (_url, { body }) => {
+        sent.push(body ?? '');
+        return Promise.reject(new Error('lost'));
+      },
+    });
+    await client.append([testRow()]).catch(() => undefined);
+    expect(JSON.parse(sent[0] as string)).toMatchObject({ rows: [{ id: expect.stringMatching(/^[0-9a-f-]{36}$/) }] });
+  });
+});

@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
+import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import { ledgerMetrics } from './metrics.js';
+import { auditRoutes } from './routes/audit.js';
+import { logRoutes } from './routes/log.js';
+import { verifyRoutes } from './routes/verify.js';
+
+export interface LedgerServiceOptions {
+  /** Open; whoever opened it closes it after the service. */
+  readonly ledger: LedgerStore;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  readonly tls?: TlsMaterial;
+  readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+}
+
+/** The ledger (spec 4.5): rows come in from the proxy, and whoever the CA knows may check the chain. */
+export function createLedgerService(options: LedgerServiceOptions): Service {
+  const { ledger, registry } = options;
+  const service = createService({
+    name: 'ledger',
+    governed: 'ledger',
+    logger: options.logger,
+    registry,
+    trustDomain: options.trustDomain,
+    readiness: { storage: () => ledger.ready() },
+    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
+    ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
+  });
+  const metrics = ledgerMetrics(registry, ledger);
+  logRoutes(service.app, ledger);
+  verifyRoutes(service.app, ledger, metrics);
+  auditRoutes(service.app, ledger);
+  return service;
+}

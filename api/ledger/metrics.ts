@@ -1,0 +1,44 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { VerifyResult } from '../../contracts/ledger.js';
+import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
+
+export interface LedgerMetrics {
+  /** What a walk found; an alert fires while the chain is not valid. */
+  verified(result: VerifyResult): void;
+}
+
+/** What an alert on the ledger looks at: rows and commits, refused conflicts, and whether the last walk found the chain valid. */
+export function ledgerMetrics(registry: Registry, ledger: Pick<LedgerStore, 'observe'>): LedgerMetrics {
+  const registers = [registry];
+  const rows = new Counter({ name: 'gate_ledger_append_rows_total', help: 'Entries appended.', registers });
+  const batchRows = new Histogram({
+    name: 'gate_ledger_append_batch_rows',
+    help: 'Entries per commit; concurrent appends share one.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'gate_ledger_append_seconds',
+    help: 'Time of one commit, sync to disk included.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers,
+  });
+  const conflicts = new Counter({
+    name: 'gate_ledger_entry_conflict_total',
+    help: 'Appends refused because an entry with the id and other content exists.',
+    registers,
+  });
+  const valid = new Gauge({
+    name: 'gate_ledger_chain_valid',
+    help: '1 when the last walk found the chain valid, 0 when not, NaN before the first.',
+    registers,
+  });
+  valid.set(Number.NaN);
+  ledger.observe((commit) => {
+    rows.inc(commit.rows);
+    if (commit.rows > 0) batchRows.observe(commit.rows);
+    seconds.observe(commit.seconds);
+    conflicts.inc(commit.conflicts);
+  });
+  return { verified: (result) => valid.set(result.valid ? 1 : 0) };
+}

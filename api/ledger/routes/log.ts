@@ -1,0 +1,78 @@
+import type { FastifyError } from 'fastify';
+import { z } from 'zod';
+import { type AppendReceipt, appendReceipt, type Ledger, newLedgerRow } from '../../../contracts/ledger.js';
+import { errorText, GateError } from '../../../domain/errors.js';
+import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
+import type { ServiceApp } from '../../plugins/service.js';
+
+/** Spec 4.5 and ledger sheet 3.1. */
+const LOG_BODY_BYTES = 1_048_576;
+/** The rows of one call with their sidecars; each row is bounded by itself. */
+const BATCH_BODY_BYTES = 16_777_216;
+const BATCH_ROWS = 256;
+
+const batch = z.object({ rows: z.array(newLedgerRow).min(1).max(BATCH_ROWS) });
+const receipts = z.object({ receipts: z.array(appendReceipt) });
+
+/** The ledger checks rows itself and says which field is wrong; the schemas document the routes. */
+const unchecked = () => (value: unknown) => ({ value });
+const errorHandler = (error: FastifyError): never => {
+  if (!(error instanceof GateError) && error.statusCode === 400) throw notARow(errorText(error));
+  throw error;
+};
+const notARow = (detail: string): GateError =>
+  new GateError('invalid_log_request', detail, { fields: { field: 'body' } });
+
+/** 201 when anything was appended, 200 when every row was there before (ledger sheet 3.1). */
+const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
+  answers.some((receipt) => receipt.status === 'created') ? 201 : 200;
+
+/** Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. */
+export function logRoutes(app: ServiceApp, ledger: Ledger): void {
+  void app.register((child, _options, done) => {
+    const scope = child as unknown as ServiceApp;
+    // A key written twice or a number that JavaScript rounds would be hashed as something its author did not say.
+    scope.removeContentTypeParser('application/json');
+    scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, parsed) => {
+      try {
+        parsed(null, parseStrictJson(String(body)));
+      } catch (error) {
+        parsed(notARow(errorText(error)));
+      }
+    });
+
+    scope.post(
+      '/log',
+      {
+        bodyLimit: LOG_BODY_BYTES,
+        schema: { body: newLedgerRow, response: { 200: appendReceipt, 201: appendReceipt } },
+        validatorCompiler: unchecked,
+        errorHandler,
+      },
+      async (request, reply) => {
+        const answers = await ledger.append([request.body]);
+        return reply.code(statusOf(answers)).send(answers[0] as AppendReceipt);
+      },
+    );
+
+    scope.post(
+      '/log/batch',
+      {
+        bodyLimit: BATCH_BODY_BYTES,
+        schema: { body: batch, response: { 200: receipts, 201: receipts } },
+        validatorCompiler: unchecked,
+        errorHandler,
+      },
+      async (request, reply) => {
+        const rows: unknown = (request.body as Partial<typeof request.body> | null)?.rows;
+        if (!Array.isArray(rows) || rows.length === 0 || rows.length > BATCH_ROWS)
+          throw new GateError('invalid_log_request', `rows must be a list of 1 to ${BATCH_ROWS} rows`, {
+            fields: { field: 'rows' },
+          });
+        const answers = await ledger.append(rows as typeof request.body.rows);
+        return reply.code(statusOf(answers)).send({ receipts: answers });
+      },
+    );
+    done();
+  });
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { readLedgerConfig } from './ledger.js';
+
+const KEY = '0123456789abcdef'.repeat(4);
+
+describe('the settings of the ledger', () => {
+  it('binds loopback on the ports of the design unless told otherwise', () => {
+    const config = readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: `k2:${KEY},k1:${KEY.replace('0', '1')}` });
+    expect(config).toMatchObject({ host: '127.0.0.1', port: 8083, healthHost: '127.0.0.1', healthPort: 9083 });
+    expect(config.sidecarKeys.activeKeyId).toBe('k2');
+  });
+
+  it('does not start without keys, nor with placeholders, and repeats none of them', () => {
+    expect(() => readLedgerConfig({})).toThrow(/GATE_LEDGER_SIDECAR_KEYS: is not set/);
+    for (const keys of ['changeme', 'k1:abc', `k1:${'ab'.repeat(32)}`, `k1:${KEY},k1:${KEY}`]) {
+      expect(() => readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: keys })).toThrow(/GATE_LEDGER_SIDECAR_KEYS/);
+      expect(() => readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: keys })).not.toThrow(new RegExp(KEY));
+    }
+  });
+});
