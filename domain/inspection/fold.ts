@@ -41,6 +41,9 @@ const CAPITALS: readonly (readonly [string, string])[] = [
 ];
 
 const SPACE = 0x20;
+const LINE_FEED = 0x0a;
+const BACKSLASH = 0x5c;
+const LINE_ENDS = /[\n\r\v\f\u0085\u2028\u2029]/;
 const APOSTROPHES = new Set([0x27, 0x2019, 0x2018, 0x02bc]);
 
 /** For each UTF-16 unit what it folds to; 0 drops it. Surrogates stand for themselves. */
@@ -55,7 +58,8 @@ function foldTable(): Uint16Array {
       continue;
     }
     const character = String.fromCharCode(unit);
-    if (/\s/u.test(character)) table[unit] = SPACE;
+    if (LINE_ENDS.test(character)) table[unit] = LINE_FEED;
+    else if (/\s/u.test(character)) table[unit] = SPACE;
     else if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || dropped.test(character)) table[unit] = 0;
     else {
       const lower = character.toLowerCase();
@@ -101,7 +105,7 @@ export interface Span {
 
 /** Three views of the same texts, filled in one pass each. */
 export interface FoldedViews {
-  /** Folded, punctuation kept, texts separated by a line feed. */
+  /** Folded, punctuation kept, runs of white space as one space or one line feed; texts separated by a line feed. */
   readonly plain: string;
   /** Only `a-z0-9` words with one space between them, and one at both ends. */
   readonly words: string;
@@ -147,15 +151,25 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
   for (const text of decomposed) {
     const start = wordsEnd - 1;
     let inSpace = true;
+    let inLineEnd = true;
     for (let index = 0; index < text.length; index += 1) {
       const unit = FOLD[text.charCodeAt(index)] as number;
       if (unit === 0) continue;
-      if (unit === SPACE) {
+      if (unit === LINE_FEED) {
+        // A backslash at the end of a line joins it with the next one, for a shell and so for us.
+        if (plain[plainEnd - 1] === BACKSLASH) plain[plainEnd - 1] = SPACE;
+        else if (!inSpace) plain[plainEnd++] = LINE_FEED;
+        else if (!inLineEnd) plain[plainEnd - 1] = LINE_FEED;
+        inLineEnd = plain[plainEnd - 1] === LINE_FEED;
+        inSpace = true;
+      } else if (unit === SPACE) {
         if (!inSpace) plain[plainEnd++] = SPACE;
+        inLineEnd &&= inSpace;
         inSpace = true;
       } else {
         plain[plainEnd++] = unit;
         inSpace = false;
+        inLineEnd = false;
       }
       if ((unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39)) {
         words[wordsEnd++] = unit;
@@ -166,7 +180,7 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
         endWord();
       }
     }
-    plain[plainEnd++] = 0x0a;
+    plain[plainEnd++] = LINE_FEED;
     if (inWord) endWord();
     spans.push({ start, end: wordsEnd });
   }

@@ -1,0 +1,162 @@
+import type { IntentCategory } from '../../contracts/inspection.js';
+import type { JsonObject } from '../../contracts/json.js';
+import type { IntentClassifier, IntentSignal, LaneInput } from './lanes.js';
+import { textAt } from './texts.js';
+import { isWriteShaped, toolShape, toolTokens } from './tool-shape.js';
+
+const DESTROY =
+  '(?:delete|deleting|deletes|drop|dropping|wipe|wiping|erase|erasing|destroy|destroying|purge|purging|nuke|shred|obliterate|truncate|remove|removing|kill|terminate)';
+const EVERYTHING = '(?:all|every|everything|entire|whole|each)';
+const OWNED =
+  '(?:the|of|our|your|their|its|my|this|that|these|those|company|customer|customers|user|users|client|clients|production|prod|live|critical|important|financial|database|system|server|employee|patient|payment|transaction|existing|remaining|other|backup|backups|audit|security|from|in|on|and|single|one|personal|sensitive|main|primary|entire|whole)';
+const VITAL =
+  '(?:databases?|db|tables?|schemas?|records?|users?|accounts?|customers?|backups?|logs?|data|files?|disks?|volumes?|servers?|systems?|clusters?|production|prod|repositories|repository|repos?|buckets?|secrets?|keys?|filesystem|directories|directory|evidence|transactions?)';
+/** A statement with a scope ("all files in dist", "all logs older than 30 days") is housekeeping; policy decides about it. */
+const UNSCOPED =
+  '(?! (?:older|newer|matching|that|which|whose|with|without|where|except|ending|named|tagged|marked|created|starting|containing|for|by)\\b)(?! (?:in|under|from|inside|within) (?:the |your |our |my |this |a )?(?:temp|tmp|temporary|dist|build|cache|workspace|test|tests|testing|staging|output|target|local|folder|directory|working|draft|drafts|trash|bin|spam|old|node|scratch|sandbox|list|queue|out|log|logs|download|downloads)\\b)';
+
+/** brain sheet 6: destructive intent stated in words. Each names a class; the text itself is not repeated. */
+const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
+  [
+    'destroy_everything',
+    new RegExp(` ${DESTROY} (?:out )?(?:${OWNED} ){0,2}${EVERYTHING} (?:${OWNED} ){0,4}${VITAL}${UNSCOPED} `, 'g'),
+  ],
+  [
+    'destroy_production',
+    new RegExp(
+      ` ${DESTROY} (?:out )?(?:${OWNED} ){0,3}(?:production|prod|live) (?:database|db|data|environment|servers?|cluster|tables?|systems?|backups?|users?|accounts?)${UNSCOPED} `,
+      'g',
+    ),
+  ],
+  [
+    'destroy_system',
+    /(?: (?:wipe|format|erase|nuke|destroy) (?:out )?(?:the |this |that |your |our |entire |whole |complete ){0,3}(?:disks?|hard drives?|hard disks?|servers?|filesystem|file system|system|machine|drive c|infrastructure|database|cluster) )/g,
+  ],
+  ['drop_database', / drop (?:the |this |our |entire |whole |main ){0,3}(?:database|schema) /g],
+  [
+    'erase_audit_trail',
+    new RegExp(
+      ` (?:disable|delete|clear|erase|wipe|purge|tamper with|turn off|destroy|falsify) (?:${OWNED} |${EVERYTHING} ){0,3}audit (?:logs?|logging|trails?|records?)${UNSCOPED} `,
+      'g',
+    ),
+  ],
+  ['cover_tracks', / (?:cover|hide) (?:your|our|my|the|its|their) tracks /g],
+  [
+    'exfiltrate',
+    new RegExp(
+      ` (?:exfiltrate|exfiltrating|steal|stealing|smuggle out) (?:${OWNED} |${EVERYTHING} ){0,4}(?:data|credentials?|passwords?|secrets?|tokens?|keys?|records?|database|files?|funds|money|information) `,
+      'g',
+    ),
+  ],
+];
+
+const REMOVE = /\brm\s+((?:-[a-z-]+\s+)+)["']?(?:\/|~|\$home|\$\{home\}|\*)["']?(?:\s|\*|;|&|\/\*|$)/gm;
+const DESTROY_DISK = /\bmkfs(?:\.[a-z0-9]+)?\s+\/dev\/|\bdd\s+if=\/dev\/(?:zero|u?random)\s+of=\/dev\/[a-z]/;
+
+/** `rm -rf` of a root, a home or everything, in any spelling of its options; a folder below is left to policy. */
+function removesRoot(commands: string): boolean {
+  for (const [, options] of commands.matchAll(REMOVE)) {
+    const given = (options as string).split(/\s+/);
+    const short = given.filter((option) => /^-[a-z]/.test(option)).join('');
+    const has = (letter: string, long: string): boolean => short.includes(letter) || given.includes(long);
+    if (given.includes('--no-preserve-root') || (has('r', '--recursive') && has('f', '--force'))) return true;
+  }
+  return false;
+}
+
+/** Directly in front of the verb: the sentence forbids the deed, or asks about it. */
+const FORBIDDEN =
+  / (?:do not|dont|does not|never|cannot|cant|can not|must not|mustnt|should not|shouldnt|not|not to|without|avoid|avoids|prevent|prevents|refuse to|refuses to|unable to|how to|how do i|how do you|how can i|how can you|what happens if i|what happens if you|what happens when you) $/;
+
+/** Arguments that hold a document rather than a wish; a write tool stores them and does nothing else. */
+const DOCUMENT_KEYS = new Set([
+  'content',
+  'contents',
+  'body',
+  'text',
+  'data',
+  'html',
+  'markdown',
+  'code',
+  'source',
+  'patch',
+  'diff',
+  'file_text',
+  'new_str',
+  'old_str',
+  'new_string',
+  'old_string',
+]);
+
+/** Self-reference: the text talks about the agent's own instructions. */
+const ABOUT_ITSELF =
+  / (?:your|my) (?:own |current |original |initial |hidden ){0,2}(?:system prompt|system message|instructions|training data|guidelines|persona|prompt) /;
+
+function statedDestruction({ texts, tool }: LaneInput): string | null {
+  const stores = isWriteShaped(toolTokens(tool));
+  const isDocument = (key: string): boolean => stores && DOCUMENT_KEYS.has(key.toLowerCase());
+  for (const [name, pattern] of DESTRUCTIVE) {
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(texts.words); match !== null; match = pattern.exec(texts.words)) {
+      const part = { start: match.index, end: match.index + match[0].length };
+      // The closing space opens the next statement.
+      pattern.lastIndex = part.end - 1;
+      const found = textAt(texts, part);
+      if (found === null || found.text.role === 'key' || found.text.text === tool || isDocument(found.text.key))
+        continue;
+      const before = texts.words.slice(Math.max(found.span.start, part.start - 32), part.start + 1);
+      if (!FORBIDDEN.test(before)) return name;
+    }
+  }
+  if (texts.plain.includes('rm ') || texts.plain.includes('mkfs') || texts.plain.includes('dd ')) {
+    const written = stores ? outsideDocuments(texts, isDocument) : texts.plain;
+    if (removesRoot(written)) return 'remove_root';
+    if (DESTROY_DISK.test(written)) return 'destroy_disk';
+  }
+  return null;
+}
+
+const outsideDocuments = (texts: LaneInput['texts'], isDocument: (key: string) => boolean): string =>
+  texts.texts
+    .filter(({ key }) => !isDocument(key))
+    .map(({ text }) => text.toLowerCase())
+    .join('\n');
+
+const PRIVILEGED_SHAPES = new Set(['modify', 'delete', 'money', 'identity', 'deploy']);
+
+/** The category by name, and by the shape of the arguments where the name says nothing (brain sheet 6). */
+function categoryOf(tool: string, params: JsonObject): IntentCategory {
+  const shape = toolShape(toolTokens(tool));
+  if (shape === 'retrieve') return 'Information Retrieval';
+  if (PRIVILEGED_SHAPES.has(shape)) return 'Privileged Action';
+  if (shape === 'execute') return 'Direct Execution';
+  const keys = new Set(Object.keys(argumentsOf(params)).flatMap(toolTokens));
+  const has = (...names: string[]): boolean => names.some((name) => keys.has(name));
+  if (has('amount') && has('to', 'recipient', 'account', 'iban', 'beneficiary', 'from')) return 'Privileged Action';
+  if (has('role', 'permission', 'grant', 'privilege')) return 'Privileged Action';
+  if (has('content', 'body', 'data') && has('path', 'file', 'filename', 'url')) return 'Privileged Action';
+  if (has('query', 'search', 'filter', 'limit', 'page')) return 'Information Retrieval';
+  return 'Direct Execution';
+}
+
+/** The arguments of a tool call; for any other method its parameters. */
+export const argumentsOf = (params: JsonObject): JsonObject => {
+  const given = params['arguments'];
+  if (given !== null && typeof given === 'object' && !Array.isArray(given)) return given;
+  return typeof params['name'] === 'string' ? {} : params;
+};
+
+/** The deterministic classifier: authorises unless a text of the request states a destructive intent. Destructive names are policy's. */
+export function classifyIntent(input: LaneInput): IntentSignal {
+  const destruction = statedDestruction(input);
+  const category = ABOUT_ITSELF.test(input.texts.words) ? 'Meta-Reasoning' : categoryOf(input.tool, input.params);
+  return destruction === null
+    ? { authorized: true, category, reason: `${category}: nothing speaks against it` }
+    : {
+        authorized: false,
+        category: category === 'Meta-Reasoning' ? category : 'Privileged Action',
+        reason: `destructive intent stated in the request (${destruction})`,
+      };
+}
+
+export const offlineClassifier: IntentClassifier = { model: 'gate-offline:intent-1', classify: classifyIntent };

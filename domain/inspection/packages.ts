@@ -1,0 +1,143 @@
+import { type ContentDetector, type Detection, type LaneInput, nothingFound } from './lanes.js';
+import { isShellShaped, toolTokens } from './tool-shape.js';
+
+type Ecosystem = 'npm' | 'pypi' | 'crates' | 'rubygems' | 'go';
+
+const ECOSYSTEM_OF: Readonly<Record<string, Ecosystem>> = {
+  npm: 'npm',
+  yarn: 'npm',
+  pnpm: 'npm',
+  bun: 'npm',
+  pip: 'pypi',
+  pip3: 'pypi',
+  pipx: 'pypi',
+  poetry: 'pypi',
+  uv: 'pypi',
+  cargo: 'crates',
+  gem: 'rubygems',
+  go: 'go',
+};
+
+const list = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((name) => name !== ''));
+
+/** Names that were publicly reported as malicious and removed from their registry. */
+const MALICIOUS: Readonly<Record<Ecosystem, ReadonlySet<string>>> = {
+  npm: list(`crossenv cross-env.js d3.js fabric-js ffmepg gruntcli http-proxy.js jquery.js mongose mssql.js mssql-node mysqljs
+    node-fabric node-opencv node-opensl node-openssl nodecaffe nodefabric nodeffmpeg nodemailer-js nodemailer.js nodemssql
+    noderequest nodesass nodesqlite openssl.js proxy.js shadowsock sqlite.js sqliter sqlserver babelcli
+    flatmap-stream getcookies electron-native-notify discord.dll twilio-npm loadyaml fallguys lodahs`),
+  pypi: list(`colourama djanga diango easyinstall libpeshnka libpeshka libari jeilyfish python3-dateutil acqusition apidev-coop
+    setup-tools django-server urlib3 urllib pymafka noblesse genesisbot reqeusts requesst openvc
+    pytz3-dev`),
+  crates: list('rustdecimal faster_log async_println'),
+  rubygems: list('atlas-client bitcoin_vanity pretty_color ruby-bitcoin'),
+  go: list('github.com/boltdb-go/bolt'),
+};
+
+/** Names worth imitating, and well-known names close to them that must not be taken for imitations. */
+const POPULAR: Readonly<Record<Ecosystem, ReadonlySet<string>>> = {
+  npm: list(`react react-dom express lodash axios webpack typescript eslint prettier jquery mongoose sequelize nodemailer
+    cross-env commander chalk request moment dotenv nodemon vite jest mocha rollup esbuild fastify koa socket.io redux
+    next nuxt angular svelte tailwindcss postcss autoprefixer babel-cli puppeteer playwright electron passport bcrypt
+    jsonwebtoken winston inquirer rimraf mkdirp uuid underscore bluebird async body-parser cheerio discord.js ethers web3
+    @types/node @types/react @babel/core @angular/core`),
+  pypi: list(`requests urllib3 numpy pandas scipy matplotlib django flask fastapi pydantic sqlalchemy boto3 botocore setuptools
+    cryptography beautifulsoup4 selenium tensorflow torch scikit-learn pillow pyyaml colorama jinja2 click pytest
+    python-dateutil jellyfish pytz aiohttp httpx celery redis psycopg2 opencv-python transformers openai anthropic langchain
+    paramiko pycryptodome discord.py`),
+  crates: list(
+    'serde serde_json tokio reqwest rand clap anyhow thiserror rust_decimal regex hyper futures tracing chrono',
+  ),
+  rubygems: list(
+    'rails rack rake bundler nokogiri devise sidekiq rspec puma sinatra faraday rest-client activesupport',
+  ),
+  go: list('github.com/gin-gonic/gin github.com/spf13/cobra github.com/boltdb/bolt github.com/stretchr/testify'),
+};
+/** Honest names one or two edits away from a popular one. */
+const WELL_KNOWN_NEIGHBOURS =
+  list(`preact inferno expresso tslint mongodb electrum vuex reflux regexp rackup chronos pyaml openapi
+  psycopg psycopg3 jinja beautifulsoup djongo opencv bcryptjs uuidv4 uuidv7 asyncpg `);
+
+const INSTALL =
+  /(?:^|[\s;&|"'`($/])(npm|yarn|pnpm|bun|pip3?(?:\.\d+)?|pipx|poetry|uv|cargo|gem|go)\s+(?:-\S+\s+)*(?:global\s+|pip\s+)?(?:install|add|get|i)\s+([^\n;&|`)]+)/g;
+const OPTION_WITH_VALUE =
+  /^(?:-r|--requirement|-c|--constraint|-i|--index-url|--extra-index-url|--registry|--prefix|-t|--target|--features|--version|-v|--git|--branch|--path)$/;
+
+/** `requests[security]==2.1`, `@scope/name@^1`, `serde@1`: the name alone. Paths, URLs and variables are no registry names. */
+function packageName(argument: string): string | null {
+  const bare = argument.replace(/^["']+|["',]+$/g, '');
+  if (/^(?:\.|~|\$|git\+|file:|link:)|:\/\//.test(bare)) return null;
+  const name = bare.startsWith('@') ? `@${bare.slice(1).split('@')[0]}` : (bare.split('@')[0] as string);
+  const plain = name.replace(/\[.*$/, '').replace(/[<>=!~^;].*$/, '');
+  return /^@?[a-z0-9][a-z0-9._/-]{1,212}$/.test(plain) ? plain : null;
+}
+
+/** The packages that command lines in a text install, each with its registry. */
+export function installedPackages(plain: string): { ecosystem: Ecosystem; name: string }[] {
+  const found: { ecosystem: Ecosystem; name: string }[] = [];
+  for (const [, manager, rest] of plain.matchAll(INSTALL)) {
+    const ecosystem = ECOSYSTEM_OF[(manager as string).replace(/^pip3?.*$/, 'pip')] as Ecosystem;
+    let skip = false;
+    for (const argument of (rest as string).trim().split(/\s+/)) {
+      const isOption = argument.startsWith('-');
+      if (!skip && !isOption) {
+        const name = packageName(argument);
+        if (name !== null) found.push({ ecosystem, name: ecosystem === 'pypi' ? name.replaceAll('_', '-') : name });
+      }
+      skip = isOption && OPTION_WITH_VALUE.test(argument);
+    }
+  }
+  return found;
+}
+
+/** Edits between two short names, a swap of neighbours counting as one; more than `limit` comes back as `limit + 1`. */
+export function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let best = Math.min((last[j] as number) + 1, (row[j - 1] as number) + 1, (last[j - 1] as number) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, (beforeLast[j - 2] as number) + 1);
+      row.push(best);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return Math.min(last[b.length] as number, limit + 1);
+}
+
+/** The popular name this one imitates; short names have too many honest neighbours. */
+function imitated(ecosystem: Ecosystem, name: string): string | null {
+  if (POPULAR[ecosystem].has(name) || WELL_KNOWN_NEIGHBOURS.has(name) || name.length < 5) return null;
+  for (const other of POPULAR[ecosystem]) {
+    const allowed = other.length >= 9 ? 2 : other.length >= 5 ? 1 : 0;
+    if (allowed > 0 && editDistance(name, other, allowed) <= allowed) return other;
+  }
+  return null;
+}
+
+const MAX_PACKAGES = 500;
+
+/** Packages a command line would install that are known as malicious, or imitate a popular name. brain sheet 6. */
+export function detectCompromisedPackage({ tool, texts }: LaneInput): Detection {
+  if (!isShellShaped(toolTokens(tool))) return nothingFound;
+  const packages = installedPackages(texts.plain);
+  const known = packages.find(({ ecosystem, name }) => MALICIOUS[ecosystem].has(name));
+  if (known) return { detected: true, confidence: 0.95, found: [`known_malicious:${known.name}`] };
+  for (const { ecosystem, name } of packages.slice(0, MAX_PACKAGES)) {
+    const target = imitated(ecosystem, name);
+    if (target !== null) return { detected: true, confidence: 0.75, found: [`typosquat:${name}~${target}`] };
+  }
+  // Nobody installs that many packages in one command line; what is not looked at is not let through.
+  if (packages.length > MAX_PACKAGES) return { detected: true, confidence: 0.6, found: ['too_many_packages'] };
+  return nothingFound;
+}
+
+export const offlineCompromisedPackage: ContentDetector = {
+  model: 'gate-offline:compromised-package-1',
+  detect: detectCompromisedPackage,
+};

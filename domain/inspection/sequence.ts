@@ -1,0 +1,34 @@
+import type { PriorCall } from './lanes.js';
+import { isShellShaped, toolShape, toolTokens } from './tool-shape.js';
+
+/** brain sheet 2: at this score a call is refused. */
+export const SEQUENCE_BLOCK = 0.7;
+const ESCALATION = 0.9;
+const READS_BEFORE = 3;
+
+const MANY = new Set(['bulk', 'mass', 'batch']);
+const OUTWARD = new Set(['dump', 'exfiltrate']);
+const sameTool = (a: readonly string[], b: readonly string[]): boolean => a.join(' ') === b.join(' ');
+
+/**
+ * Tools whose one call reaches far: command lines, and bulk copying or sending. Single writes, deletions and payments are not among
+ * them: policy judges those each time, and reading three files before writing one is how work looks.
+ */
+function isHighBlast(tokens: readonly string[]): boolean {
+  if (isShellShaped(tokens) || tokens.some((token) => OUTWARD.has(token))) return true;
+  return tokens.some((token) => MANY.has(token)) && toolShape(withoutMany(tokens)) !== 'retrieve';
+}
+
+const withoutMany = (tokens: readonly string[]): string[] => tokens.filter((token) => !MANY.has(token));
+
+/**
+ * 0.9 when a far-reaching tool appears for the first time after a window of at least three calls that only read; otherwise 0. Looks at
+ * names only. brain sheet 6.
+ */
+export function sequenceEscalation(prior: readonly PriorCall[], tool: string): number {
+  const tokens = toolTokens(tool);
+  if (prior.length < READS_BEFORE || !isHighBlast(tokens)) return 0;
+  const before = prior.map((call) => toolTokens(call.tool || call.method));
+  if (before.some((other) => sameTool(other, tokens))) return 0;
+  return before.every((other) => toolShape(other) === 'retrieve' && !isHighBlast(other)) ? ESCALATION : 0;
+}
