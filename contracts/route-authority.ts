@@ -379,7 +379,6 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
   'policy-engine': [
     'DELETE /policies/tenant/{prefix}',
     'DELETE /policies/{name}',
-    'GET /policies',
     'GET /policies/templates',
     'GET /policies/templates/{name}',
     'GET /policies/{name}',

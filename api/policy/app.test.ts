@@ -1,9 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { GATE_OWN_ROUTES, NOT_BUILT_YET, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
 import { policyDecision } from '../../contracts/policy.js';
 import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { createPolicyService } from './app.js';
 
@@ -115,6 +117,18 @@ describe('policy sheet 9: GET /policies', () => {
 
   it('is not for the proxy', async () => {
     expect((await service.app.inject({ method: 'GET', url: '/policies' })).statusCode).toBe(403);
+  });
+});
+
+describe('spec 4.9: the routes of the policy engine', () => {
+  it('are the rows of the authority table, less those not built yet', async () => {
+    await service.app.ready();
+    const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES]
+      .filter((row) => row.service === 'policy-engine')
+      .map(routeName);
+    expect([...registeredRoutes(service.app).map(routeName), ...NOT_BUILT_YET['policy-engine']].sort()).toEqual(
+      rows.sort(),
+    );
   });
 });
 
