@@ -61,6 +61,9 @@ function sqlitePlace(): TestLedgerPlace {
 async function postgresPlace(durable: boolean): Promise<TestLedgerPlace> {
   const { url, stop } = await startPostgres({ durable });
   const pool = new pg.Pool({ connectionString: url, max: 1, options: '-c search_path=ledger' });
+  pool.on('error', () => {
+    // The database is dropped while an idle connection is still closing.
+  });
   return {
     target: { url, schema: 'ledger' },
     keys: testKeys(),
