@@ -1,0 +1,271 @@
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { Connection } from '@temporalio/client';
+import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
+import { temporal } from '@temporalio/proto';
+import { errorText } from '../domain/errors.js';
+import { withFileLock } from './file-lock.js';
+import { adoptOrEnd, type ChildSpec, type ManagedChild, startChild, tailOf } from './managed-child.js';
+
+export interface TemporalOptions {
+  readonly binary: string;
+  readonly stateDir: string;
+  readonly port: number;
+  /** `null`: without its web UI. */
+  readonly uiPort: number | null;
+  readonly namespace: string;
+  /** Default `<stateDir>/data/temporal.db`; `null`: in memory, gone when it stops. */
+  readonly dbFile?: string | null;
+  /** Default `<stateDir>/logs/temporal.log`. */
+  readonly logFile?: string;
+  readonly host?: string;
+  readonly onProgress?: (line: string) => void;
+  readonly startLimitMs?: number;
+}
+
+export interface TemporalServer {
+  /** `host:port` of its front end. */
+  readonly address: string;
+  readonly uiUrl: string | null;
+  readonly pid: number;
+  /** It was left running by an earlier start. */
+  readonly adopted: boolean;
+  /** Resolves when it has ended, whoever ended it. */
+  readonly exited: Promise<string>;
+  /** Asks it to end, and makes it after a bound. Returns when the process is gone. */
+  stop(): Promise<void>;
+}
+
+/** What operators search by; in clear, so never an argument of a call (DESIGN 9). */
+export const SEARCH_ATTRIBUTES = ['GateTenant', 'GateAgent', 'GateTool', 'GateTier', 'GateOutcome'] as const;
+
+/** Closed workflows stay as long as their records at least (DESIGN 1). */
+const RETENTION_MS = 30 * 86_400_000;
+const START_LIMIT_MS = 60_000;
+const PROGRESS_EVERY_MS = 3_000;
+
+/** Each value with the measurement or the limit that asks for it: DESIGN 6. */
+const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
+  // The one shard polls its queues 20 times a second by default: every hop would wait up to 50 ms.
+  'history.transferProcessorMaxPollRPS': 5_000,
+  'history.timerProcessorMaxPollRPS': 5_000,
+  // With four partitions one call in sixty lands where no poller waits, and stalls for two seconds.
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
+  // 1,400 callers that wait at once meet the default of 1,200 long-running requests.
+  'frontend.namespaceCount': 20_000,
+  // Rate limits of a shared cluster; here one stack has the server to itself, and the machine is the limit.
+  'frontend.rps': 100_000,
+  'frontend.namespaceRPS': 100_000,
+  'frontend.namespaceRPS.visibility': 1_000,
+  'history.rps': 100_000,
+  'matching.rps': 100_000,
+  'frontend.persistenceMaxQPS': 100_000,
+  'history.persistenceMaxQPS': 100_000,
+  'matching.persistenceMaxQPS': 100_000,
+};
+
+/**
+ * Starts the Temporal development server, tuned for Gate, and returns when it answers with the namespace, its retention and the search
+ * attributes in place. One that an earlier start left running is adopted when it is the same, else ended first. Safe to call again
+ * over the same database file, and after a kill at any moment. Throws one line: a port that is taken, or what the server said when it
+ * ended.
+ */
+export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
+  const stateDir = resolve(options.stateDir);
+  const settled: Settled = {
+    host: '127.0.0.1',
+    dbFile: join(stateDir, 'data', 'temporal.db'),
+    logFile: join(stateDir, 'logs', 'temporal.log'),
+    onProgress: () => {},
+    startLimitMs: START_LIMIT_MS,
+    ...options,
+  };
+  const run = join(stateDir, 'run');
+  return withFileLock(join(run, 'temporal.lock'), { timeoutMs: 2 * START_LIMIT_MS }, () => start(settled, run));
+}
+
+type Settled = Required<TemporalOptions>;
+
+async function start(options: Settled, run: string): Promise<TemporalServer> {
+  const { host, onProgress: progress } = options;
+  const spec: ChildSpec = {
+    name: 'temporal',
+    command: options.binary,
+    args: argumentsOf(options),
+    pidFile: join(run, 'temporal.pid'),
+    logFile: options.logFile,
+  };
+  let child = await adoptOrEnd(spec);
+  if (child) progress(`temporal: already running (pid ${child.pid})`);
+  else {
+    await assertFree(host, options.port);
+    if (options.uiPort !== null) await assertFree(host, options.uiPort);
+    if (options.dbFile !== null) prepareDatabase(options.dbFile, progress);
+    child = await startChild(spec);
+  }
+  const address = `${host}:${options.port}`;
+  try {
+    await untilReady(child, address, options);
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+  const running = child;
+  return {
+    address,
+    uiUrl: options.uiPort === null ? null : `http://${host}:${options.uiPort}`,
+    pid: running.pid,
+    adopted: running.adopted,
+    exited: running.exited,
+    stop: () => running.stop(),
+  };
+}
+
+function argumentsOf(options: Settled): string[] {
+  const flags = (name: string, values: readonly string[]): string[] => values.flatMap((value) => [name, value]);
+  return [
+    'server',
+    'start-dev',
+    '--ip',
+    options.host,
+    '--port',
+    String(options.port),
+    '--namespace',
+    options.namespace,
+    ...(options.uiPort === null ? ['--headless'] : ['--ui-port', String(options.uiPort)]),
+    ...(options.dbFile === null
+      ? []
+      : [
+          '--db-filename',
+          resolve(options.dbFile),
+          ...flags('--sqlite-pragma', ['journal_mode=wal', 'synchronous=normal']),
+        ]),
+    ...flags(
+      '--search-attribute',
+      SEARCH_ATTRIBUTES.map((name) => `${name}=Keyword`),
+    ),
+    ...flags(
+      '--dynamic-config-value',
+      Object.entries(DYNAMIC_CONFIG).map(([key, value]) => `${key}=${value}`),
+    ),
+    '--log-level',
+    'warn',
+    '--log-format',
+    'json',
+    '--disable-config-file',
+    '--disable-config-env',
+  ];
+}
+
+/** Throws one line when another program listens there. */
+async function assertFree(host: string, port: number): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((free, reject) => {
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(
+              `temporal: port ${port} on ${host} is used by another program; stop that one or choose another port`,
+            )
+          : new Error(`temporal: port ${port} on ${host} cannot be used: ${error.message}`, { cause: error }),
+      ),
+    );
+    probe.listen(port, host, () => probe.close(() => free()));
+  });
+}
+
+/**
+ * The server makes its tables only when the file is not there. A kill during that first moment would leave a file it never starts with:
+ * one without a namespace was never used, and is put aside.
+ */
+function prepareDatabase(file: string, progress: (line: string) => void): void {
+  mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 });
+  if (!existsSync(file) || hasNamespace(file)) return;
+  const aside = `${file}.unfinished-${Date.now()}`;
+  for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, aside + part);
+  progress(`temporal: ${file} was never finished by an earlier first start; put aside as ${aside}`);
+}
+
+function hasNamespace(file: string): boolean {
+  const database = new DatabaseSync(file, { readOnly: false });
+  try {
+    const tables = database.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'namespaces'").get();
+    if ((tables as { n: number }).n === 0) return false;
+    return (database.prepare('SELECT count(*) AS n FROM namespaces').get() as { n: number }).n > 0;
+  } finally {
+    database.close();
+  }
+}
+
+async function untilReady(child: ManagedChild, address: string, options: Settled): Promise<void> {
+  const started = Date.now();
+  const { startLimitMs: limitMs, onProgress: progress } = options;
+  const ended: string[] = [];
+  void child.exited.then((how) => ended.push(how));
+  let told = started;
+  for (;;) {
+    let fault: unknown;
+    try {
+      // A gRPC channel backs off for a second when it is refused once; a bare connection does not.
+      await assertListening(options.host, options.port);
+      await prepareNamespace(address, options.namespace);
+      return;
+    } catch (error) {
+      fault = error;
+    }
+    if (ended.length > 0)
+      throw new Error(`temporal ended while starting (${ended[0]}): ${complaintOf(options.logFile)}`);
+    const waited = Date.now() - started;
+    if (waited > limitMs)
+      throw new Error(`temporal did not answer on ${address} within ${limitMs / 1_000} s: ${errorText(fault)}`);
+    if (Date.now() - told >= PROGRESS_EVERY_MS) {
+      told = Date.now();
+      progress(`temporal: starting on ${address}, ${Math.round(waited / 1_000)} s`);
+    }
+    await sleep(100);
+  }
+}
+
+const assertListening = (host: string, port: number): Promise<void> =>
+  new Promise((listening, reject) => {
+    const socket = connect({ host, port, timeout: 1_000 });
+    socket.once('connect', () => listening(void socket.destroy()));
+    socket.once('timeout', () => socket.destroy(new Error('no connection within a second')));
+    socket.once('error', reject);
+  });
+
+const complaintOf = (logFile: string): string => {
+  const lines = tailOf(logFile).trim().split('\n');
+  return (lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 400);
+};
+
+/** Throws until the server answers. Changes only what differs, so it may be met any number of times. */
+async function prepareNamespace(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+  try {
+    await connection.withDeadline(Date.now() + 10_000, async () => {
+      const { workflowService, operatorService } = connection;
+      const { config } = await workflowService.describeNamespace({ namespace });
+      if (tsToMs(config?.workflowExecutionRetentionTtl) !== RETENTION_MS)
+        await workflowService.updateNamespace({
+          namespace,
+          config: { workflowExecutionRetentionTtl: msNumberToTs(RETENTION_MS) },
+        });
+      const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+      const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in (customAttributes ?? {})));
+      if (missing.length > 0)
+        await operatorService.addSearchAttributes({
+          namespace,
+          searchAttributes: Object.fromEntries(
+            missing.map((name) => [name, temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD]),
+          ),
+        });
+    });
+  } finally {
+    await connection.close();
+  }
+}
