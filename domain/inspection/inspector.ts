@@ -1,0 +1,267 @@
+import type { InspectRequest, InspectionResponse } from '../../contracts/inspection.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { errorText, GateError } from '../errors.js';
+import { DRIFT_THRESHOLD } from './drift-threshold.js';
+import { offlineEmbedding } from './embedding.js';
+import { detectInjectionAcrossCalls, offlineInjection, strongestOf } from './injection.js';
+import { offlineClassifier } from './intent.js';
+import type {
+  ContentDetector,
+  Detection,
+  InjectionDetector,
+  InspectionProvider,
+  IntentSignal,
+  LaneInput,
+  PriorCall,
+} from './lanes.js';
+import { offlineMaliciousCode } from './malicious-code.js';
+import { offlineCompromisedPackage } from './packages.js';
+import { type Drift, type Persona, personaDrift, type Personas } from './personas.js';
+import type { Inspector } from './port.js';
+import { SEQUENCE_BLOCK, sequenceEscalation } from './sequence.js';
+import { type HeuristicLevel, inspectTexts } from './texts.js';
+import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
+
+/** Part of every cache key and of the evidence: a change to what any lane finds is a new version. */
+export const BRAIN_VERSION = 'gate-brain/1';
+
+/** The default: rules only, no network, the same answer every time. */
+export const offlineProvider: InspectionProvider = {
+  deterministic: true,
+  classifier: offlineClassifier,
+  injection: offlineInjection,
+  embedding: offlineEmbedding,
+  maliciousCode: offlineMaliciousCode,
+  compromisedPackage: offlineCompromisedPackage,
+  promptSha256: {},
+};
+
+export interface InspectorOptions {
+  readonly personas: Personas;
+  readonly provider?: InspectionProvider;
+  readonly cache?: VerdictCache;
+  readonly level?: HeuristicLevel;
+  /** Milliseconds; ages the default cache. */
+  readonly clock?: () => number;
+}
+
+/** What the independent lanes said about one request; none of them saw another's answer. */
+interface Signals {
+  readonly intent: IntentSignal;
+  readonly drift: Drift;
+  readonly injection: Detection;
+  readonly maliciousCode: Detection;
+  readonly compromisedPackage: Detection;
+  readonly degraded: readonly string[];
+}
+
+/**
+ * Brain (spec 4.2, brain sheet 3): intent, persona drift and injection, with three narrower lanes beside them, asked in parallel.
+ * `inspect` rejects with `provider_unavailable` (503) when the classifier cannot answer, and `invalid_request` when `params` is nested
+ * too deeply to be hashed; every other lane falls back and is named in `degraded`.
+ */
+export function createInspector(options: InspectorOptions): Inspector {
+  const { personas, provider = offlineProvider, level = 'standard' } = options;
+  const cache = options.cache ?? createVerdictCache(options.clock);
+
+  return {
+    async inspect(request) {
+      const tool = toolOf(request);
+      const prior = request.prior_requests;
+      const persona = personas.find(request.tenant, request.agent_id);
+      const key = cacheKey(request, persona, provider, level);
+      const cached = cache.get(key);
+      if (cached !== undefined) return withHistory(cached, prior, tool);
+
+      const texts = inspectTexts(request.params, level);
+      const input: LaneInput = { method: request.method, tool, params: request.params, texts };
+      const signals = await ask(provider, input, prior, persona);
+      const verdict = fold(signals, sequenceEscalation(prior, tool), {
+        brain_version: BRAIN_VERSION,
+        mock_mode: provider.deterministic,
+        provider_models: modelsOf(provider),
+        prompt_sha256: { ...provider.promptSha256 },
+        embedding_model: `${provider.embedding.provider}:${provider.embedding.model}`,
+        drift_threshold: DRIFT_THRESHOLD,
+        injection_heuristic_level: level,
+        normalized_input_sha256: sha256Hex(texts.plain),
+        cache_served: false,
+      });
+      if (verdict.authorized && isStable(signals.degraded, persona)) cache.set(key, verdict);
+      return verdict;
+    },
+  };
+}
+
+/** A verdict that a fallback had a part in is not kept. Having no persona is no fallback: it is in the key and stays so. */
+const isStable = (degraded: readonly string[], persona: Persona | null): boolean =>
+  degraded.every((lane) => lane === 'persona_drift' && persona === null);
+
+/** A tool call is judged by the tool's name, any other method by its own. */
+const toolOf = ({ method, params }: InspectRequest): string => {
+  const name = (params as JsonObject)['name'];
+  return typeof name === 'string' && name !== '' ? name : method;
+};
+
+async function ask(
+  provider: InspectionProvider,
+  input: LaneInput,
+  prior: readonly PriorCall[],
+  persona: Persona | null,
+): Promise<Signals> {
+  const degraded: string[] = [];
+  const orOffline = async (
+    name: string,
+    lane: () => Detection | Promise<Detection>,
+    offline: () => Detection | Promise<Detection>,
+  ) => {
+    try {
+      return await lane();
+    } catch {
+      // Named in the answer and counted by the service; the rules answer in its place.
+      degraded.push(name);
+      return offline();
+    }
+  };
+  const content = (name: string, detector: ContentDetector, offline: ContentDetector) =>
+    orOffline(
+      name,
+      () => detector.detect(input),
+      () => offline.detect(input),
+    );
+  const asked: Parameters<InjectionDetector['detect']>[0] = { ...input, prior };
+
+  const [intent, drift, injection, maliciousCode, compromisedPackage] = await Promise.all([
+    classify(provider, input, persona),
+    personaDrift(persona, provider.embedding, input),
+    orOffline(
+      'injection',
+      () => provider.injection.detect(asked),
+      () => offlineInjection.detect(asked),
+    ),
+    content('malicious_code', provider.maliciousCode, offlineMaliciousCode),
+    content('compromised_package', provider.compromisedPackage, offlineCompromisedPackage),
+  ]);
+  if (!drift.available) degraded.push('persona_drift');
+  return { intent, drift, injection, maliciousCode, compromisedPackage, degraded };
+}
+
+async function classify(
+  provider: InspectionProvider,
+  input: LaneInput,
+  persona: Persona | null,
+): Promise<IntentSignal> {
+  try {
+    return await provider.classifier.classify({ ...input, persona: persona?.text ?? null });
+  } catch (error) {
+    throw new GateError(
+      'provider_unavailable',
+      `the intent classifier did not answer: ${errorText(error).slice(0, 200)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** brain sheet 2: any one of the signals refuses; the first in this order gives the reason. */
+function fold(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
+  const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
+  const refusals: readonly (readonly [boolean, string])[] = [
+    [injection.detected, `prompt injection detected: ${injection.found.join(', ')}`],
+    [maliciousCode.detected, `BLOCK: malicious_code (${maliciousCode.found.join(', ')})`],
+    [compromisedPackage.detected, `BLOCK: compromised_package (${compromisedPackage.found.join(', ')})`],
+    [sequence >= SEQUENCE_BLOCK, SEQUENCE_REASON],
+    [
+      drift.score > DRIFT_THRESHOLD,
+      `persona drift ${drift.score.toFixed(2)} is over ${DRIFT_THRESHOLD}: not what this agent does`,
+    ],
+    [!intent.authorized, intent.reason],
+  ];
+  const refusal = refusals.find(([refused]) => refused);
+  return {
+    authorized: refusal === undefined,
+    reason: refusal === undefined ? intent.reason : refusal[1],
+    intent_category: injection.detected ? 'Meta-Reasoning' : intent.category,
+    persona_drift_score: Math.round(drift.score * 1e4) / 1e4,
+    injection_detected: injection.detected,
+    injection_confidence: injection.confidence,
+    malicious_code_detected: maliciousCode.detected,
+    malicious_code_confidence: maliciousCode.confidence,
+    compromised_package_detected: compromisedPackage.detected,
+    compromised_package_confidence: compromisedPackage.confidence,
+    sequence_escalation_score: sequence,
+    drift_available: drift.available,
+    ...(degraded.length > 0 && { degraded: [...degraded] }),
+    cost_micros: 0,
+    evidence,
+  };
+}
+
+const SEQUENCE_REASON = 'BLOCK: sequence_escalation (a far-reaching tool after a window of reads)';
+
+/**
+ * A verdict from the cache with the lanes that look at recent calls asked again: what was harmless by itself may complete a sequence.
+ * The cache holds authorised verdicts only, so history can take the authorisation away and never give one.
+ */
+function withHistory(cached: InspectionResponse, prior: readonly PriorCall[], tool: string): InspectionResponse {
+  const { normalized_input_sha256: _, ...evidence } = cached.evidence;
+  const sequence = sequenceEscalation(prior, tool);
+  const found = detectInjectionAcrossCalls(prior, tool);
+  const injection = strongestOf(
+    { detected: cached.injection_detected, confidence: cached.injection_confidence, found: [] },
+    found,
+  );
+  const escalated = sequence >= SEQUENCE_BLOCK;
+  return {
+    ...cached,
+    authorized: !escalated && !injection.detected,
+    reason: injection.detected
+      ? `prompt injection detected: ${injection.found.join(', ')}`
+      : escalated
+        ? SEQUENCE_REASON
+        : cached.reason,
+    intent_category: injection.detected ? 'Meta-Reasoning' : cached.intent_category,
+    injection_detected: injection.detected,
+    injection_confidence: injection.confidence,
+    sequence_escalation_score: sequence,
+    cost_micros: 0,
+    evidence: { ...evidence, cache_served: true },
+  };
+}
+
+const modelsOf = (provider: InspectionProvider): Record<string, string> => ({
+  classifier_fast: provider.classifier.model,
+  classifier_deep: provider.classifier.model,
+  injection: provider.injection.model,
+  malicious_code: provider.maliciousCode.model,
+  compromised_package: provider.compromisedPackage.model,
+});
+
+/** brain sheet 4: everything a verdict depends on except history; tenant and agent always, request and correlation ids never. */
+function cacheKey(
+  request: InspectRequest,
+  persona: Persona | null,
+  provider: InspectionProvider,
+  level: HeuristicLevel,
+): string {
+  try {
+    return sha256Hex(
+      canonicalJson({
+        tenant: request.tenant ?? null,
+        agent_id: request.agent_id,
+        method: request.method,
+        params: request.params,
+        persona: persona && { sha256: persona.sha256, vector: persona.stored?.created_at ?? null },
+        models: modelsOf(provider),
+        embedding: [provider.embedding.provider, provider.embedding.model, provider.embedding.dimensions],
+        prompts: { ...provider.promptSha256 },
+        brain_version: BRAIN_VERSION,
+        level,
+      }),
+    );
+  } catch (error) {
+    throw new GateError('invalid_request', `params cannot be hashed: ${errorText(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,211 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { jsonObject } from '../../contracts/json.js';
+import { sha256Hex } from '../crypto/digest.js';
+import { errorText } from '../errors.js';
+import { cosine } from './embedding.js';
+import type { EmbeddingProvider } from './lanes.js';
+
+/**
+ * What `<agent_id>.vector.json` holds (brain sheet 5). A persona is several kinds of call, and the mean of unlike vectors is like none
+ * of them; so `exemplars` holds the vector of each example call and drift is measured to the nearest. `vector` is their mean.
+ */
+export const storedVector = z.strictObject({
+  provider: z.string().min(1),
+  model: z.string().min(1),
+  dimensions: z.number().int().positive(),
+  persona_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  vector: z.array(z.number()),
+  exemplars: z.array(z.array(z.number())).min(1),
+  created_at: z.iso.datetime(),
+});
+export type StoredVector = z.infer<typeof storedVector>;
+
+/** One agent's persona: what it is for, in its owner's words, and what its calls look like. */
+export interface Persona {
+  readonly text: string;
+  readonly sha256: string;
+  /** Null where no usable vector is stored; `fault` says why. */
+  readonly stored: StoredVector | null;
+  readonly fault: string | null;
+}
+
+export interface Personas {
+  /** `personas/<tenant>/<agent_id>.md`, else `personas/<agent_id>.md`, else null. */
+  find(tenant: string | null | undefined, agentId: string): Persona | null;
+  /** `tenant/agent` or `agent` of every persona, sorted, for readiness and logs. */
+  readonly names: readonly string[];
+}
+
+const exampleCall = z.strictObject({ tool: z.string().min(1), arguments: jsonObject.default({}) });
+export type ExampleCall = z.infer<typeof exampleCall>;
+
+const FENCE = /^```(?:json|jsonl)[ \t]+example-calls[ \t]*\n([\s\S]*?)^```[ \t]*$/gm;
+
+/**
+ * The example calls of a persona file: every fenced block opened by "```jsonl example-calls", one call per line:
+ * `{"tool":"read_file","arguments":{"path":"a.txt"}}`. Throws, naming the line, where one does not parse; throws without any.
+ */
+export function exampleCalls(markdown: string): ExampleCall[] {
+  const calls: ExampleCall[] = [];
+  for (const [, block] of markdown.replaceAll('\r\n', '\n').matchAll(FENCE)) {
+    for (const line of (block as string).split('\n')) {
+      if (line.trim() === '') continue;
+      try {
+        calls.push(exampleCall.parse(JSON.parse(line)));
+      } catch (error) {
+        throw new Error(`example call ${line.trim().slice(0, 120)}: ${errorText(error)}`, { cause: error });
+      }
+    }
+  }
+  if (calls.length === 0) throw new Error('no example call; write a block opened by "```jsonl example-calls"');
+  return calls;
+}
+
+export const callParams = (call: ExampleCall) => ({ name: call.tool, arguments: call.arguments });
+
+/** The vector file of a persona: the embedding of each example call, and their mean. */
+export async function embedPersona(
+  markdown: string,
+  embedding: EmbeddingProvider,
+  createdAt: Date,
+): Promise<StoredVector> {
+  const exemplars: number[][] = [];
+  for (const call of exampleCalls(markdown)) {
+    const vector = await embedding.embed({ method: 'call_tool', tool: call.tool, params: callParams(call) });
+    exemplars.push(vector.map(rounded));
+  }
+  const vector = Array.from({ length: embedding.dimensions }, (_, at) =>
+    rounded(exemplars.reduce((sum, one) => sum + (one[at] as number), 0) / exemplars.length),
+  );
+  return {
+    provider: embedding.provider,
+    model: embedding.model,
+    dimensions: embedding.dimensions,
+    persona_sha256: sha256Hex(markdown),
+    vector,
+    exemplars,
+    created_at: createdAt.toISOString(),
+  };
+}
+
+const rounded = (value: number): number => Math.round(value * 1e4) / 1e4 + 0;
+
+const NAME = /^[A-Za-z0-9._-]{1,63}$/;
+
+/** The persona folder that ships with Gate, whether this runs from the sources or from `dist`. */
+export function shippedPersonaDirectory(): string {
+  let folder = fileURLToPath(new URL('.', import.meta.url));
+  while (!existsSync(join(folder, 'personas', 'README.md'))) {
+    const parent = join(folder, '..');
+    if (parent === folder)
+      throw new Error('the folder personas/ was not found above this file; set GATE_BRAIN_PERSONAS_DIR');
+    folder = parent;
+  }
+  return join(folder, 'personas');
+}
+
+/**
+ * Reads all persona files below a folder, once; without one those that ship with Gate. A missing or unreadable vector leaves its persona
+ * without one (drift unavailable, not blocked); an unreadable folder throws.
+ */
+export async function loadPersonas(options: { readonly directory?: string } = {}): Promise<Personas> {
+  const directory = options.directory ?? shippedPersonaDirectory();
+  const known = new Map<string, Persona>();
+  for (const { name, file } of await personaFiles(directory)) known.set(name, await readPersona(file));
+  return personasOf(known);
+}
+
+/** The persona files of a folder, sorted by name (`tenant/agent` or `agent`); its README is none. */
+export async function personaFiles(directory: string): Promise<{ readonly name: string; readonly file: string }[]> {
+  const found: { name: string; file: string }[] = [];
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !entry.name.endsWith('.md') || entry.name === 'README.md') continue;
+    const file = join(entry.parentPath, entry.name);
+    const name = relative(directory, file).slice(0, -'.md'.length).split(sep).join('/');
+    const parts = name.split('/');
+    if (parts.length <= 2 && parts.every((part) => NAME.test(part))) found.push({ name, file });
+  }
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Where the vector of a persona file is stored. */
+export const vectorFileOf = (file: string): string => `${file.slice(0, -'.md'.length)}.vector.json`;
+
+/** Personas by `tenant/agent` or `agent`. */
+export function personasOf(known: ReadonlyMap<string, Persona>): Personas {
+  return {
+    find(tenant, agentId) {
+      // An agent id is one name: "acme/support-bot" must not reach another tenant's persona.
+      if (!NAME.test(agentId)) return null;
+      return (
+        (tenant && NAME.test(tenant) ? known.get(`${tenant}/${agentId}`) : undefined) ?? known.get(agentId) ?? null
+      );
+    },
+    names: [...known.keys()].sort(),
+  };
+}
+
+export const noPersonas: Personas = personasOf(new Map());
+
+async function readPersona(file: string): Promise<Persona> {
+  const text = await readFile(file, 'utf8');
+  const sha256 = sha256Hex(text);
+  try {
+    const stored = storedVector.parse(JSON.parse(await readFile(vectorFileOf(file), 'utf8')));
+    const fault = faultOf(stored, sha256);
+    return { text, sha256, stored: fault === null ? stored : null, fault };
+  } catch (error) {
+    return { text, sha256, stored: null, fault: `no usable vector: ${errorText(error).slice(0, 200)}` };
+  }
+}
+
+function faultOf(stored: StoredVector, sha256: string): string | null {
+  if (stored.persona_sha256 !== sha256)
+    return 'the persona was edited after its vector was made; run `npm run personas`';
+  if ([stored.vector, ...stored.exemplars].some((vector) => vector.length !== stored.dimensions))
+    return 'a stored vector does not have the stated number of dimensions';
+  return null;
+}
+
+export interface Drift {
+  readonly score: number;
+  readonly available: boolean;
+}
+const UNAVAILABLE: Drift = { score: 0, available: false };
+
+/**
+ * How far a call is from what its agent does: 1 minus the cosine to the nearest example, 0 to 2. Unavailable, never an error, where
+ * there is no persona or no vector, where provider, model or dimensions differ from the stored ones, and where the embedding fails.
+ */
+export async function personaDrift(
+  persona: Persona | null,
+  embedding: EmbeddingProvider,
+  call: Parameters<EmbeddingProvider['embed']>[0],
+): Promise<Drift> {
+  const stored = persona?.stored ?? null;
+  if (stored === null) return UNAVAILABLE;
+  if (
+    stored.provider !== embedding.provider ||
+    stored.model !== embedding.model ||
+    stored.dimensions !== embedding.dimensions
+  )
+    return UNAVAILABLE;
+  let vector: readonly number[];
+  try {
+    vector = await embedding.embed(call);
+  } catch {
+    // An embedding outage is reported as degraded by the caller; the other lanes go on.
+    return UNAVAILABLE;
+  }
+  if (vector.length !== stored.dimensions) return UNAVAILABLE;
+  let nearest: number | null = null;
+  for (const exemplar of stored.exemplars) {
+    const similarity = cosine(vector, exemplar);
+    if (similarity !== null && (nearest === null || similarity > nearest)) nearest = similarity;
+  }
+  return nearest === null ? UNAVAILABLE : { score: Math.min(2, Math.max(0, 1 - nearest)), available: true };
+}
