@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createService, type Service } from '../../api/plugins/service.js';
+import { type DevLeaf, type DevPki, ensureDevelopmentPki, issueAgent } from '../../scripts/dev-pki.js';
+import { createMtlsFetch, type MtlsFetchOptions } from './mtls-fetch.js';
+
+let folder: string;
+let pki: DevPki;
+let service: Service;
+let url: string;
+let requests: string[] = [];
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gate-mtls-'));
+  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  service = createService({
+    name: 'ledger',
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    tls: { ...pki.services.ledger, clientCertificate: 'required' },
+  });
+  service.app.addHook('onRequest', (request, _reply, done) => {
+    requests.push(
+      `${request.method} ${request.url} from ${request.caller?.callerId} port ${request.socket.remotePort}`,
+    );
+    done();
+  });
+  service.app.post('/echo', (request, reply) => reply.code(201).send(request.body));
+  service.app.get('/never', () => new Promise(() => {}));
+  service.app.get('/slow-body', (_request, reply) => {
+    reply.hijack();
+    reply.raw.write('{');
+  });
+  service.app.get('/big', () => 'x'.repeat(10_000));
+  const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+  url = `https://127.0.0.1:${port}`;
+});
+afterEach(async () => {
+  requests = [];
+  for (const client of open.splice(0)) await client.close();
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function client(overrides: Partial<MtlsFetchOptions> = {}, leaf: DevLeaf = pki.services.proxy) {
+  const call = createMtlsFetch({
+    ca: pki.ca,
+    cert: leaf.cert,
+    key: leaf.key,
+    expectedServerSpiffe: 'spiffe://gate.local/service/ledger',
+    timeoutMs: 5_000,
+    ...overrides,
+  });
+  open.push(call);
+  return call;
+}
+const json = { 'content-type': 'application/json' };
+
+describe('a call to another service over mutual TLS', () => {
+  it('arrives under the caller id of its certificate and brings status and body back', async () => {
+    const reply = await client()(`${url}/echo?x=1`, { method: 'POST', headers: json, body: '{"a":1}' });
+    expect([reply.status, await reply.text(), await reply.json()]).toEqual([201, '{"a":1}', { a: 1 }]);
+    expect(requests[0]).toMatch(/^POST \/echo\?x=1 from service-proxy /);
+  });
+
+  it('keeps its connections for later calls', async () => {
+    const call = client();
+    for (let i = 0; i < 8; i += 1) await call(`${url}/echo`, { method: 'POST', headers: json, body: '{}' });
+    // One call may overlap with the release of the connection of the call before.
+    expect(new Set(requests).size).toBeLessThanOrEqual(2);
+  });
+
+  it('knows the server by its SPIFFE id, not by its host name', async () => {
+    const reply = await client()(url.replace('127.0.0.1', 'localhost'), { method: 'GET' });
+    expect(reply.status).toBe(404);
+    const either = ['spiffe://gate.local/service/hil', 'spiffe://gate.local/service/ledger'];
+    expect((await client({ expectedServerSpiffe: either })(url, { method: 'GET' })).status).toBe(404);
+  });
+});
+
+describe('a server that is not the expected one never sees the request', () => {
+  it.each([
+    ['another service', 'spiffe://gate.local/service/hil'],
+    ['an id that only starts like the expected one', 'spiffe://gate.local/service/ledge'],
+    ['another trust domain', 'spiffe://other.local/service/ledger'],
+  ])('%s', async (_what, expectedServerSpiffe) => {
+    const call = client({ expectedServerSpiffe });
+    for (let i = 0; i < 2; i += 1)
+      await expect(call(`${url}/echo`, { method: 'POST', headers: json, body: '{}' })).rejects.toThrow(
+        `the server is spiffe://gate.local/service/ledger, not ${expectedServerSpiffe}`,
+      );
+    expect(requests).toEqual([]);
+  });
+
+  it('a certificate of another CA', async () => {
+    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
+    await expect(client({ ca: other.ca })(url, { method: 'GET' })).rejects.toThrow(/certificate/);
+    expect(requests).toEqual([]);
+  });
+
+  it('plain http', async () => {
+    await expect(client()(url.replace('https', 'http'), { method: 'GET' })).rejects.toThrow('is not https');
+  });
+});
+
+describe('no whole answer is an error with one sentence', () => {
+  it.each(['/never', '/slow-body'])('when %s takes longer than the limit', async (path) => {
+    await expect(client({ timeoutMs: 100 })(url + path, { method: 'GET' })).rejects.toThrow(
+      `no answer from ${url} within 100 ms`,
+    );
+  });
+
+  it('when the caller gives up, with the reason of the caller', async () => {
+    const giveUp = new AbortController();
+    const call = client()(`${url}/never`, { method: 'GET', signal: giveUp.signal });
+    giveUp.abort(new Error('shutting down'));
+    await expect(call).rejects.toThrow('shutting down');
+  });
+
+  it('when nobody listens', async () => {
+    await expect(client()('https://127.0.0.1:1', { method: 'GET' })).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('when the answer is larger than allowed', async () => {
+    await expect(client({ maxResponseBytes: 1_000 })(`${url}/big`, { method: 'GET' })).rejects.toThrow(url);
+  });
+
+  it('when the server refuses the client certificate', async () => {
+    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'stranger'), trustDomain: 'gate.local' });
+    await expect(client({}, other.services.proxy)(url, { method: 'GET' })).rejects.toThrow(url);
+    const expired = await issueAgent(pki, 'acme', 'late-bot', { notAfter: new Date(Date.now() - 60_000) });
+    await expect(client({}, expired)(url, { method: 'GET' })).rejects.toThrow(url);
+    expect(requests).toEqual([]);
+  });
+});
