@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { GateError } from '../../domain/errors.js';
+import type { Inspector } from '../../domain/inspection/port.js';
+import type { ReadinessChecks } from '../plugins/health.js';
+import { type Caller, createService, type Service, type ServiceApp, type TlsMaterial } from '../plugins/service.js';
+import { observedInspector } from './metrics.js';
+import { inspectRoutes } from './routes/inspect.js';
+
+export interface BrainServiceOptions {
+  readonly inspector: Inspector;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  readonly tls?: TlsMaterial;
+  readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+  readonly readiness?: ReadinessChecks;
+}
+
+/** Who may ask Brain (brain sheet 1): the proxy for calls, the console for demonstrations. */
+const CALLERS: ReadonlySet<string> = new Set(['service-proxy', 'service-console']);
+
+/** Brain (spec 4.2): scores one request. Keeps nothing but a verdict cache, writes no row. */
+export function createBrainService(options: BrainServiceOptions): Service {
+  const service = createService({
+    name: 'brain',
+    logger: options.logger,
+    registry: options.registry,
+    trustDomain: options.trustDomain,
+    // Which inspectors are configured; a probe never asks one (brain sheet 1).
+    readiness: { providers: () => undefined, ...options.readiness },
+    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' as const } }),
+    ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
+  });
+  admitCallers(service.app);
+  inspectRoutes(service.app, observedInspector(options.inspector, options.registry));
+  return service;
+}
+
+/** Brain's routes are outside the route authority table, so its callers stand here; judged before the body is read. */
+function admitCallers(app: ServiceApp): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.caller === null) done(new GateError('caller_spiffe_missing'));
+    else if (!CALLERS.has(request.caller.callerId)) done(new GateError('capability_denied'));
+    else done();
+  });
+}

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { inspectionResponse, inspectRequest, type InspectRequest } from '../../../contracts/inspection.js';
+import type { Inspector } from '../../../domain/inspection/port.js';
+import type { ServiceApp } from '../../plugins/service.js';
+
+/**
+ * `params` is checked to be an object and left alone below that: it came through a JSON parser, and a deep check of a megabyte would
+ * cost more than the verdict.
+ */
+const shallowRequest = inspectRequest.extend({ params: z.record(z.string(), z.unknown()).default({}) });
+
+/** Spec 4.2: one verdict on one request. 400 `invalid_request` without method or agent, 503 `provider_unavailable`. */
+export function inspectRoutes(app: ServiceApp, inspector: Inspector): void {
+  app.post('/inspect', { schema: { body: shallowRequest, response: { 200: inspectionResponse } } }, (request) =>
+    inspector.inspect(request.body as InspectRequest),
+  );
+}

@@ -1,0 +1,222 @@
+import { lookup } from 'node:dns/promises';
+import { Agent, buildConnector, request } from 'undici';
+import { errorText } from '../errors.js';
+import { bareHost, isPublicAddress, literalAddress, lowestAddress } from './addresses.js';
+import { isAllowedPrivate } from './callback-url.js';
+
+export type EgressFault =
+  | 'forbidden_address'
+  | 'dns_failed'
+  | 'connection_failed'
+  | 'timed_out'
+  | 'redirected'
+  | 'refused'
+  | 'unavailable'
+  | 'request_too_large'
+  | 'response_too_large';
+
+/**
+ * An outbound request that did not succeed. `final` says that another attempt cannot help (a forbidden address, a redirect, a 4xx);
+ * otherwise the same request may be sent again later.
+ */
+export class EgressError extends Error {
+  readonly fault: EgressFault;
+  readonly final: boolean;
+  /** The HTTP status, where there was one. */
+  readonly status: number | null;
+
+  constructor(
+    fault: EgressFault,
+    message: string,
+    options: { final: boolean; status?: number; cause?: unknown } = { final: false },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'EgressError';
+    this.fault = fault;
+    this.final = options.final;
+    this.status = options.status ?? null;
+  }
+}
+
+/** All addresses of a name, as text. Rejects when the name does not exist or nobody answers. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+export interface GuardedFetchOptions {
+  /** `host:port` pairs that may be reached although they are not public. */
+  readonly allowPrivate?: readonly string[];
+  readonly resolve?: Resolve;
+  /** PEM of further authorities to trust for https; without it those of Node. */
+  readonly ca?: string;
+  readonly limits?: Partial<Limits>;
+  /** Opens the connection to an address that was judged; tests look at what it is asked for. */
+  readonly open?: buildConnector.connector;
+}
+export interface GuardedRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+export interface GuardedResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+export interface GuardedFetch {
+  (url: string | URL, init: GuardedRequest): Promise<GuardedResponse>;
+  close(): Promise<void>;
+}
+
+/** Proxy sheet 18. */
+export const EGRESS_LIMITS = { bodyBytes: 65_536, totalMs: 5_000, dnsMs: 2_000, answers: 32 };
+type Limits = Readonly<typeof EGRESS_LIMITS>;
+
+const resolveBySystem: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
+
+/**
+ * HTTP to addresses that others chose (proxy sheet 18, DESIGN 7). Before every connection the name is resolved anew, the whole answer
+ * set must be public, and the connection goes to the one address that was judged; Host, SNI and certificate keep the name. No proxy
+ * variables, no kept-alive connection that outlives the check, no redirects followed, bodies and time bounded. Resolves for 2xx;
+ * everything else rejects with EgressError.
+ */
+export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
+  const limits: Limits = { ...EGRESS_LIMITS, ...options.limits };
+  const dispatcher = new Agent({
+    connect: guardedConnector({
+      allowPrivate: options.allowPrivate ?? [],
+      resolve: options.resolve ?? resolveBySystem,
+      limits,
+      open:
+        options.open ??
+        buildConnector({ timeout: limits.totalMs, ...(options.ca !== undefined && { ca: options.ca }) }),
+    }),
+    // Without pipelining a connection serves one request: the next one is resolved and judged again.
+    pipelining: 0,
+    maxHeaderSize: 16_384,
+  });
+
+  const guardedFetch = async (target: string | URL, init: GuardedRequest): Promise<GuardedResponse> => {
+    const url = new URL(target);
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new EgressError('forbidden_address', `${url.protocol} is not a scheme Gate sends to`, { final: true });
+    if (init.body !== undefined && Buffer.byteLength(init.body) > limits.bodyBytes)
+      throw new EgressError('request_too_large', `the body is larger than ${limits.bodyBytes} bytes`, { final: true });
+    const deadline = new AbortController();
+    const timer = setTimeout(
+      () => deadline.abort(new EgressError('timed_out', `no complete answer within ${limits.totalMs} ms`)),
+      limits.totalMs,
+    );
+    try {
+      const response = await request(url, {
+        dispatcher,
+        method: init.method,
+        headers: { ...init.headers },
+        signal: deadline.signal,
+        ...(init.body !== undefined && { body: init.body }),
+      });
+      const refusal = refusalOf(response.statusCode);
+      if (refusal !== null) {
+        // Nobody reads the body of a refusal; its stream must still be ended, or the connection would stay.
+        response.body.on('error', () => undefined).destroy();
+        throw refusal;
+      }
+      const body = await readBounded(response.body, limits.bodyBytes);
+      return { status: response.statusCode, headers: response.headers, body };
+    } catch (error) {
+      throw egressErrorOf(error, deadline.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return Object.assign(guardedFetch, { close: () => dispatcher.destroy() });
+}
+
+interface Guard {
+  readonly allowPrivate: readonly string[];
+  readonly resolve: Resolve;
+  readonly limits: Limits;
+  readonly open: buildConnector.connector;
+}
+
+/** Judges literals here and resolved addresses too, because a literal never reaches a `lookup`. */
+function guardedConnector({ allowPrivate, resolve, limits, open }: Guard): buildConnector.connector {
+  return (target, callback) => {
+    const host = bareHost(target.hostname);
+    const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
+    pinnedAddress(host, isAllowedPrivate(host, port, allowPrivate), resolve, limits).then(
+      (address) => {
+        // What is connected to is the address that was judged; the name goes on as SNI and certificate name.
+        const servername = literalAddress(host) === null ? { servername: host } : {};
+        open({ ...target, hostname: address, ...servername }, callback);
+      },
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+/** The one address a connection to `host` may go to. One bad answer refuses the whole set: the name is not under good control. */
+async function pinnedAddress(host: string, mayBePrivate: boolean, resolve: Resolve, limits: Limits): Promise<string> {
+  const literal = literalAddress(host);
+  const answers = literal === null ? await resolveBounded(host, resolve, limits) : [literal];
+  const forbidden = mayBePrivate ? undefined : answers.find((address) => !isPublicAddress(address));
+  if (forbidden !== undefined)
+    throw new EgressError('forbidden_address', `${host} leads to ${forbidden}, which is not public`, { final: true });
+  return lowestAddress(answers);
+}
+
+async function resolveBounded(host: string, resolve: Resolve, limits: Limits): Promise<readonly string[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new EgressError('dns_failed', `${host} was not resolved within ${limits.dnsMs} ms`)),
+      limits.dnsMs,
+    );
+  });
+  try {
+    const answers = await Promise.race([resolve(host), late]);
+    const usable = answers.every((address) => literalAddress(address) !== null);
+    if (answers.length === 0 || !usable) throw new EgressError('dns_failed', `${host} has no usable address`);
+    if (answers.length > limits.answers)
+      throw new EgressError('forbidden_address', `${host} has more than ${limits.answers} addresses`, { final: true });
+    return answers;
+  } catch (error) {
+    if (error instanceof EgressError) throw error;
+    throw new EgressError('dns_failed', `${host} cannot be resolved: ${errorText(error)}`, {
+      final: false,
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readBounded(body: AsyncIterable<Buffer> & { destroy(): void }, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > limit) {
+      body.destroy();
+      throw new EgressError('response_too_large', `the answer is larger than ${limit} bytes`, { final: true });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** 408, 429 and 5xx may pass; any other status that is no success stays what it is. A redirect would lead past the check. */
+function refusalOf(status: number): EgressError | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400)
+    return new EgressError('redirected', `answered ${status}; redirects are not followed`, { final: true, status });
+  const passing = status >= 500 || status === 408 || status === 429;
+  return new EgressError(passing ? 'unavailable' : 'refused', `answered ${status}`, { final: !passing, status });
+}
+
+function egressErrorOf(error: unknown, deadline: AbortSignal): EgressError {
+  if (error instanceof EgressError) return error;
+  if (deadline.aborted && deadline.reason instanceof EgressError) return deadline.reason;
+  return new EgressError('connection_failed', `the connection failed: ${errorText(error)}`, {
+    final: false,
+    cause: error,
+  });
+}
