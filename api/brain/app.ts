@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { GateError } from '../../domain/errors.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import type { ReadinessChecks } from '../plugins/health.js';
-import { type Caller, createService, type Service, type ServiceApp, type TlsMaterial } from '../plugins/service.js';
+import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { observedInspector } from './metrics.js';
 import { inspectRoutes } from './routes/inspect.js';
 
@@ -18,13 +17,11 @@ export interface BrainServiceOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** Who may ask Brain (brain sheet 1): the proxy for calls, the console for demonstrations. */
-const CALLERS: ReadonlySet<string> = new Set(['service-proxy', 'service-console']);
-
 /** Brain (spec 4.2): scores one request. Keeps nothing but a verdict cache, writes no row. */
 export function createBrainService(options: BrainServiceOptions): Service {
   const service = createService({
     name: 'brain',
+    governed: 'brain',
     logger: options.logger,
     registry: options.registry,
     trustDomain: options.trustDomain,
@@ -33,16 +30,6 @@ export function createBrainService(options: BrainServiceOptions): Service {
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' as const } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  admitCallers(service.app);
   inspectRoutes(service.app, observedInspector(options.inspector, options.registry));
   return service;
-}
-
-/** Brain's routes are outside the route authority table, so its callers stand here; judged before the body is read. */
-function admitCallers(app: ServiceApp): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.caller === null) done(new GateError('caller_spiffe_missing'));
-    else if (!CALLERS.has(request.caller.callerId)) done(new GateError('capability_denied'));
-    else done();
-  });
 }
