@@ -1,4 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { FastifyRequest } from 'fastify';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import {
   CALLER_IDS,
   GATE_OWN_ROUTES,
@@ -7,7 +14,20 @@ import {
   ROUTE_AUTHORITY,
   routeName,
 } from '../../contracts/route-authority.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { routeMatcher } from '../../domain/identity/route-matcher.js';
+import { createInspector } from '../../domain/inspection/inspector.js';
+import { loadPersonas } from '../../domain/inspection/personas.js';
+import { openLedger } from '../../domain/ledger/ledger-store.js';
+import { loadPolicySet } from '../../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { openReviewStore } from '../../domain/review/review-store.js';
+import { createBrainService } from '../brain/app.js';
+import { createHilService } from '../hil/app.js';
+import { createLedgerService } from '../ledger/app.js';
+import { createPolicyService } from '../policy/app.js';
+import { registeredRoutes } from './caller-authority.js';
+import type { Caller, Service } from './service.js';
 
 const services = Object.keys(NOT_BUILT_YET) as GovernedService[];
 const rowsOf = (service: GovernedService) =>
@@ -77,5 +97,94 @@ describe('the list of rows not built yet', () => {
     const names = rowsOf(service).map(routeName);
     expect(NOT_BUILT_YET[service].filter((name) => !names.includes(name))).toEqual([]);
     expect(new Set(NOT_BUILT_YET[service]).size).toBe(NOT_BUILT_YET[service].length);
+  });
+});
+
+/** Each service as it is composed, over empty stores; a caller is who the test header says. `null`: there is no such service yet. */
+const running = {} as Record<GovernedService, Service | null>;
+const folder = mkdtempSync(join(tmpdir(), 'gate-routes-'));
+const closing: (() => Promise<unknown>)[] = [];
+
+function callerOf(request: FastifyRequest): Caller | null {
+  const callerId = request.headers['x-test-caller'];
+  if (typeof callerId !== 'string') return null;
+  const kind = callerId === CALLER_IDS.agent ? 'agent' : 'service';
+  return { kind, callerId, spiffe: 'spiffe://gate.local/service/test', fingerprint: 'ab'.repeat(32) };
+}
+
+beforeAll(async () => {
+  const common = () => ({
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    resolveCaller: callerOf,
+  });
+  const keys = parseKeyRing(`test:${'0123456789abcdef'.repeat(4)}`);
+  const ledger = await openLedger({ target: { file: join(folder, 'ledger.db') }, sidecarKeys: keys });
+  const reviews = await openReviewStore({ target: { file: join(folder, 'hil.db') }, payloadKeys: keys });
+  closing.push(
+    () => ledger.close(),
+    () => reviews.close(),
+  );
+  running.ledger = createLedgerService({ ...common(), ledger });
+  running.hil = createHilService({
+    ...common(),
+    reviews,
+    sender: { decide: () => Promise.reject(new Error('no engine in this test')) },
+    decisionKey: generateKeyPairSync('ed25519').privateKey,
+    operators: [],
+  });
+  running['policy-engine'] = createPolicyService({
+    ...common(),
+    policies: await loadPolicySet({ directory: shippedPolicyDirectory() }),
+  });
+  running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
+  running.identity = null;
+  for (const service of Object.values(running)) {
+    await service?.app.ready();
+    if (service) closing.unshift(() => service.close());
+  }
+});
+afterAll(async () => {
+  for (const close of closing) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each(services)('what %s registers and what the table says are the same', (service) => {
+  const names = () => (running[service] ? registeredRoutes(running[service].app).map(routeName) : []);
+
+  it('every registered route has its row, and none is listed as not built', () => {
+    expect(names().filter((name) => !rowsOf(service).map(routeName).includes(name))).toEqual([]);
+    expect(names().filter((name) => NOT_BUILT_YET[service].includes(name))).toEqual([]);
+  });
+
+  it('every row is registered or listed as not built', () => {
+    const missing = rowsOf(service)
+      .map(routeName)
+      .filter((name) => !names().includes(name) && !NOT_BUILT_YET[service].includes(name));
+    expect(missing).toEqual([]);
+  });
+
+  it('every caller id gets through exactly where its row names it', async () => {
+    const callers = [...Object.values(CALLER_IDS), 'service-stranger', null];
+    for (const row of rowsOf(service).filter((candidate) => names().includes(routeName(candidate)))) {
+      for (const caller of callers) {
+        const reply = await (running[service] as Service).app.inject({
+          method: row.method,
+          url: row.path.replace(/\{[a-z_]+\}/g, '00000000-0000-4000-8000-000000000000'),
+          headers: caller === null ? {} : { 'x-test-caller': caller },
+          ...(row.method === 'POST' && { payload: {} }),
+        });
+        // A service may refuse a listed caller for reasons of its own, in its own words.
+        const stopped = reply.body.includes('"capability_not_granted"')
+          ? 'capability_denied'
+          : reply.body.includes('"caller_spiffe_missing"')
+            ? 'caller_spiffe_missing'
+            : 'no';
+        const open = row.callers === 'public' || row.callers.some((listed) => listed === caller);
+        const expected = open ? 'no' : caller === null ? 'caller_spiffe_missing' : 'capability_denied';
+        expect([routeName(row), caller, stopped]).toEqual([routeName(row), caller, expected]);
+      }
+    }
   });
 });
