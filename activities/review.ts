@@ -49,7 +49,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
         correlation_id: call.correlation_id,
         method: call.method,
         request_payload: request.body,
-        risk_summary: (reasons.join('; ') || 'review required').slice(0, 500),
+        risk_summary: (reasons.join('; ') || 'review required').slice(0, 500).toWellFormed(),
         state_namespace: 'operator',
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
@@ -153,7 +153,11 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       await reviews.settle(settled);
     } catch (error) {
       // The row is gone past its retention, or closed as something else before: the record is the authority, nothing to wait for.
-      if (error instanceof GateError && (error.code === 'not_found' || error.code === 'already_decided')) return;
+      if (
+        error instanceof GateError &&
+        (error.code === 'not_found' || error.code === 'already_decided' || error.code === 'not_pending')
+      )
+        return;
       throw error;
     }
   },

@@ -3,7 +3,7 @@ import { mode } from '../contracts/call.js';
 import { csv, port, seconds, setting } from './env.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
-export const proxySettings = {
+export const PROXY_SETTINGS = {
   host: setting('GATE_PROXY_HOST', z.string().default('127.0.0.1'), 'Address of the mutual-TLS listener agents call.'),
   port: setting('GATE_PROXY_PORT', port(8443), 'Port of the mutual-TLS listener.'),
   healthHost: setting(

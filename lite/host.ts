@@ -46,8 +46,10 @@ export interface InProcessOptions {
 interface Run {
   readonly digest: string;
   readonly answer: Promise<CallSummary>;
-  /** Set while the call waits for a decision. */
+  /** Wakes the call when it was decided; set from before its review row is visible. */
   decide: ((settled: CallSummary) => void) | null;
+  /** Nothing but a decision or the deadline moves this call now. */
+  waiting: boolean;
   readonly done: Promise<void>;
 }
 
@@ -65,18 +67,14 @@ export function createInProcessHost({
     const answered = deferred<CallSummary>();
     // A resumed call has nobody waiting; its answer is in the record.
     answered.promise.catch(() => undefined);
-    const run: Run = { digest: call.digest, answer: answered.promise, decide: null, done: finish() };
+    const run: Run = { digest: call.digest, answer: answered.promise, decide: null, waiting: false, done: finish() };
     runs.set(call.correlation_id, run);
     return run;
 
     async function finish(): Promise<void> {
       try {
         await Promise.resolve();
-        await runCall(
-          call,
-          stepsOf(call, answered.resolve, (decide) => (run.decide = decide)),
-          resumed,
-        );
+        await runCall(call, stepsOf(call, run, answered.resolve), resumed);
       } catch (error) {
         await closeAfter(error, call, answered);
       } finally {
@@ -102,17 +100,15 @@ export function createInProcessHost({
     }
   }
 
-  function stepsOf(
-    call: CallInput,
-    answer: (summary: CallSummary) => void,
-    onDecidable: (decide: Run['decide']) => void,
-  ): PipelineSteps {
+  function stepsOf(call: CallInput, run: Run, answer: (summary: CallSummary) => void): PipelineSteps {
     let appending: Promise<void> | null = null;
     let again = false;
     let decided: CallSummary | null = null;
     const decidable = new AbortController();
-    const decide = (settled: CallSummary) => {
+    // From the first step on, so that a decision can come as soon as its review row is visible.
+    run.decide = (settled) => {
       decided ??= settled;
+      run.waiting = false;
       decidable.abort();
     };
     const appendUntilNothingIsDue = async () => {
@@ -127,17 +123,14 @@ export function createInProcessHost({
       evaluate: (input, inspected) => activities.evaluate(input, inspected),
       commitVerdict: (input, inspected, evaluated) => activities.commitVerdict(input, inspected, evaluated),
       abandon: (input) => activities.abandonCall(input),
-      openReview(input) {
-        // Decidable before its row is visible.
-        onDecidable(decide);
-        return activities.openReview(input, clock.now());
-      },
+      openReview: (input) => activities.openReview(input, clock.now()),
       async awaitDecision(_input, parked) {
-        onDecidable(decide);
         while (!decided && !stopping.signal.aborted) {
           const leftMs = (parked.deadline_ms ?? 0) - clock.now();
           if (leftMs < 0) break;
+          run.waiting = true;
           await clock.sleep(leftMs + 1, AbortSignal.any([decidable.signal, stopping.signal]));
+          run.waiting = false;
         }
         if (!decided && stopping.signal.aborted) throw STOPPED;
         decided ??= await activities.expireReview(call.correlation_id);
@@ -251,7 +244,7 @@ export function createInProcessHost({
 
     async idle() {
       for (;;) {
-        const busy = [...runs.values()].filter((run) => run.decide === null).map((run) => run.done);
+        const busy = [...runs.values()].filter((run) => !run.waiting).map((run) => run.done);
         if (busy.length + background.size === 0) return;
         await Promise.allSettled([...busy, ...background]);
       }

@@ -72,3 +72,11 @@ export async function verifyDecision(
     return { valid: false, fault: 'malformed' };
   }
 }
+
+/** The check as a worker wants it: comes back when the signature holds and throws with the fault when it does not. */
+export function decisionVerifierFor(publicKey: KeyObject): (decision: SignedDecision) => Promise<void> {
+  return async (decision) => {
+    const verdict = await verifyDecision(decision, publicKey);
+    if (!verdict.valid) throw new Error(`the decision's signature does not hold: ${verdict.fault}`);
+  };
+}

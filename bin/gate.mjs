@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// The `gate` command. Runs the built program and builds it first where a fresh clone has none yet.
+import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const main = new URL('../dist/cli/main.js', import.meta.url);
+if (!existsSync(fileURLToPath(main))) {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const built = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: root, stdio: 'inherit' });
+  if (built.status !== 0) process.exit(built.status ?? 1);
+}
+await import(main.href);

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
+import { errorText } from '../domain/errors.js';
+import { setting } from './env.js';
+
+/** Reads text with a parser of the domain; what it throws becomes the setting's fault. */
+export const parsedBy = <Value>(parse: (text: string) => Value) =>
+  z.string().transform((text, context): Value => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: errorText(error) });
+      return z.NEVER;
+    }
+  });
+
+export const keyRingText = parsedBy<KeyRing>(parseKeyRing);
+
+/** What every process of the full stack reads. */
+export const SHARED_SETTINGS = {
+  stateDir: setting(
+    'GATE_STATE_DIR',
+    z.string().min(1).default('.gate'),
+    'Folder of everything Gate keeps on this machine.',
+  ),
+  databaseUrl: setting(
+    'GATE_DATABASE_URL',
+    z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+      .optional(),
+    'Postgres for every store, one schema each; without it SQLite files under the state folder.',
+    { secret: true },
+  ),
+  trustDomain: setting(
+    'GATE_TRUST_DOMAIN',
+    z
+      .string()
+      .regex(/^[a-z0-9.-]{1,255}$/)
+      .default('gate.local'),
+    'SPIFFE trust domain of agents and services.',
+  ),
+  logLevel: setting(
+    'GATE_LOG_LEVEL',
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    'Least severe log line that is written.',
+  ),
+} as const;
+
+/** The certificate of a process that runs apart; `npm start` takes those of its development CA. */
+export const TLS_SETTINGS = {
+  caFile: setting('GATE_TLS_CA_FILE', z.string().min(1), "PEM of the CA that signed this deployment's certificates."),
+  certFile: setting(
+    'GATE_TLS_CERT_FILE',
+    z.string().min(1),
+    "PEM of this process's certificate, its SPIFFE id as URI SAN.",
+  ),
+  keyFile: setting('GATE_TLS_KEY_FILE', z.string().min(1), 'PEM of the private key to it.'),
+} as const;
+
+/** The workflow engine, for whoever talks to it: proxy, hil, worker. */
+export const ENGINE_SETTINGS = {
+  address: setting(
+    'GATE_TEMPORAL_ADDRESS',
+    z.string().min(1).optional(),
+    'host:port of the workflow engine; without it `gate start` brings one up itself.',
+  ),
+  namespace: setting('GATE_TEMPORAL_NAMESPACE', z.string().min(1).default('gate'), "Namespace of Gate's workflows."),
+  taskQueue: setting(
+    'GATE_TASK_QUEUE',
+    z.string().min(1).default('gate-tool-call'),
+    "Task queue of Gate's workflows and activities.",
+  ),
+  payloadKeys: setting(
+    'GATE_PAYLOAD_KEYS',
+    keyRingText,
+    'Keys that encrypt workflow histories: id:64hex[,id:64hex…]; the first seals, all open.',
+    { secret: true },
+  ),
+  tlsCaFile: setting(
+    'GATE_TEMPORAL_TLS_CA_FILE',
+    z.string().optional(),
+    "CA of the engine's certificate; set all three for mutual TLS to the engine.",
+  ),
+  tlsCertFile: setting('GATE_TEMPORAL_TLS_CERT_FILE', z.string().optional(), 'Client certificate towards the engine.'),
+  tlsKeyFile: setting('GATE_TEMPORAL_TLS_KEY_FILE', z.string().optional(), 'Key to it.'),
+  tlsServerName: setting(
+    'GATE_TEMPORAL_TLS_SERVER_NAME',
+    z.string().optional(),
+    "Name expected in the engine's certificate, where it is not the address.",
+  ),
+} as const;
+
+/** The call store, opened by proxy and worker alike. */
+export const CALL_STORE_SETTINGS = {
+  recordKeys: setting(
+    'GATE_RECORD_KEYS',
+    keyRingText,
+    'Keys that encrypt requests and results in the call store: id:64hex[,id:64hex…].',
+    { secret: true },
+  ),
+} as const;

@@ -1,0 +1,328 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openPipeline, replyOk, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import type { Clock } from './host.js';
+
+/** A clock that moves when told: expiry in milliseconds. */
+function handClock(start = Date.parse('2026-03-02T10:00:00Z')): Clock & { advance(ms: number): void } {
+  let now = start;
+  const sleepers = new Set<{ at: number; wake: () => void }>();
+  return {
+    now: () => now,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        const sleeper = { at: now + ms, wake: () => (sleepers.delete(sleeper), resolve()) };
+        sleepers.add(sleeper);
+        signal.addEventListener('abort', sleeper.wake, { once: true });
+      }),
+    advance(ms) {
+      now += ms;
+      for (const sleeper of sleepers) if (sleeper.at <= now) sleeper.wake();
+    },
+  };
+}
+
+describe('the pipeline on the in-process host (spec 1.4, DESIGN section 1)', () => {
+  let gate: PipelineFixture;
+  beforeEach(async () => {
+    gate = await openPipeline();
+  });
+  afterEach(() => gate.close());
+
+  it('executes an allowed call once, retains its result and writes its rows in order', async () => {
+    const call = await gate.call();
+    expect(await gate.run(call)).toMatchObject({ state: 'completed', tier: 'green' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
+    expect(JSON.parse(String(await gate.calls.result(call.correlation_id)))).toMatchObject({
+      id: 1,
+      result: { content: [{ text: 'done' }] },
+    });
+    expect(await gate.kinds(call.correlation_id)).toEqual([
+      'proxy.verdict',
+      'brain.inspection',
+      'policy.evaluated',
+      'upstream.outcome',
+    ]);
+    expect(await gate.ledger.verify()).toMatchObject({ valid: true, entries_checked: 4 });
+  });
+
+  it('denies a red call: no effect, a row that says why', async () => {
+    gate.script.tier = 'red';
+    const call = await gate.call();
+    expect(await gate.run(call)).toMatchObject({ state: 'denied', tier: 'red' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(0);
+    const [verdict] = await gate.rows(call.correlation_id);
+    expect(verdict).toMatchObject({ authorized: false, reasoning: 'Violation: destructive', tool_type: 'read_file' });
+  });
+
+  it('denies what Brain rejects although policy allows', async () => {
+    gate.script.brain = 'rejects';
+    const call = await gate.call();
+    expect(await gate.run(call)).toMatchObject({ state: 'denied', tier: 'red' });
+    expect(gate.executed).toHaveLength(0);
+  });
+
+  it('ends a decision call at its verdict: allowed, nothing executed', async () => {
+    const call = await gate.call({ contract: 'gate.decision/v1' });
+    expect(await gate.run(call)).toMatchObject({ state: 'allowed' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(0);
+    expect((await gate.calls.history('acme', 'support-bot', 0)).last_tool).toBe('read_file');
+  });
+
+  it('in observe mode lets a red call through and keeps the true verdict', async () => {
+    gate.script.tier = 'red';
+    const call = await gate.call({ mode: 'observe' });
+    expect(await gate.run(call)).toMatchObject({ state: 'completed', tier: 'red' });
+    await gate.host.idle();
+    const [verdict] = await gate.rows(call.correlation_id);
+    expect(verdict).toMatchObject({ authorized: false, policy_decision: { outcome: 'allow', would: 'deny' } });
+  });
+
+  it('gives two identical requests one execution and one answer', async () => {
+    const call = await gate.call();
+    const answers = await Promise.all([gate.run(call), gate.run(call)]);
+    expect(answers.map((answer) => answer?.state)).toEqual(['completed', 'completed']);
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('refuses another request under the id of a running one', async () => {
+    gate.script.upstream = async (request) => (
+      await new Promise((resolve) => setTimeout(resolve, 100)), replyOk(request)
+    );
+    const call = await gate.call();
+    const first = gate.run(call);
+    await expect(gate.run({ ...call, digest: 'sha256:other' })).rejects.toMatchObject({
+      code: 'server_execution_idempotency_conflict',
+    });
+    expect(await first).toMatchObject({ state: 'completed' });
+  });
+
+  describe('a yellow call', () => {
+    beforeEach(() => {
+      gate.script.tier = 'yellow';
+    });
+
+    it('parks; after an approval Gate executes it once', async () => {
+      const call = await gate.call({ tool: 'wire_transfer' });
+      expect(await gate.run(call)).toMatchObject({ state: 'parked', tier: 'yellow' });
+      expect(gate.executed).toHaveLength(0);
+      expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({
+        outcome: 'applied',
+        settled: { status: 'approved' },
+      });
+      await gate.host.idle();
+      expect(gate.executed).toHaveLength(1);
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('completed');
+      expect(await gate.kinds(call.correlation_id)).toEqual([
+        'proxy.verdict',
+        'brain.inspection',
+        'policy.evaluated',
+        'hil.created',
+        'hil.approved',
+        'upstream.outcome',
+      ]);
+      expect((await gate.reviews.byCorrelation(call.correlation_id))?.status).toBe('approved');
+    });
+
+    it('parks; after a denial nothing runs', async () => {
+      const call = await gate.call();
+      await gate.run(call);
+      await gate.host.decide(await gate.decision(call, 'deny'));
+      await gate.host.idle();
+      expect(gate.executed).toHaveLength(0);
+      expect(await gate.kinds(call.correlation_id)).toContain('hil.denied');
+    });
+
+    it('lets the first decision stand among fifty at once', async () => {
+      const call = await gate.call();
+      await gate.run(call);
+      const decisions = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => gate.decision(call, index % 2 ? 'approve' : 'deny')),
+      );
+      const outcomes = await Promise.all(decisions.map((decision) => gate.host.decide(decision)));
+      expect(outcomes.filter((outcome) => outcome.outcome === 'applied')).toHaveLength(1);
+      expect(
+        outcomes
+          .filter((outcome) => outcome.outcome === 'refused')
+          .every((outcome) => 'code' in outcome && /already_decided|not_pending/.test(outcome.code)),
+      ).toBe(true);
+    });
+
+    it('refuses a decision nobody signed, leaves an alarm row, and takes the real one afterwards', async () => {
+      const call = await gate.call();
+      await gate.run(call);
+      const real = await gate.decision(call, 'approve');
+      expect(await gate.host.decide({ ...real, decision: 'deny' })).toMatchObject({
+        outcome: 'refused',
+        code: 'decision_refused',
+      });
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+      expect(await gate.host.decide(real)).toMatchObject({ outcome: 'applied' });
+      await gate.host.idle();
+      expect(await gate.kinds(call.correlation_id)).toContain('alarm.forged_decision');
+    });
+
+    it('refuses a decision for another row, and one that came later than it allows itself', async () => {
+      const call = await gate.call();
+      await gate.run(call);
+      const stray = await gate.decision(call, 'approve', { pending_id: '11111111-1111-4111-8111-111111111111' });
+      expect(await gate.host.decide(stray)).toMatchObject({ code: 'not_pending' });
+      const late = await gate.decision(call, 'approve', { not_after: new Date(Date.now() - 1).toISOString() });
+      expect(await gate.host.decide(late)).toMatchObject({ code: 'decision_refused' });
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+    });
+
+    it('reports the decision to the callback address', async () => {
+      const call = await gate.call({ callback_url: 'https://agent.example.com/hook' });
+      await gate.run(call);
+      await gate.host.decide(await gate.decision(call, 'approve'));
+      await gate.host.idle();
+      expect(gate.callbacks.map(({ body }) => JSON.parse(body))).toEqual([
+        expect.objectContaining({
+          correlation_id: call.correlation_id,
+          status: 'approved',
+          decision: 'allow',
+          decider_note: 'looked at it',
+        }),
+      ]);
+    });
+
+    it('answers 503 and withdraws the row when HIL stored it and its answer was lost', async () => {
+      gate.script.hil = 'stores_then_fails';
+      const call = await gate.call();
+      await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable', fields: { layer: 'hil' } });
+      expect(await gate.reviews.byCorrelation(call.correlation_id)).toBeNull();
+      expect(await gate.kinds(call.correlation_id)).toEqual([]);
+      // The same id may start again, and the verdict that was committed still stands.
+      gate.script.hil = 'up';
+      gate.script.tier = 'red';
+      expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    });
+  });
+
+  describe('when a neighbour is away', () => {
+    it('still hears policy without Brain: its deny stands, everything else is a 503 and may start again', async () => {
+      gate.script.brain = 'down';
+      gate.script.tier = 'red';
+      expect(await gate.run(await gate.call())).toMatchObject({ state: 'denied' });
+      gate.script.tier = 'green';
+      const call = await gate.call();
+      await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable', fields: { layer: 'brain' } });
+      expect(await gate.calls.find(call.correlation_id)).toBeNull();
+      gate.script.brain = 'up';
+      expect(await gate.run(call)).toMatchObject({ state: 'completed' });
+    });
+
+    it('answers 503 without policy, with no record and no row', async () => {
+      gate.script.policy = 'down';
+      const call = await gate.call();
+      await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable', fields: { layer: 'policy' } });
+      expect(await gate.calls.find(call.correlation_id)).toBeNull();
+      expect(await gate.kinds(call.correlation_id)).toEqual([]);
+    });
+
+    it('does not wait for the ledger: the call is answered and its rows come later, each once', async () => {
+      gate.script.ledger = 'down';
+      const call = await gate.call();
+      expect(await gate.run(call)).toMatchObject({ state: 'completed' });
+      expect(await gate.kinds(call.correlation_id)).toEqual([]);
+      expect(await gate.calls.oldestRowsDueMs()).not.toBeNull();
+      gate.script.ledger = 'up';
+      await gate.host.idle();
+      expect(await gate.kinds(call.correlation_id)).toEqual([
+        'proxy.verdict',
+        'brain.inspection',
+        'policy.evaluated',
+        'upstream.outcome',
+      ]);
+      expect(await gate.calls.oldestRowsDueMs()).toBeNull();
+    });
+
+    it('says not run when the tools refuse the connection, uncertain when an answer is lost, and never tries twice', async () => {
+      gate.script.upstream = async () => ({ kind: 'not_sent', reason: 'connection refused' });
+      expect(await gate.run(await gate.call())).toMatchObject({ state: 'not_run' });
+      gate.script.upstream = async () => ({ kind: 'unknown', reason: 'socket closed' });
+      const lost = await gate.call();
+      expect(await gate.run(lost)).toMatchObject({ state: 'uncertain' });
+      expect(gate.executed).toHaveLength(2);
+    });
+
+    it('closes a call after an error nobody foresaw, fail closed', async () => {
+      gate.script.upstream = async () => {
+        throw new TypeError('a bug');
+      };
+      const call = await gate.call();
+      expect(await gate.run(call)).toMatchObject({ state: 'uncertain' });
+      await gate.host.idle();
+      expect(await gate.kinds(call.correlation_id)).toContain('upstream.outcome');
+    });
+  });
+});
+
+describe('time on the in-process host', () => {
+  it('expires a parked call at its deadline and refuses a later approval', async () => {
+    const clock = handClock();
+    const gate = await openPipeline({ clock, script: { tier: 'yellow' } });
+    const call = await gate.call({ callback_url: 'https://agent.example.com/hook' });
+    await gate.host.start(call, clock.now() + 10_000);
+    const approval = await gate.decision(call, 'approve', {
+      not_after: new Date(clock.now() + 3_600_000).toISOString(),
+    });
+    clock.advance(600_001);
+    await gate.calls.waitFor(call.correlation_id, ({ state }) => state === 'expired', Date.now() + 5_000);
+    await gate.host.idle();
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('expired');
+    expect(await gate.host.decide(approval)).toMatchObject({ outcome: 'refused' });
+    expect(await gate.kinds(call.correlation_id)).toContain('hil.expired');
+    expect(gate.executed).toHaveLength(0);
+    expect(JSON.parse(gate.callbacks[0]?.body ?? '{}')).toMatchObject({ status: 'expired', decision: null });
+    await gate.close();
+  });
+
+  it('abandons a call that reaches its first step after its caller gave up: a row, no effect', async () => {
+    const clock = handClock();
+    const gate = await openPipeline({ clock });
+    const call = await gate.call({ not_after_ms: clock.now() - 1 });
+    expect(await gate.host.start(call, clock.now() + 10_000)).toMatchObject({ state: 'abandoned' });
+    await gate.host.idle();
+    expect(await gate.kinds(call.correlation_id)).toEqual(['call.abandoned']);
+    expect(gate.executed).toHaveLength(0);
+    await gate.close();
+  });
+});
+
+describe('a restart of the in-process host', () => {
+  it('goes on with a parked call and executes it after the approval, exactly once', async () => {
+    const before = await openPipeline({ script: { tier: 'yellow' } });
+    const call = await before.call();
+    await before.run(call);
+    await before.host.close();
+    const after = await openPipeline({ folder: before.folder });
+    expect(await after.host.resume()).toBe(1);
+    expect(await after.host.decide(await after.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+    await after.host.idle();
+    expect([before.executed.length, after.executed.length]).toEqual([0, 1]);
+    await after.close();
+    await before.close();
+  });
+
+  it('settles an attempt that was under way as uncertain and does not send it again', async () => {
+    const before = await openPipeline();
+    const call = await before.call();
+    await before.activities.commitVerdict(
+      call,
+      (await before.activities.inspect(call)) as never,
+      await before.activities.evaluate(call, { available: false, reason: '' }),
+    );
+    await before.calls.move(call.correlation_id, 'claim');
+    const after = await openPipeline({ folder: before.folder });
+    await after.host.resume();
+    await after.host.idle();
+    expect((await after.calls.find(call.correlation_id))?.state).toBe('uncertain');
+    expect(after.executed).toHaveLength(0);
+    await after.close();
+    await before.close();
+  });
+});

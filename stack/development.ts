@@ -1,0 +1,412 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Runtime, DefaultLogger, type Worker } from '@temporalio/worker';
+import pino, { type Logger } from 'pino';
+import { createBrainService } from '../api/brain/app.js';
+import { createHilService } from '../api/hil/app.js';
+import { createLedgerService } from '../api/ledger/app.js';
+import type { Service } from '../api/plugins/service.js';
+import { createPolicyService } from '../api/policy/app.js';
+import { readBrainConfig } from '../config/brain.js';
+import { ConfigError, readConfig, type Config, type Env, type Settings } from '../config/env.js';
+import { readHilConfig } from '../config/hil.js';
+import { readLedgerConfig } from '../config/ledger.js';
+import { readPolicyConfig } from '../config/policy.js';
+import { PROXY_SETTINGS } from '../config/proxy.js';
+import { CALL_STORE_SETTINGS, ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
+import { DEVELOPMENT_SETTINGS } from '../config/development.js';
+import { WORKER_SETTINGS } from '../config/worker.js';
+import { createInspector } from '../domain/inspection/inspector.js';
+import { loadPersonas } from '../domain/inspection/personas.js';
+import { openLedger } from '../domain/ledger/ledger-store.js';
+import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
+import { loadPolicySet } from '../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
+import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
+import { connectClient, connectNative } from '../engine/connect.js';
+import { ensureReconcileSchedule } from '../engine/schedule.js';
+import { bundleWorkflows, createWorker } from '../engine/worker.js';
+import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
+import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
+import { replaceFile } from '../scripts/durable-file.js';
+import { findTemporal } from '../scripts/find-program.js';
+import { startTemporal } from '../scripts/temporal-server.js';
+import { createActivities } from '../workers/activities.js';
+import {
+  buildProxy,
+  callbackDelivery,
+  createUpstream,
+  decisionVerifier,
+  engineAddress,
+  listen,
+  newRegistry,
+  openCalls,
+  readSigningKey,
+  StartError,
+  storeTarget,
+} from './parts.js';
+
+/** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
+export interface DevelopmentFile {
+  readonly proxy: {
+    readonly url: string;
+    readonly ca: string;
+    readonly cert: string;
+    readonly key: string;
+    readonly agent_spiffe: string;
+  };
+  readonly brain: { readonly url: string };
+  readonly policy: { readonly url: string };
+  readonly hil: { readonly url: string };
+  readonly ledger: { readonly url: string };
+  readonly console_workload: { readonly cert: string; readonly key: string };
+  readonly proxy_workload: { readonly cert: string; readonly key: string };
+  readonly operator_token: string;
+  readonly temporal: { readonly address: string; readonly namespace: string; readonly ui_url: string | null };
+  readonly upstream: { readonly url: string };
+  readonly health: Readonly<Record<string, string>>;
+  readonly agents: Readonly<Record<string, { readonly cert: string; readonly key: string; readonly spiffe: string }>>;
+}
+
+export interface Stack {
+  readonly development: DevelopmentFile;
+  /** Resolves when the stack has stopped, also when a part of it failed: then it rejects. */
+  readonly stopped: Promise<void>;
+  /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. */
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly env: Env;
+  /** Lines for a person who waits: what is being done. */
+  readonly progress: (line: string) => void;
+}
+
+/** Brings up the whole stack on this machine (DESIGN sections 3, 5, 9). Throws StartError or ConfigError with one clear message. */
+export async function startDevelopment({ env, progress }: StackOptions): Promise<Stack> {
+  const shared = readConfig('gate', SHARED_SETTINGS, env);
+  const stateDir = resolve(shared.stateDir);
+  mkdirSync(join(stateDir, 'data'), { recursive: true, mode: 0o700 });
+  const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
+  const secrets = await ensureDevelopmentSecrets({ stateDir });
+  const config = readAll({
+    GATE_PAYLOAD_KEYS: secrets.payloadKeys,
+    GATE_RECORD_KEYS: secrets.recordKeys,
+    GATE_HIL_PAYLOAD_KEYS: secrets.hilPayloadKeys,
+    GATE_LEDGER_SIDECAR_KEYS: secrets.ledgerSidecarKeys,
+    GATE_CALLBACK_SECRET: secrets.callbackSecret,
+    GATE_HIL_DECISION_KEY_FILE: secrets.hilDecisionKey.keyFile,
+    GATE_HIL_DECISION_PUBLIC_KEY_FILE: secrets.hilDecisionKey.pubFile,
+    GATE_HIL_OPERATORS: `dev@acme:${secrets.operatorToken}`,
+    ...env,
+    GATE_STATE_DIR: stateDir,
+  });
+  const logger = stackLogger(stateDir, config.shared.logLevel);
+  const undo: (() => Promise<void>)[] = [];
+  const stopAll = async () => {
+    // Backwards: what was started last depends on what was started before it.
+    for (const step of undo.splice(0).reverse())
+      await step().catch((error: unknown) => logger.error({ err: error }, 'a part did not stop cleanly'));
+  };
+  try {
+    return await bringUp();
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+
+  async function bringUp(): Promise<Stack> {
+    const engine = await startEngine();
+    const calls = await openCalls(config.shared, config.callStore.recordKeys);
+    undo.push(() => calls.close());
+    const ledger = await openLedger({
+      target: storeTarget(config.shared, 'ledger'),
+      sidecarKeys: config.ledger.sidecarKeys,
+      logger,
+    });
+    undo.push(() => ledger.close());
+    const reviews = await openReviewStore({
+      target: storeTarget(config.shared, 'hil'),
+      payloadKeys: config.hil.payloadKeys,
+    });
+    undo.push(() => reviews.close());
+    const policies = await loadPolicySet({ directory: config.policy.directory ?? shippedPolicyDirectory() });
+    const inspector = createInspector({
+      personas: await loadPersonas(config.brain.personasDir ? { directory: config.brain.personasDir } : {}),
+    });
+
+    const upstreamUrl = config.worker.upstreamUrl ?? (await startTools());
+    const upstream = createUpstream(config.worker, upstreamUrl);
+    undo.push(() => upstream.close());
+
+    const address = engineAddress(config.engine, engine.address);
+    const { client, close: closeClient } = await connectClient(address, config.engine.payloadKeys);
+    undo.push(closeClient);
+    const native = await connectNative(address);
+    undo.push(() => native.close());
+    const activities = createActivities({
+      calls,
+      inspector,
+      policies: createLocalEvaluator(policies),
+      reviews: reviewsOf(reviews),
+      ledger,
+      upstream,
+      deliver: callbackDelivery(config.proxy, config.worker),
+      runs: createRuns(client),
+      verifyDecision: await decisionVerifier(config.worker.decisionPublicKeyFile),
+      reconcile: {
+        graceMs: config.worker.reconcileGraceSecs * 1000,
+        retentionMs: config.worker.retentionDays * 86_400_000,
+        windowMs: config.proxy.velocityWindowSecs * 1000,
+      },
+      onAlarm: (correlationId, reason) => logger.warn({ correlation_id: correlationId, reason }, 'alarm'),
+    });
+    progress('worker: bundling workflows');
+    const worker = await createWorker({
+      connection: native,
+      namespace: address.namespace,
+      taskQueue: config.engine.taskQueue,
+      keys: config.engine.payloadKeys,
+      activities,
+      bundle: await bundleWorkflows(),
+      shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
+    });
+    const running = runWorker(worker);
+    undo.push(running.stop);
+    await ensureReconcileSchedule(client, {
+      taskQueue: config.engine.taskQueue,
+      everySecs: config.worker.reconcileEverySecs,
+    });
+
+    const { services } = pki;
+    const common = { logger, trustDomain: config.shared.trustDomain };
+    const orchestrator = async () => {
+      await client.workflowService.getSystemInfo({});
+    };
+    const listening = {
+      ledger: await serve(
+        createLedgerService({ ...common, ledger, registry: newRegistry(), tls: services.ledger }),
+        config.ledger,
+        'GATE_LEDGER',
+      ),
+      policy: await serve(
+        createPolicyService({ ...common, policies, registry: newRegistry(), tls: services['policy-engine'] }),
+        config.policy,
+        'GATE_POLICY',
+      ),
+      brain: await serve(
+        createBrainService({ ...common, inspector, registry: newRegistry(), tls: services.brain }),
+        config.brain,
+        'GATE_BRAIN',
+      ),
+      hil: await serve(
+        createHilService({
+          ...common,
+          reviews,
+          sender: createDecisionSender(client),
+          decisionKey: await readSigningKey(config.hil.decisionKeyFile),
+          operators: config.hil.operators,
+          simulatorTenant: config.hil.simulatorTenant,
+          decisionLifeSeconds: config.hil.decisionLifeSeconds,
+          bodyLimit: config.hil.bodyLimitBytes,
+          registry: newRegistry(),
+          tls: services.hil,
+          readiness: { orchestrator },
+        }),
+        config.hil,
+        'GATE_HIL',
+      ),
+      proxy: await serve(
+        buildProxy({
+          config: config.proxy,
+          trustDomain: config.shared.trustDomain,
+          tls: services.proxy,
+          calls,
+          runner: createCallRunner(client, config.engine.taskQueue),
+          ledger,
+          upstream,
+          logger,
+          readiness: {
+            orchestrator,
+            worker: () => {
+              const state = worker.getState();
+              if (state !== 'RUNNING') throw new Error(`the worker is ${state}`);
+            },
+            ledger: () => ledger.ready(),
+            hil: () => reviews.ready(),
+          },
+        }),
+        config.proxy,
+        'GATE_PROXY',
+      ),
+    };
+    const development = developmentFile(pki, secrets.operatorToken, engine, upstreamUrl, address.namespace, listening);
+    replaceFile(join(stateDir, 'dev.json'), `${JSON.stringify(development, null, 2)}\n`, 0o600);
+    let stopping: Promise<void> | null = null;
+    const stop = () => {
+      stopping ??= stopAll();
+      return stopping;
+    };
+    return { development, stop, stopped: running.finished };
+  }
+
+  async function startEngine(): Promise<{ address: string; uiUrl: string | null }> {
+    if (config.engine.address) return { address: config.engine.address, uiUrl: null };
+    const binary = await findTemporal({ onProgress: progress });
+    progress('engine: starting the Temporal server');
+    const server = await startTemporal({
+      binary,
+      stateDir,
+      port: config.development.temporalPort,
+      uiPort: config.development.temporalUiPort,
+      namespace: config.engine.namespace,
+      onProgress: progress,
+    });
+    undo.push(() => server.stop());
+    return { address: server.address, uiUrl: server.uiUrl };
+  }
+
+  async function startTools(): Promise<string> {
+    const tools = await startDemoUpstream({
+      dataDir: join(stateDir, 'demo'),
+      host: '127.0.0.1',
+      port: config.development.demoUpstreamPort,
+    });
+    undo.push(() => tools.close());
+    return tools.url;
+  }
+
+  async function serve(
+    service: Service,
+    address: { host: string; port: number; healthHost: string; healthPort: number },
+    variable: string,
+  ) {
+    const ports = await listen(service, address, variable);
+    undo.push(() => service.close());
+    return {
+      url: `https://${nameOf(address.host)}:${ports.port}`,
+      health: `http://${nameOf(address.healthHost)}:${ports.healthPort}`,
+    };
+  }
+}
+
+/** An address to print and to call: wildcards are reached as localhost. */
+const nameOf = (host: string): string =>
+  host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+
+function developmentFile(
+  pki: DevPki,
+  operatorToken: string,
+  engine: { address: string; uiUrl: string | null },
+  upstreamUrl: string,
+  namespace: string,
+  listening: Record<'proxy' | 'brain' | 'policy' | 'hil' | 'ledger', { url: string; health: string }>,
+): DevelopmentFile {
+  const agent = pki.agents['support-bot'];
+  return {
+    proxy: {
+      url: listening.proxy.url,
+      ca: pki.caFile,
+      cert: agent.certFile,
+      key: agent.keyFile,
+      agent_spiffe: agent.spiffe,
+    },
+    brain: { url: listening.brain.url },
+    policy: { url: listening.policy.url },
+    hil: { url: listening.hil.url },
+    ledger: { url: listening.ledger.url },
+    console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },
+    proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
+    operator_token: operatorToken,
+    temporal: { address: engine.address, namespace, ui_url: engine.uiUrl },
+    upstream: { url: upstreamUrl },
+    health: Object.fromEntries(Object.entries(listening).map(([name, { health }]) => [name, health])),
+    agents: Object.fromEntries(
+      Object.entries(pki.agents).map(([name, leaf]) => [
+        name,
+        { cert: leaf.certFile, key: leaf.keyFile, spiffe: leaf.spiffe },
+      ]),
+    ),
+  };
+}
+
+function runWorker(worker: Worker): { finished: Promise<void>; stop: () => Promise<void> } {
+  const finished = worker.run();
+  finished.catch(() => undefined);
+  return {
+    finished,
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await finished.catch(() => undefined);
+    },
+  };
+}
+
+/** Every process's settings at once; all faults of all of them in one error. */
+function readAll(env: Env) {
+  const faults: string[] = [];
+  const read = <T>(reader: () => T): T => {
+    try {
+      return reader();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      faults.push(...error.faults);
+      return undefined as T;
+    }
+  };
+  const of = <S extends Settings>(settings: S) => read<Config<S>>(() => readConfig('gate', settings, env));
+  const config = {
+    shared: of(SHARED_SETTINGS),
+    development: of(DEVELOPMENT_SETTINGS),
+    engine: of(ENGINE_SETTINGS),
+    callStore: of(CALL_STORE_SETTINGS),
+    worker: of(WORKER_SETTINGS),
+    proxy: of(PROXY_SETTINGS),
+    brain: read(() => readBrainConfig(env)),
+    policy: read(() => readPolicyConfig(env)),
+    hil: read(() => readHilConfig(env)),
+    ledger: read(() => readLedgerConfig(env)),
+  };
+  if (faults.length > 0) throw new ConfigError('gate start', [...new Set(faults)]);
+  return config;
+}
+
+/** Logs go to a file, so that the terminal keeps the ready page; warnings and worse are seen there too. */
+export function stackLogger(stateDir: string, level: string): Logger {
+  mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
+  const logger = pino(
+    {
+      level,
+      redact: {
+        paths: ['req.headers.authorization', 'headers.authorization', '*.token', '*.grant', 'req.headers.cookie'],
+        censor: '[redacted]',
+      },
+    },
+    pino.multistream([
+      {
+        level: level as pino.Level,
+        stream: pino.destination({ dest: join(stateDir, 'logs', 'gate.log'), sync: false }),
+      },
+      { level: 'error', stream: process.stderr },
+    ]),
+  );
+  installRuntime(logger);
+  return logger;
+}
+
+let installed = false;
+/** Signals are Gate's business: the worker must finish after the proxy has drained, not when the terminal says Ctrl-C. */
+function installRuntime(logger: Logger): void {
+  if (installed) return;
+  installed = true;
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
+      logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message),
+    ),
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
+  });
+}
+
+export { StartError };

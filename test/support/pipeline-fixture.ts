@@ -1,0 +1,270 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { InspectionResponse } from '../../contracts/inspection.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { LedgerEntry } from '../../contracts/ledger.js';
+import type { PolicyDecision } from '../../contracts/policy.js';
+import type { SignedDecision } from '../../contracts/review.js';
+import { openCallStore, type CallStore } from '../../domain/call-record/call-store.js';
+import { canonicalDigest } from '../../domain/crypto/digest.js';
+import { keyRing, type KeyRing } from '../../domain/crypto/key-ring.js';
+import type { Callback } from '../../domain/egress/ports.js';
+import type { Inspector } from '../../domain/inspection/port.js';
+import { openLedger, type LedgerStore } from '../../domain/ledger/ledger-store.js';
+import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
+import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import { openReviewStore, type ReviewStore } from '../../domain/review/review-store.js';
+import type { Runs } from '../../activities/reconcile.js';
+import { createActivities, type ActivityPorts, type GateActivities } from '../../workers/activities.js';
+import { createInProcessHost, machineClock, type Clock, type InProcessHost } from '../../lite/host.js';
+
+/**
+ * The real stores, activities and host over a folder, with scripted neighbours: what Brain, policy and the tools say is the test's to
+ * choose. Opening a second fixture over the same folder is a restart.
+ */
+export interface PipelineFixture {
+  readonly folder: string;
+  readonly calls: CallStore;
+  readonly ledger: LedgerStore;
+  readonly reviews: ReviewStore;
+  readonly activities: GateActivities;
+  readonly host: InProcessHost;
+  readonly script: Script;
+  /** Every request the tools took. */
+  readonly executed: JsonObject[];
+  readonly callbacks: Callback[];
+  call(overrides?: Partial<CallInput> & { arguments?: JsonObject; callback_url?: string | null }): Promise<CallInput>;
+  run(call: CallInput): Promise<CallSummary | null>;
+  decision(call: CallInput, decision: 'approve' | 'deny', overrides?: Partial<SignedDecision>): Promise<SignedDecision>;
+  rows(correlationId: string): Promise<LedgerEntry[]>;
+  kinds(correlationId: string): Promise<(string | null)[]>;
+  close(): Promise<void>;
+}
+
+/** What the neighbours answer; a test changes it as it goes. */
+export interface Script {
+  tier: 'green' | 'yellow' | 'red';
+  brain: 'up' | 'down' | 'rejects';
+  policy: 'up' | 'down';
+  hil: 'up' | 'down' | 'stores_then_fails';
+  ledger: 'up' | 'down';
+  upstream: (request: JsonObject) => Promise<UpstreamOutcome>;
+}
+
+export const replyOk = async (request: JsonObject): Promise<UpstreamOutcome> => ({
+  kind: 'reply',
+  statusCode: 200,
+  body: { jsonrpc: '2.0', id: request.id ?? null, result: { content: [{ type: 'text', text: 'done' }] } },
+  failed: false,
+});
+
+const TEST_KEYS = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
+const DECISION_KEYS = generateKeyPairSync('ed25519');
+
+export const fixtureFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gate-pipeline-'));
+
+export interface FixtureOptions {
+  readonly folder?: string;
+  readonly clock?: Clock;
+  readonly script?: Partial<Script>;
+  readonly runs?: Runs;
+}
+
+export async function openPipeline({
+  folder,
+  clock = machineClock,
+  script: given = {},
+  runs,
+}: FixtureOptions = {}): Promise<PipelineFixture> {
+  const home = folder ?? (await fixtureFolder());
+  const script: Script = {
+    tier: 'green',
+    brain: 'up',
+    policy: 'up',
+    hil: 'up',
+    ledger: 'up',
+    upstream: replyOk,
+    ...given,
+  };
+  const calls = await openCallStore({
+    target: { file: join(home, 'calls.db') },
+    keys: TEST_KEYS('records'),
+    now: clock.now,
+  });
+  const ledger = await openLedger({ target: { file: join(home, 'ledger.db') }, sidecarKeys: TEST_KEYS('sidecars') });
+  const reviews = await openReviewStore({
+    target: { file: join(home, 'hil.db') },
+    payloadKeys: TEST_KEYS('payloads'),
+    clock: clock.now,
+  });
+  const executed: JsonObject[] = [];
+  const callbacks: Callback[] = [];
+  const upstream: Upstream = {
+    callTool(_caller, request) {
+      executed.push(request);
+      return script.upstream(request);
+    },
+    control: () => Promise.resolve({ kind: 'accepted' }),
+    close: () => Promise.resolve(),
+  };
+  const inspector: Inspector = {
+    inspect: async () => {
+      if (script.brain === 'down') throw new Error('brain is away');
+      return inspectionOf(script.brain === 'up');
+    },
+  };
+  const policies: PolicyEvaluator = {
+    evaluate: async () => {
+      if (script.policy === 'down') throw new Error('policy is away');
+      return decisionOf(script.tier);
+    },
+  };
+  const ports: ActivityPorts = {
+    calls,
+    inspector,
+    policies,
+    upstream,
+    reviews: {
+      async createOnce(review) {
+        if (script.hil === 'down') throw new Error('hil is away');
+        const { row } = await reviews.createOnce(review);
+        if (script.hil === 'stores_then_fails') throw new Error('the answer of hil was lost');
+        return row;
+      },
+      withdraw: (correlationId) => reviews.withdraw(correlationId),
+      settle: (settled) => reviews.settle(settled),
+    },
+    ledger: {
+      append: async (rows) => {
+        if (script.ledger === 'down') throw new Error('the ledger is away');
+        return ledger.append(rows);
+      },
+    },
+    deliver: async (callback) => void callbacks.push(callback),
+    runs: runs ?? { status: () => Promise.resolve('missing'), end: () => Promise.resolve() },
+    verifyDecision: decisionVerifierFor(DECISION_KEYS.publicKey),
+    reconcile: { graceMs: 0, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
+    now: clock.now,
+  };
+  const activities = createActivities(ports);
+  const host = createInProcessHost({ calls, activities, logger: pino({ level: 'silent' }), clock });
+
+  return {
+    folder: home,
+    calls,
+    ledger,
+    reviews,
+    activities,
+    host,
+    script,
+    executed,
+    callbacks,
+    async call({ arguments: given = { path: 'a.txt' }, callback_url = null, ...overrides } = {}) {
+      const body: JsonObject = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: overrides.tool ?? 'read_file', arguments: given },
+      };
+      const now = clock.now();
+      const call: CallInput = {
+        correlation_id: randomUUID(),
+        tenant: 'acme',
+        agent: 'support-bot',
+        agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/0190b8d0-0000-7000-8000-000000000000',
+        credential_fingerprint: randomBytes(32).toString('hex'),
+        contract: 'gate.server-execution/v1',
+        idempotency_id: randomUUID(),
+        method: 'tools/call',
+        tool: 'read_file',
+        digest: canonicalDigest({ route: '/mcp', body } as Json),
+        mode: 'enforce',
+        received_ms: now,
+        not_after_ms: now + 10_000,
+        ttl_secs: { auto: 120, standard: 600, strict: 1800 },
+        upstream_timeout_ms: 5_000,
+        has_callback: callback_url !== null,
+        recent_request_count: 1,
+        velocity_limit: 100,
+        ...overrides,
+      };
+      await calls.admit(call, { body, callback_url }, { limit: 0, windowMs: 60_000 });
+      return call;
+    },
+    run: (call) => host.start(call, clock.now() + 10_000),
+    async decision(call, decision, overrides = {}) {
+      const row = await reviews.byCorrelation(call.correlation_id);
+      const now = clock.now();
+      const { signature: _unsigned, ...unsigned }: SignedDecision = {
+        pending_id: row?.id ?? randomUUID(),
+        correlation_id: call.correlation_id,
+        action_digest: row?.original_payload_digest ?? '',
+        decision,
+        reason: 'looked at it',
+        decided_via: 'console',
+        principal: {
+          subject: 'operator:dev',
+          tenant: 'acme',
+          method: 'console-bearer',
+          credential: 'token',
+          credential_kind: 'console-bearer',
+        },
+        decided_at: new Date(now).toISOString(),
+        not_after: new Date(now + 10_000).toISOString(),
+        request_id: randomUUID(),
+        signature: '',
+        ...overrides,
+      };
+      return signDecision(unsigned, DECISION_KEYS.privateKey);
+    },
+    rows: (correlationId) => ledger.byCorrelation(correlationId),
+    kinds: async (correlationId) => (await ledger.byCorrelation(correlationId)).map((row) => row.event_kind),
+    async close() {
+      await host.close();
+      await calls.close();
+      await reviews.close();
+      await ledger.close();
+      if (!folder) await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+const inspectionOf = (authorized: boolean): InspectionResponse => ({
+  authorized,
+  reason: authorized ? 'routine' : 'injection: ignore previous instructions',
+  intent_category: authorized ? 'Information Retrieval' : 'Meta-Reasoning',
+  persona_drift_score: 0.1,
+  injection_detected: !authorized,
+  injection_confidence: authorized ? 0 : 0.6,
+  malicious_code_detected: false,
+  malicious_code_confidence: 0,
+  compromised_package_detected: false,
+  compromised_package_confidence: 0,
+  sequence_escalation_score: 0,
+  drift_available: true,
+  cost_micros: 0,
+  evidence: {
+    brain_version: 'test',
+    mock_mode: true,
+    provider_models: {},
+    prompt_sha256: {},
+    embedding_model: 'test',
+    drift_threshold: 0.6,
+    injection_heuristic_level: 'standard',
+    cache_served: false,
+  },
+});
+
+const decisionOf = (tier: Script['tier']): PolicyDecision => ({
+  allow: tier === 'green',
+  reasons: tier === 'red' ? ['Violation: destructive'] : [],
+  review_reasons: tier === 'yellow' ? ['Review: money movement'] : [],
+  retention_class: 'standard',
+  approval_tier: 'standard',
+  policy_bundle: { schema_version: 1, version: '2026-11-21.1', hash_sha256: 'sha256:test', policy_count: 1 },
+});
