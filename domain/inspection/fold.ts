@@ -66,7 +66,7 @@ function foldTable(): Uint16Array {
       table[unit] = lower.length === 1 ? lower.charCodeAt(0) : unit;
     }
   }
-  for (const [latin, ...others] of LOOK_ALIKES.map((row) => [...row])) {
+  for (const [latin, ...others] of LOOK_ALIKES.map((row) => Array.from(row))) {
     for (const other of others) {
       for (const form of [other, other.toUpperCase()]) {
         if (form.length === 1) table[form.charCodeAt(0)] = (latin as string).charCodeAt(0);
@@ -114,7 +114,7 @@ export interface FoldedViews {
   /** Per text, its part of `words`. */
   readonly spans: readonly Span[];
   /** False: the word occurs nowhere. True: it very likely does; look. */
-  mayHold(word: string): boolean;
+  readonly mayHold: (word: string) => boolean;
 }
 
 /** Size of the word filter: a large ordinary document fills a small part of it. */

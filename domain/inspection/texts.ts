@@ -68,7 +68,7 @@ function stringsOf(value: Json, key: string, decoded = false): RequestText[] {
 }
 
 const TAG = /<[^<>]{0,256}>/g;
-const HIDES = /[\\%&<\u202e\u202d\u2067\udb40\ufe00-\ufe0f]/;
+const HIDES = /[\\%&<\u202e\u202d\u2067]|\udb40|[\ufe00-\ufe0f]/;
 const REVERSED = /[\u202e\u202d\u2067]/;
 const TAG_CHARACTER = /[\u{e0020}-\u{e007e}]/gu;
 const VARIATION_SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
