@@ -1,10 +1,10 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 
 const ENCODING = Buffer.from('binary/encrypted');
 const CONTEXT = 'gate.temporal-payload/v1';
-const { Payload: PayloadProto } = temporal.api.common.v1;
+const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 /** What a payload decodes to when it was not sealed with a key of this ring. Validators refuse it; nothing throws. */
 export const REFUSED_PAYLOAD = { gate_payload: 'refused' } as const;

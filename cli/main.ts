@@ -1,0 +1,50 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config/env.js';
+import { GateError } from '../domain/errors.js';
+import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { registerOperatorCommands } from './operator.js';
+import { registerProcessCommands } from './processes.js';
+import { CliError } from './target.js';
+
+/** Exit codes: 0 done, 1 failed, 2 wrong usage or an invalid chain. */
+const USAGE = 2;
+
+export function createProgram(): Command {
+  const { version } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as { version: string };
+  const program = new Command('gate')
+    .description(
+      'Gate stands between AI agents and their tools: nothing happens unless Gate allowed it, and what happened can be proved.',
+    )
+    .version(version)
+    .showHelpAfterError('(gate --help lists the commands)')
+    .exitOverride();
+  registerProcessCommands(program);
+  registerOperatorCommands(program);
+  return program;
+}
+
+/** One clear line for what an operator can mend; a stack only for what is a fault in Gate. */
+export async function main(argv: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync([...argv]);
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+    if (
+      error instanceof ConfigError ||
+      error instanceof CliError ||
+      error instanceof GateError ||
+      (error instanceof Error && error.name === 'StartError')
+    ) {
+      process.stderr.write(`gate: ${error.message}\n`);
+      return error instanceof CliError ? error.exitCode : 1;
+    }
+    process.stderr.write(`gate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    return 1;
+  }
+}
+
+process.exitCode = await main(process.argv);
