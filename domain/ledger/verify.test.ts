@@ -98,15 +98,13 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
           !/^(seq|chain_version|authorized|cost_micros)$/.test(column),
       ).map((column) => ({ seq: Number(row['seq']), column, text: String(row[column]) })),
     );
-    const spot = fc
-      .constantFrom(...spots)
-      .chain((where) =>
-        fc.record({
-          where: fc.constant(where),
-          at: fc.nat(where.text.length - 1),
-          char: fc.constantFrom('0', 'a', ' ', '"', '}', 'é'),
-        }),
-      );
+    const spot = fc.constantFrom(...spots).chain((where) =>
+      fc.record({
+        where: fc.constant(where),
+        at: fc.nat(where.text.length - 1),
+        char: fc.constantFrom('0', 'a', ' ', '"', '}', 'é'),
+      }),
+    );
     await fc.assert(
       fc.asyncProperty(spot, async ({ where: { seq, column, text }, at, char }) => {
         const changed = text.slice(0, at) + char + text.slice(at + 1);
