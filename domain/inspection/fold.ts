@@ -115,6 +115,21 @@ export interface FoldedViews {
   readonly spans: readonly Span[];
   /** False: the word occurs nowhere. True: it very likely does; look. */
   readonly mayHold: (word: string) => boolean;
+  /** The same for a word as it reads when digits are taken for the letters they look like; does not look itself. */
+  readonly mayHoldSpelled: (word: string) => boolean;
+}
+
+/** Each byte as it is, but digits as the letters they are drawn for. */
+const LETTER_OF_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+for (const [digit, letter] of ['0o', '1i', '3e', '4a', '5s', '7t'])
+  LETTER_OF_DIGIT[(digit as string).charCodeAt(0)] = (letter as string).charCodeAt(0);
+
+/** `1gn0re` as `ignore`. */
+export function digitsAsLetters(words: string): string {
+  const bytes = Buffer.from(words, 'latin1');
+  for (let index = 0; index < bytes.length; index += 1)
+    bytes[index] = LETTER_OF_DIGIT[bytes[index] as number] as number;
+  return bytes.toString('latin1');
 }
 
 /** Size of the word filter: a large ordinary document fills a small part of it. */
@@ -140,12 +155,17 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
   let wordsEnd = 0;
   let gluedEnd = 0;
   let hash = 0;
+  let spelledHash = 0;
   let inWord = false;
   words[wordsEnd++] = SPACE;
   const endWord = (): void => {
     words[wordsEnd++] = SPACE;
-    if (filter !== null) filter[hash & (FILTER_SIZE - 1)] = 1;
+    if (filter !== null) {
+      filter[hash & (FILTER_SIZE - 1)] = 1;
+      filter[spelledHash & (FILTER_SIZE - 1)] = 1;
+    }
     hash = 0;
+    spelledHash = 0;
     inWord = false;
   };
   for (const text of decomposed) {
@@ -175,6 +195,7 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
         words[wordsEnd++] = unit;
         glued[gluedEnd++] = unit;
         hash = (Math.imul(hash, 31) + unit) | 0;
+        spelledHash = (Math.imul(spelledHash, 31) + (LETTER_OF_DIGIT[unit] as number)) | 0;
         inWord = true;
       } else if (inWord && !APOSTROPHES.has(unit)) {
         endWord();
@@ -190,6 +211,7 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
     words: joined,
     glued: glued.toString('latin1', 0, gluedEnd),
     spans,
+    mayHoldSpelled: (word) => filter === null || filter[wordHash(word)] === 1,
     mayHold: (word) => (filter === null || filter[wordHash(word)] === 1) && joined.includes(` ${word} `),
   };
 }

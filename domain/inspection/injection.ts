@@ -1,4 +1,4 @@
-import { type FoldedViews, foldedWords } from './fold.js';
+import { digitsAsLetters, type FoldedViews, foldedWords } from './fold.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import type { InspectedTexts } from './texts.js';
 
@@ -164,18 +164,6 @@ const WEAK: readonly Phrase[] = [
 const TURN_MARKER = /<\|(?:im_start\|>\s?system|system\|>|start_header_id\|>\s?system)|<<sys>>|\[\/?inst\]\s?<<sys/;
 
 const MIXED_DIGITS = /[a-z][013457]|[013457][a-z]/;
-/** Bytes as they are, but digits as the letters they are drawn for. */
-const LETTER_OF_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => byte);
-for (const [digit, letter] of ['0o', '1i', '3e', '4a', '5s', '7t'])
-  LETTER_OF_DIGIT[(digit as string).charCodeAt(0)] = (letter as string).charCodeAt(0);
-
-function digitsAsLetters(text: string): string {
-  const bytes = Buffer.from(text, 'latin1');
-  for (let index = 0; index < bytes.length; index += 1)
-    bytes[index] = LETTER_OF_DIGIT[bytes[index] as number] as number;
-  return bytes.toString('latin1');
-}
-
 function matches(
   phrases: readonly Phrase[],
   text: string,
@@ -187,13 +175,14 @@ function matches(
   }
 }
 
-function strongIn({ words, glued, mayHold }: FoldedViews): Set<string> {
+function strongIn({ words, glued, mayHold, mayHoldSpelled }: FoldedViews): Set<string> {
   const found = new Set<string>();
   matches(STRONG, words, found, mayHold);
   matches(ONE_WORD, words, found);
   matches(GLUED, glued, found);
   if (MIXED_DIGITS.test(words)) {
-    matches(STRONG, digitsAsLetters(words), found);
+    const spelled = digitsAsLetters(words);
+    matches(STRONG, spelled, found, (gate) => mayHoldSpelled(gate) && spelled.includes(` ${gate} `));
     matches(GLUED, digitsAsLetters(glued), found);
   }
   return found;

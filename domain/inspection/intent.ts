@@ -102,8 +102,12 @@ function statedDestruction({ texts, tool }: LaneInput): string | null {
       // The closing space opens the next statement.
       pattern.lastIndex = part.end - 1;
       const found = textAt(texts, part);
-      if (found === null || found.text.role === 'key' || found.text.text === tool || isDocument(found.text.key))
+      if (found === null) continue;
+      const { role, key, text } = found.text;
+      if (role === 'key' || text === tool || isDocument(key)) {
+        pattern.lastIndex = Math.max(pattern.lastIndex, found.span.end - 1);
         continue;
+      }
       const before = texts.words.slice(Math.max(found.span.start, part.start - 32), part.start + 1);
       if (!FORBIDDEN.test(before)) return name;
     }
