@@ -65,16 +65,21 @@ describe('proxy sheet 18: a request that may go out', () => {
   });
 
   it('opens a new connection, resolved anew, for every request', async () => {
-    const ports = new Set<number | undefined>();
+    const seen: unknown[] = [];
     const port = await serve((request, response) => {
-      ports.add(request.socket.remotePort);
+      seen.push(request.headers.connection);
       response.end();
     });
     let resolved = 0;
-    const { fetch, url } = local(port, { resolve: async () => ((resolved += 1), ['127.0.0.1']) });
+    const { fetch, url } = local(port, {
+      resolve: async () => {
+        resolved += 1;
+        return ['127.0.0.1'];
+      },
+    });
     await fetch(url, post);
     await fetch(url, post);
-    expect([resolved, ports.size]).toEqual([2, 2]);
+    expect([resolved, seen]).toEqual([2, ['close', 'close']]);
   });
 
   it('pays no attention to proxy variables', async () => {
@@ -112,7 +117,7 @@ describe('proxy sheet 18: where a connection may go', () => {
     'http://[64:ff9b::7f00:1]/',
   ])('refuses the literal %s without opening a connection', async (url) => {
     const opened: string[] = [];
-    const fetch = guarded({ open: recording(1, opened) });
+    const fetch = guarded({ resolve: async () => [PUBLIC], open: recording(1, opened) });
     await expect(fetch(url, post)).rejects.toEqual(fault('forbidden_address', true));
     expect(opened).toEqual([]);
   });

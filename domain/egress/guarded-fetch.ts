@@ -144,9 +144,8 @@ function guardedConnector({ allowPrivate, resolve, limits, open }: Guard): build
     const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
     pinnedAddress(host, isAllowedPrivate(host, port, allowPrivate), resolve, limits).then(
       (address) => {
-        // What is connected to is the address that was judged; the name goes on as SNI and certificate name.
-        const servername = literalAddress(host) === null ? { servername: host } : {};
-        open({ ...target, hostname: address, ...servername }, callback);
+        // What is connected to is the address that was judged. `host` still holds the name, for SNI and the certificate.
+        open({ ...target, hostname: address }, callback);
       },
       (error: Error) => callback(error, null),
     );

@@ -258,7 +258,7 @@ describe('brain sheet 4: the verdict cache', () => {
     ['method', { method: 'tools/call' }],
     ['params', { params: { name: 'read_file', arguments: { path: 'tickets/2.md' } } }],
   ])('never across another %s', async (_name, change) => {
-    const { asked, brain } = counting();
+    const { asked, brain } = counting({ personas: noPersonas });
     await brain.inspect(request);
     await brain.inspect({ ...request, ...change });
     expect(asked.times).toBe(2);
