@@ -194,6 +194,10 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
     await insert(7, prepareRow(testRow()), (await ledger.head()).hash);
     expect(await found()).toBe('7 head');
     await expect(ledger.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+    const [forged] = await place.sql('select entry_hash from ledger_entries where seq = 7');
+    await insert(8, prepareRow(testRow()), String(forged?.['entry_hash']));
+    expect(await found()).toBe('7 head');
+    await place.sql('delete from ledger_entries where seq = 8');
     await place.sql('update ledger_entries set seq = ? where seq = 7', [1_000_000_000_000]);
     expect(await found()).toBe('1000000000000 seq');
   });
