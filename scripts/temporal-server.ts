@@ -55,6 +55,9 @@ const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
   // With four partitions one call in sixty lands where no poller waits, and stalls for two seconds.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
+  // An activity on the worker's own queue starts with the answer to its workflow task: one hop less (p50 31.5 to 28.5 ms for one
+  // workflow with one activity, on the machine of DESIGN 6).
+  'system.enableActivityEagerExecution': true,
   // 1,400 callers that wait at once meet the default of 1,200 long-running requests.
   'frontend.namespaceCount': 20_000,
   // Rate limits of a shared cluster; here one stack has the server to itself, and the machine is the limit.
