@@ -56,7 +56,7 @@ const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
   // An activity on the worker's own queue starts with the answer to its workflow task: one hop less (p50 31.5 to 28.5 ms for one
-  // workflow with one activity, on the machine of DESIGN 6).
+  // workflow with one activity, concurrency 1, on two cores).
   'system.enableActivityEagerExecution': true,
   // 1,400 callers that wait at once meet the default of 1,200 long-running requests.
   'frontend.namespaceCount': 20_000,
