@@ -86,7 +86,15 @@ describe('the next start', () => {
     const second = await adopt(spec(SLEEPER));
     expect([second?.pid, second?.adopted]).toEqual([first.pid, true]);
     await second?.stop();
+    expect(await second?.exited).toBe('ended');
     expect(isAlive(first.pid)).toBe(false);
+  });
+
+  it('learns when the one it adopted ends by itself', async () => {
+    const first = await start(spec(SLEEPER));
+    const second = await adopt(spec(SLEEPER));
+    process.kill(first.pid, 'SIGKILL');
+    expect(await second?.exited).toBe('ended');
   });
 
   it.each<[string, () => ChildSpec]>([

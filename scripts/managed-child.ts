@@ -104,18 +104,26 @@ export function tailOf(file: string, bytes = 2_000): string {
 }
 
 function watched(spec: ChildSpec, record: PidRecord): ManagedChild {
+  const gone = (): boolean => bornAt(record.pid) !== record.born;
+  let settle: (how: string) => void = () => {};
   const exited = new Promise<string>((resolve) => {
-    const watch = setInterval(() => {
-      if (bornAt(record.pid) === record.born) return;
-      clearInterval(watch);
-      resolve('ended');
-    }, WATCH_EVERY_MS).unref();
+    settle = resolve;
   });
+  const watch = setInterval(() => {
+    if (gone()) leave();
+  }, WATCH_EVERY_MS).unref();
+  function leave(): void {
+    clearInterval(watch);
+    settle('ended');
+  }
   return {
     pid: record.pid,
     adopted: true,
     exited,
-    stop: (limitMs = STOP_LIMIT_MS) => end(spec, record, exited, limitMs),
+    async stop(limitMs = STOP_LIMIT_MS) {
+      await end(spec, record, exited, limitMs);
+      leave();
+    },
   };
 }
 
