@@ -65,7 +65,7 @@ ${curl('1', 'list_files', '{}')}
 
 ${curl('2', 'delete_file', '{"path":"notes.txt"}')}
 
-${curl('3', 'wire_transfer', '{"from":"operations","to":"supplies","amount":25}')}
+${curl('3', 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
   npx gate pending
 
 Ctrl-C stops everything.

@@ -32,6 +32,7 @@ import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../
 import { replaceFile } from '../scripts/durable-file.js';
 import { findTemporal } from '../scripts/find-program.js';
 import { startTemporal } from '../scripts/temporal-server.js';
+import { claimStateFolder } from './single-instance.js';
 import { createActivities } from '../workers/activities.js';
 import {
   buildProxy,
@@ -102,8 +103,9 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     ...env,
     GATE_STATE_DIR: stateDir,
   });
+  const release = claimStateFolder(join(stateDir, 'run', 'gate.pid'), stateDir);
   const logger = stackLogger(stateDir, config.shared.logLevel);
-  const undo: (() => Promise<void>)[] = [];
+  const undo: (() => Promise<void>)[] = [() => Promise.resolve(release())];
   const stopAll = async () => {
     // Backwards: what was started last depends on what was started before it.
     for (const step of undo.splice(0).reverse())
@@ -133,6 +135,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     undo.push(() => reviews.close());
     const policies = await loadPolicySet({ directory: config.policy.directory ?? shippedPolicyDirectory() });
     const inspector = createInspector({
+      level: config.brain.injectionLevel,
       personas: await loadPersonas(config.brain.personasDir ? { directory: config.brain.personasDir } : {}),
     });
 

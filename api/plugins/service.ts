@@ -79,7 +79,7 @@ export function createService(options: ServiceOptions): Service {
     loggerInstance: options.logger.child({ service: options.name }),
     disableRequestLogging: true,
     bodyLimit: options.bodyLimit ?? 2_097_152,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },
