@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -77,7 +77,7 @@ export function createService(options: ServiceOptions): Service {
   const { tls } = options;
   const app = Fastify({
     loggerInstance: options.logger.child({ service: options.name }),
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit ?? 2_097_152,
     forceCloseConnections: 'idle',
     // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
