@@ -58,6 +58,11 @@ export const PROXY_SETTINGS = {
     seconds(1_800),
     'How long a call of tier strict waits for a decision.',
   ),
+  signingKeyFile: setting(
+    'GATE_SIGNING_KEY_FILE',
+    z.string().min(1),
+    "PEM of the Ed25519 key that signs authorizations; the ledger's key until identity issues them.",
+  ),
   maxInFlight: setting(
     'GATE_PROXY_MAX_IN_FLIGHT',
     z.coerce.number().int().min(1).max(100_000).default(500),

@@ -3,11 +3,13 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
+import type { Signer } from '../../domain/identity/signer.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
 import { errorAnswer } from './answers.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
+import { registerAuthorizations } from './routes/authorizations.js';
 import { registerPending } from './routes/pending.js';
 
 export interface ProxyOptions
@@ -19,6 +21,8 @@ export interface ProxyOptions
   readonly tls?: Omit<NonNullable<ServiceOptions['tls']>, 'clientCertificate'>;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
+  /** Signs authorizations of `gate.decision/v1`. */
+  readonly signer: Signer;
 }
 
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and judges it in code, after 400, 413 and 426. */
@@ -64,10 +68,23 @@ export function createProxyService(options: ProxyOptions): Service {
     });
     scope.addHook('onResponse', (request, reply, next) => {
       metrics.responded(request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000);
+      const { caller } = request;
+      request.log.info(
+        {
+          correlation_id: request.correlationId,
+          route: request.routeOptions.url,
+          tenant: caller?.tenant,
+          agent: caller?.agent,
+          status: reply.statusCode,
+          ms: Math.round(reply.elapsedTime),
+        },
+        'answered',
+      );
       next();
     });
     registerMcp(scope as unknown as Service['app'], { ...options, handler });
     registerPending(scope as unknown as Service['app'], options);
+    registerAuthorizations(scope as unknown as Service['app'], options);
     done();
   });
   return service;
