@@ -1,0 +1,18 @@
+import { type DevelopmentFile, type Stack, startDevelopment } from '../stack/development.js';
+import { answerQuestions, ownCpuMs } from './child.js';
+
+/** Gate's side: the whole stack as `gate start` brings it up, settings from the environment. */
+const answers = {
+  async start(): Promise<DevelopmentFile> {
+    stack = await startDevelopment({ env: process.env, progress: () => undefined });
+    return stack.development;
+  },
+  cpuMs: async (): Promise<number> => ownCpuMs(),
+};
+export type GateQuestions = typeof answers;
+
+let stack: Stack | undefined;
+
+answerQuestions(answers, async () => {
+  await stack?.stop();
+});

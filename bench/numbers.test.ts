@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { median, quantile, rounded, sum } from './numbers.js';
+
+describe('numbers of a benchmark', () => {
+  it('quantiles are values of the sample, whatever its order', () => {
+    const sample = [5, 1, 4, 2, 3];
+    expect([quantile(sample, 0), median(sample), quantile(sample, 0.95), quantile(sample, 1)]).toEqual([1, 3, 5, 5]);
+    expect(sample).toEqual([5, 1, 4, 2, 3]);
+  });
+
+  it('an empty sample has none', () => {
+    expect(median([])).toBeNaN();
+    expect(rounded(median([]))).toBeNaN();
+    expect(sum([])).toBe(0);
+  });
+
+  it('are printed with three digits', () => {
+    expect([rounded(12.345), rounded(0.9871), rounded(123.4)]).toEqual([12.3, 0.987, 123]);
+  });
+});

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../scripts/project-root.js';
+import type { Machine } from './machine.js';
+
+type TableRow = Readonly<Record<string, string | number | null>>;
+
+export interface Report {
+  readonly title: string;
+  readonly machine: Machine;
+  readonly notes: readonly string[];
+  readonly tables: Readonly<Record<string, readonly object[]>>;
+}
+
+/** Prints the tables and keeps them as `bench/results/<date>-<what>.json` and `.md`, with the machine, the commit and the command. */
+export function writeReport(what: string, report: Report): void {
+  const made = { date: new Date().toISOString().slice(0, 10), commit: commit(), command: command() };
+  const folder = join(PROJECT_ROOT, 'bench', 'results');
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${made.date}-${what}`);
+  writeFileSync(`${file}.json`, `${JSON.stringify({ what, ...made, ...report }, null, 2)}\n`);
+  writeFileSync(`${file}.md`, markdown(report, made));
+  for (const [name, rows] of Object.entries(report.tables)) {
+    process.stdout.write(`\n${name}\n`);
+    console.table(rows);
+  }
+  process.stdout.write(`written to bench/results/${made.date}-${what}.{json,md}\n`);
+}
+
+function markdown(
+  { title, machine, notes, tables }: Report,
+  { date, commit, command }: { date: string; commit: string; command: string },
+): string {
+  const facts = `${machine.cores} cores (${machine.cpu}), ${machine.memory_gib} GiB, Node ${machine.node} ${machine.arch}, fdatasync of 4 KiB ${machine.fdatasync_ms} ms, load average before ${machine.load_before}`;
+  const sections = Object.entries(tables).map(([name, rows]) => `## ${name}\n\n${table(rows as TableRow[])}\n`);
+  return [
+    `# ${title}\n`,
+    `${date}, commit ${commit}, \`${command}\`\n`,
+    `${facts}.\n`,
+    `${notes.map((note) => `- ${note}`).join('\n')}\n`,
+    ...sections,
+  ].join('\n');
+}
+
+function table(rows: readonly TableRow[]): string {
+  const columns = Object.keys(rows[0] ?? {});
+  const line = (cells: readonly unknown[]) => `| ${cells.join(' | ')} |`;
+  return [
+    line(columns.map((column) => column.replaceAll('_', ' '))),
+    line(columns.map((column) => (typeof rows[0]?.[column] === 'number' ? '--:' : '---'))),
+    ...rows.map((row) => line(columns.map((column) => row[column] ?? ''))),
+  ].join('\n');
+}
+
+const command = (): string => ['npm run bench --', ...process.argv.slice(2)].join(' ');
+
+function commit(): string {
+  try {
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8' }).trim();
+    return git('rev-parse', '--short', 'HEAD');
+  } catch {
+    return 'unknown';
+  }
+}
