@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -7,11 +8,14 @@ export interface Setting<Type extends z.ZodType = z.ZodType> {
   readonly variable: string;
   readonly meaning: string;
   readonly type: Type;
-  /** Never printed, and refused when it looks like a placeholder. */
+  /** Never printed, refused when it looks like a placeholder, and read from the file that `<variable>_FILE` names where that is set. */
   readonly secret?: boolean;
 }
 export type Settings = Readonly<Record<string, Setting>>;
 export type Config<S extends Settings> = { readonly [K in keyof S]: z.infer<S[K]['type']> };
+/** The settings of one process, by the part of it that reads them. */
+export type SettingGroups = Readonly<Record<string, Settings>>;
+export type GroupConfig<G extends SettingGroups> = { readonly [K in keyof G]: Config<G[K]> };
 
 export const setting = <Type extends z.ZodType>(
   variable: string,
@@ -53,24 +57,55 @@ export class ConfigError extends Error {
 
 const PLACEHOLDER = /^(change[-_ ]?me|replace[-_ ]?me|your[-_ ].*|secret|password|token|x+|(.)\2*)$/i;
 
-/** Reads the settings of one process from `env`, once. The result is typed and frozen. Throws ConfigError with all faults. */
+/**
+ * Reads the settings of one process from `env`, once. The result is typed and frozen. A secret is also taken from the file that
+ * `<variable>_FILE` names, as containers hand them out. Throws ConfigError with all faults.
+ */
 export function readConfig<S extends Settings>(process: string, settings: S, env: Env): Config<S> {
-  const faults: string[] = [];
+  return readGroups(process, { settings }, env).settings;
+}
+
+/** Like `readConfig` for several groups; a variable that two groups share is one fault. */
+export function readGroups<G extends SettingGroups>(process: string, groups: G, env: Env): GroupConfig<G> {
+  const faults = new Set<string>();
+  const config = Object.fromEntries(
+    Object.entries(groups).map(([group, settings]) => [group, Object.freeze(readSettings(settings, env, faults))]),
+  );
+  if (faults.size > 0) throw new ConfigError(process, [...faults]);
+  return Object.freeze(config) as GroupConfig<G>;
+}
+
+function readSettings(settings: Settings, env: Env, faults: Set<string>): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [name, { variable, type, secret }] of Object.entries(settings)) {
-    const text = env[variable] === '' ? undefined : env[variable];
+    const read = secret ? secretText(variable, env) : { text: env[variable] || undefined };
+    if ('fault' in read) {
+      faults.add(read.fault);
+      continue;
+    }
+    const { text } = read;
     const result = type.safeParse(text);
     if (!result.success) {
       const reason = result.error.issues.map((issue) => issue.message).join('; ');
-      faults.push(
+      faults.add(
         `${variable}: ${text === undefined ? 'is not set' : reason}${secret || text === undefined ? '' : ` (it is "${text}")`}`,
       );
-    } else if (secret && typeof text === 'string' && PLACEHOLDER.test(text)) {
-      faults.push(`${variable}: looks like a placeholder; set a real secret`);
+    } else if (secret && text !== undefined && PLACEHOLDER.test(text)) {
+      faults.add(`${variable}: looks like a placeholder; set a real secret`);
     } else {
       values[name] = result.data;
     }
   }
-  if (faults.length > 0) throw new ConfigError(process, faults);
-  return Object.freeze(values) as Config<S>;
+  return values;
+}
+
+function secretText(variable: string, env: Env): { text: string | undefined } | { fault: string } {
+  const file = env[`${variable}_FILE`];
+  if (!file) return { text: env[variable] || undefined };
+  if (env[variable]) return { fault: `${variable}: set it or ${variable}_FILE, not both` };
+  try {
+    return { text: readFileSync(file, 'utf8').trim() || undefined };
+  } catch (error) {
+    return { fault: `${variable}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})` };
+  }
 }

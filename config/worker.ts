@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { seconds, setting } from './env.js';
+import { port, seconds, setting } from './env.js';
 
 const serviceUrl = (defaultUrl: string) =>
   z.url({ protocol: /^https$/, message: 'must be an https:// URL' }).default(defaultUrl);
 
-/** Settings of the worker: where tools are, and how what broke is closed. */
-export const WORKER_SETTINGS = {
+/** Where the tools are: the worker calls them, the proxy forwards control methods to them. */
+export const UPSTREAM_SETTINGS = {
   upstreamUrl: setting(
     'GATE_UPSTREAM_URL',
     z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
@@ -17,6 +17,11 @@ export const WORKER_SETTINGS = {
     "Sent to the upstream as Authorization: Bearer. Agents' own credentials never go there.",
     { secret: true },
   ),
+} as const;
+
+/** Settings of the worker: how decisions are checked, and how what broke is closed. */
+export const WORKER_SETTINGS = {
+  ...UPSTREAM_SETTINGS,
   decisionPublicKeyFile: setting(
     'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
     z.string().min(1),
@@ -43,6 +48,16 @@ export const WORKER_SETTINGS = {
     z.coerce.number().int().min(30).max(3_650).default(30),
     'How long call records are kept; never less than 30 days.',
   ),
+} as const;
+
+/** A worker that runs apart answers nobody but probes. */
+export const WORKER_HEALTH_SETTINGS = {
+  healthHost: setting(
+    'GATE_WORKER_HEALTH_HOST',
+    z.string().min(1).default('127.0.0.1'),
+    "Address of the worker's plain health listener.",
+  ),
+  healthPort: setting('GATE_WORKER_HEALTH_PORT', port(9091), 'Port of /health, /readyz and /metrics.'),
 } as const;
 
 /** Where the services are, for a worker or proxy that runs apart from them. */

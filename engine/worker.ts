@@ -54,6 +54,19 @@ export const createWorker = ({
     maxConcurrentLocalActivityExecutions: 200,
   });
 
+/** Runs the worker. `finished` rejects when it fails; `stop` lets it finish what it has begun, and never throws. */
+export function runWorker(worker: Worker): { readonly finished: Promise<void>; stop(): Promise<void> } {
+  const finished = worker.run();
+  finished.catch(() => undefined);
+  return {
+    finished,
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await finished.catch(() => undefined);
+    },
+  };
+}
+
 const HEARTBEAT_EVERY_MS = 3_000;
 
 /** The activities as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an attempt is long. */

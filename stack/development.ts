@@ -1,32 +1,21 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Runtime, DefaultLogger, type Worker } from '@temporalio/worker';
 import pino, { type Logger } from 'pino';
 import { createBrainService } from '../api/brain/app.js';
-import { createHilService } from '../api/hil/app.js';
 import { createLedgerService } from '../api/ledger/app.js';
 import type { Service } from '../api/plugins/service.js';
 import { createPolicyService } from '../api/policy/app.js';
-import { readBrainConfig } from '../config/brain.js';
-import { ConfigError, readConfig, type Config, type Env, type Settings } from '../config/env.js';
-import { readHilConfig } from '../config/hil.js';
-import { readLedgerConfig } from '../config/ledger.js';
-import { readPolicyConfig } from '../config/policy.js';
-import { PROXY_SETTINGS } from '../config/proxy.js';
-import { CALL_STORE_SETTINGS, ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
-import { DEVELOPMENT_SETTINGS } from '../config/development.js';
-import { WORKER_SETTINGS } from '../config/worker.js';
-import { createInspector } from '../domain/inspection/inspector.js';
-import { loadPersonas } from '../domain/inspection/personas.js';
+import { readConfig, readGroups, type Env } from '../config/env.js';
+import { START_SETTINGS } from '../config/processes.js';
+import { SHARED_SETTINGS } from '../config/shared.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
-import { loadPolicySet } from '../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
-import { bundleWorkflows, createWorker } from '../engine/worker.js';
+import { installEngineRuntime } from '../engine/runtime.js';
+import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
 import { replaceFile } from '../scripts/durable-file.js';
@@ -35,15 +24,21 @@ import { startTemporal } from '../scripts/temporal-server.js';
 import { claimStateFolder } from './single-instance.js';
 import { createActivities } from '../workers/activities.js';
 import {
+  buildHil,
   buildProxy,
   callbackDelivery,
   createUpstream,
   decisionVerifier,
   engineAddress,
+  engineAnswers,
   listen,
   newRegistry,
   openCalls,
+  openInspector,
+  openPolicies,
+  readSigner,
   readSigningKey,
+  reconcileTimes,
   StartError,
   storeTarget,
 } from './parts.js';
@@ -91,12 +86,13 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
   mkdirSync(join(stateDir, 'data'), { recursive: true, mode: 0o700 });
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
-  const config = readAll({
+  const config = readGroups('gate start', START_SETTINGS, {
     GATE_PAYLOAD_KEYS: secrets.payloadKeys,
     GATE_RECORD_KEYS: secrets.recordKeys,
     GATE_HIL_PAYLOAD_KEYS: secrets.hilPayloadKeys,
     GATE_LEDGER_SIDECAR_KEYS: secrets.ledgerSidecarKeys,
     GATE_CALLBACK_SECRET: secrets.callbackSecret,
+    GATE_SIGNING_KEY_FILE: secrets.ledgerKey.keyFile,
     GATE_HIL_DECISION_KEY_FILE: secrets.hilDecisionKey.keyFile,
     GATE_HIL_DECISION_PUBLIC_KEY_FILE: secrets.hilDecisionKey.pubFile,
     GATE_HIL_OPERATORS: `dev@acme:${secrets.operatorToken}`,
@@ -133,19 +129,17 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       payloadKeys: config.hil.payloadKeys,
     });
     undo.push(() => reviews.close());
-    const policies = await loadPolicySet({ directory: config.policy.directory ?? shippedPolicyDirectory() });
-    const inspector = createInspector({
-      level: config.brain.injectionLevel,
-      personas: await loadPersonas(config.brain.personasDir ? { directory: config.brain.personasDir } : {}),
-    });
+    const policies = await openPolicies(config.policy);
+    const inspector = await openInspector(config.brain);
 
     const upstreamUrl = config.worker.upstreamUrl ?? (await startTools());
     const upstream = createUpstream(config.worker, upstreamUrl);
     undo.push(() => upstream.close());
 
     const address = engineAddress(config.engine, engine.address);
-    const { client, close: closeClient } = await connectClient(address, config.engine.payloadKeys);
-    undo.push(closeClient);
+    const engineClient = await connectClient(address, config.engine.payloadKeys);
+    undo.push(() => engineClient.close());
+    const { client } = engineClient;
     const native = await connectNative(address);
     undo.push(() => native.close());
     const activities = createActivities({
@@ -158,11 +152,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       deliver: callbackDelivery(config.proxy, config.worker),
       runs: createRuns(client),
       verifyDecision: await decisionVerifier(config.worker.decisionPublicKeyFile),
-      reconcile: {
-        graceMs: config.worker.reconcileGraceSecs * 1000,
-        retentionMs: config.worker.retentionDays * 86_400_000,
-        windowMs: config.proxy.velocityWindowSecs * 1000,
-      },
+      reconcile: reconcileTimes(config.worker, config.proxy),
       onAlarm: (correlationId, reason) => logger.warn({ correlation_id: correlationId, reason }, 'alarm'),
     });
     progress('worker: bundling workflows');
@@ -176,7 +166,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
     });
     const running = runWorker(worker);
-    undo.push(running.stop);
+    undo.push(() => running.stop());
     await ensureReconcileSchedule(client, {
       taskQueue: config.engine.taskQueue,
       everySecs: config.worker.reconcileEverySecs,
@@ -184,9 +174,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
 
     const { services } = pki;
     const common = { logger, trustDomain: config.shared.trustDomain };
-    const orchestrator = async () => {
-      await client.workflowService.getSystemInfo({});
-    };
+    const orchestrator = engineAnswers(client);
     const listening = {
       ledger: await serve(
         createLedgerService({ ...common, ledger, registry: newRegistry(), tls: services.ledger }),
@@ -204,16 +192,12 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
         'GATE_BRAIN',
       ),
       hil: await serve(
-        createHilService({
+        buildHil({
           ...common,
+          config: config.hil,
           reviews,
           sender: createDecisionSender(client),
           decisionKey: await readSigningKey(config.hil.decisionKeyFile),
-          operators: config.hil.operators,
-          simulatorTenant: config.hil.simulatorTenant,
-          decisionLifeSeconds: config.hil.decisionLifeSeconds,
-          bodyLimit: config.hil.bodyLimitBytes,
-          registry: newRegistry(),
           tls: services.hil,
           readiness: { orchestrator },
         }),
@@ -230,6 +214,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
           ledger,
           upstream,
           logger,
+          signer: await readSigner(config.proxy.signingKeyFile),
           readiness: {
             orchestrator,
             worker: () => {
@@ -334,47 +319,6 @@ function developmentFile(
   };
 }
 
-function runWorker(worker: Worker): { finished: Promise<void>; stop: () => Promise<void> } {
-  const finished = worker.run();
-  finished.catch(() => undefined);
-  return {
-    finished,
-    stop: async () => {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await finished.catch(() => undefined);
-    },
-  };
-}
-
-/** Every process's settings at once; all faults of all of them in one error. */
-function readAll(env: Env) {
-  const faults: string[] = [];
-  const read = <T>(reader: () => T): T => {
-    try {
-      return reader();
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      faults.push(...error.faults);
-      return undefined as T;
-    }
-  };
-  const of = <S extends Settings>(settings: S) => read<Config<S>>(() => readConfig('gate', settings, env));
-  const config = {
-    shared: of(SHARED_SETTINGS),
-    development: of(DEVELOPMENT_SETTINGS),
-    engine: of(ENGINE_SETTINGS),
-    callStore: of(CALL_STORE_SETTINGS),
-    worker: of(WORKER_SETTINGS),
-    proxy: of(PROXY_SETTINGS),
-    brain: read(() => readBrainConfig(env)),
-    policy: read(() => readPolicyConfig(env)),
-    hil: read(() => readHilConfig(env)),
-    ledger: read(() => readLedgerConfig(env)),
-  };
-  if (faults.length > 0) throw new ConfigError('gate start', [...new Set(faults)]);
-  return config;
-}
-
 /** Logs go to a file, so that the terminal keeps the ready page; warnings and worse are seen there too. */
 export function stackLogger(stateDir: string, level: string): Logger {
   mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
@@ -394,22 +338,8 @@ export function stackLogger(stateDir: string, level: string): Logger {
       { level: 'error', stream: process.stderr },
     ]),
   );
-  installRuntime(logger);
+  installEngineRuntime(logger);
   return logger;
-}
-
-let installed = false;
-/** Signals are Gate's business: the worker must finish after the proxy has drained, not when the terminal says Ctrl-C. */
-function installRuntime(logger: Logger): void {
-  if (installed) return;
-  installed = true;
-  Runtime.install({
-    shutdownSignals: [],
-    logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
-      logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message),
-    ),
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
-  });
 }
 
 export { StartError };

@@ -1,7 +1,10 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createHilService } from '../api/hil/app.js';
 import { createProxyService } from '../api/proxy/app.js';
 import type { Service, TlsMaterial } from '../api/plugins/service.js';
 import type { ReadinessChecks } from '../api/plugins/health.js';
@@ -9,17 +12,27 @@ import { createCallbackSender } from '../activities/callback.js';
 import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
 import type { CallRunner } from '../engine/call-runner.js';
 import type { EngineAddress } from '../engine/connect.js';
+import type { BRAIN_SETTINGS } from '../config/brain.js';
 import type { Config } from '../config/env.js';
+import type { HIL_SETTINGS } from '../config/hil.js';
+import type { POLICY_SETTINGS } from '../config/policy.js';
 import type { PROXY_SETTINGS } from '../config/proxy.js';
 import type { ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
-import type { WORKER_SETTINGS } from '../config/worker.js';
+import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
 import type { Ledger } from '../contracts/ledger.js';
 import { openCallStore, type CallStore } from '../domain/call-record/call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { createSigner, type Signer } from '../domain/identity/signer.js';
+import { createInspector } from '../domain/inspection/inspector.js';
+import { loadPersonas } from '../domain/inspection/personas.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
+import { loadPolicySet, type PolicySet } from '../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../domain/review/decision-signature.js';
+import type { DecisionSender } from '../domain/review/ports.js';
+import type { ReviewStore } from '../domain/review/review-store.js';
 import type { StoreTarget } from '../domain/store/database.js';
 
 /** Parts that more than one composition puts together: `gate start`, `gate serve <service>`, `gate worker`. */
@@ -38,8 +51,21 @@ export function newRegistry(): Registry {
   return registry;
 }
 
+/** Half of a mutual TLS set-up must not quietly become none. */
+export const engineTlsFault = ({
+  tlsCaFile,
+  tlsCertFile,
+  tlsKeyFile,
+}: Config<typeof ENGINE_SETTINGS>): string | null =>
+  [tlsCaFile, tlsCertFile, tlsKeyFile].some(Boolean) && !(tlsCaFile && tlsCertFile && tlsKeyFile)
+    ? 'GATE_TEMPORAL_TLS_CA_FILE, GATE_TEMPORAL_TLS_CERT_FILE, GATE_TEMPORAL_TLS_KEY_FILE: set all three or none'
+    : null;
+
+/** Where and how the engine is reached. Throws StartError when its TLS files are named in part. */
 export function engineAddress(config: Config<typeof ENGINE_SETTINGS>, address: string): EngineAddress {
   const { tlsCaFile: caFile, tlsCertFile: certFile, tlsKeyFile: keyFile, tlsServerName: serverName } = config;
+  const fault = engineTlsFault(config);
+  if (fault) throw new StartError(fault);
   if (!caFile || !certFile || !keyFile) return { address, namespace: config.namespace };
   return {
     address,
@@ -51,8 +77,31 @@ export function engineAddress(config: Config<typeof ENGINE_SETTINGS>, address: s
 export const openCalls = (shared: Config<typeof SHARED_SETTINGS>, keys: KeyRing): Promise<CallStore> =>
   openCallStore({ target: storeTarget(shared, 'calls'), keys });
 
+export const openInspector = async ({ injectionLevel, personasDir }: Config<typeof BRAIN_SETTINGS>) =>
+  createInspector({
+    level: injectionLevel,
+    personas: await loadPersonas(personasDir ? { directory: personasDir } : {}),
+  });
+
+export const openPolicies = ({ directory }: Config<typeof POLICY_SETTINGS>): Promise<PolicySet> =>
+  loadPolicySet({ directory: directory ?? shippedPolicyDirectory() });
+
+/** Readiness: the engine answers. */
+export const engineAnswers = (client: Client) => async (): Promise<void> => {
+  await client.workflowService.getSystemInfo({});
+};
+
+export const reconcileTimes = (
+  worker: Pick<Config<typeof WORKER_SETTINGS>, 'reconcileGraceSecs' | 'retentionDays'>,
+  proxy: Pick<Config<typeof PROXY_SETTINGS>, 'velocityWindowSecs'>,
+) => ({
+  graceMs: worker.reconcileGraceSecs * 1000,
+  retentionMs: worker.retentionDays * 86_400_000,
+  windowMs: proxy.velocityWindowSecs * 1000,
+});
+
 /** The tools of the configured MCP server, or a stand-in that says that none is configured. */
-export function createUpstream(config: Config<typeof WORKER_SETTINGS>, url: string | undefined): Upstream {
+export function createUpstream(config: Config<typeof UPSTREAM_SETTINGS>, url: string | undefined): Upstream {
   if (url) return createMcpUpstream({ url, ...(config.upstreamApiKey && { apiKey: config.upstreamApiKey }) });
   const refused = async () => ({
     kind: 'not_sent' as const,
@@ -67,9 +116,13 @@ export const decisionVerifier = async (publicKeyFile: string) =>
 
 export const readSigningKey = async (file: string) => readDecisionKey(await readFile(file, 'utf8'));
 
+/** The key behind authorizations: an Ed25519 PEM file. */
+export const readSigner = async (file: string): Promise<Signer> =>
+  createSigner(createPrivateKey(await readFile(file, 'utf8')));
+
 export const callbackDelivery = (
-  proxy: Config<typeof PROXY_SETTINGS>,
-  worker: Config<typeof WORKER_SETTINGS>,
+  proxy: Pick<Config<typeof PROXY_SETTINGS>, 'callbackAllowlist' | 'callbackAllowPrivate'>,
+  worker: Pick<Config<typeof WORKER_SETTINGS>, 'callbackSecret'>,
 ): DeliverCallback =>
   createCallbackSender({
     allowlist: parseCallbackAllowlist(proxy.callbackAllowlist),
@@ -87,6 +140,7 @@ export interface ProxyParts {
   readonly upstream: Upstream;
   readonly logger: Logger;
   readonly readiness: ReadinessChecks;
+  readonly signer: Signer;
 }
 
 export function buildProxy({ config, ...parts }: ProxyParts): Service {
@@ -103,6 +157,32 @@ export function buildProxy({ config, ...parts }: ProxyParts): Service {
     checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
   });
 }
+
+export interface HilParts {
+  readonly config: Config<typeof HIL_SETTINGS>;
+  readonly trustDomain: string;
+  readonly tls: TlsMaterial;
+  readonly reviews: ReviewStore;
+  readonly sender: DecisionSender;
+  readonly decisionKey: KeyObject;
+  readonly logger: Logger;
+  readonly readiness: ReadinessChecks;
+}
+
+export const buildHil = ({ config, ...parts }: HilParts): Service =>
+  createHilService({
+    ...parts,
+    registry: newRegistry(),
+    operators: config.operators,
+    simulatorTenant: config.simulatorTenant,
+    decisionLifeSeconds: config.decisionLifeSeconds,
+    bodyLimit: config.bodyLimitBytes,
+    ttlSeconds: {
+      auto: config.ttlAutoSeconds,
+      standard: config.ttlStandardSeconds,
+      strict: config.ttlStrictSeconds,
+    },
+  });
 
 /** Listens, or says in one line which setting holds the port that is taken. */
 export async function listen(
