@@ -43,10 +43,16 @@ export type ContentValues = readonly (string | number | null)[];
 const INDEX = new Map<ContentField, number>(CONTENT_FIELDS.map(([name], index) => [name, index]));
 export const contentIndex = (field: ContentField): number => INDEX.get(field) as number;
 
-const RENDERING: readonly (readonly [key: string, kind: FieldKind])[] = CONTENT_FIELDS.map(([name, kind], index) => [
-  `${index === 0 ? '' : ','}"${name}":`,
-  kind,
-]);
+interface Rendering {
+  readonly kind: FieldKind;
+  readonly key: string;
+  /** The whole of an absent value, which most optional fields are. */
+  readonly absent: string;
+}
+const RENDERING: readonly Rendering[] = CONTENT_FIELDS.map(([name, kind], index) => {
+  const key = `${index === 0 ? '' : ','}"${name}":`;
+  return { kind, key, absent: `${key}null` };
+});
 
 /**
  * The part of the canonical bytes that is the author's: fields 6 to 33 and the closing brace. Two rows with the same text say the
@@ -55,18 +61,18 @@ const RENDERING: readonly (readonly [key: string, kind: FieldKind])[] = CONTENT_
 export function canonicalContent(values: ContentValues): string {
   let text = '';
   for (let index = 0; index < RENDERING.length; index++) {
-    const [key, kind] = RENDERING[index] as (typeof RENDERING)[number];
-    text += key + render(kind, values[index]);
+    const { kind, key, absent } = RENDERING[index] as Rendering;
+    const value = values[index];
+    text += value === null ? absent : key + render(kind, value);
   }
   return `${text}}`;
 }
 
-function render(kind: FieldKind, value: string | number | null | undefined): string {
-  if (value === null) return 'null';
-  if (kind === 'int' && typeof value === 'number') return String(value);
-  if (kind === 'bool' && (value === 0 || value === 1)) return value === 1 ? 'true' : 'false';
-  if (kind === 'json' && typeof value === 'string') return value;
+function render(kind: FieldKind, value: string | number | undefined): string {
   if (kind === 'text' && typeof value === 'string') return JSON.stringify(value);
+  if (kind === 'json' && typeof value === 'string') return value;
+  if (kind === 'bool' && (value === 0 || value === 1)) return value === 1 ? 'true' : 'false';
+  if (kind === 'int' && typeof value === 'number') return String(value);
   throw new TypeError(`a ${kind} field holds ${typeof value}`);
 }
 

@@ -104,10 +104,19 @@ function conflictAlarm(offered: PreparedRow, keptContent: string): PreparedRow {
 /** Puts rows behind the head, in order, all at one commit time. */
 export function chainRows(head: ChainHead, rows: readonly PreparedRow[], timestamp: string): ChainedRow[] {
   let { length: seq, hash: prevHash } = head;
-  return rows.map((row) => {
+  return rows.map(({ id, values, content, sidecar }) => {
     seq += 1;
-    const position = { chainVersion: CHAIN_VERSION, id: row.id, timestamp, seq, prevHash };
-    const chained = { ...row, ...position, entryHash: entryHash(prevHash, canonicalEntry(position, row.content)) };
+    const canonical = canonicalEntry({ chainVersion: CHAIN_VERSION, id, timestamp, seq, prevHash }, content);
+    const chained = {
+      id,
+      values,
+      content,
+      sidecar,
+      seq,
+      timestamp,
+      prevHash,
+      entryHash: entryHash(prevHash, canonical),
+    };
     prevHash = chained.entryHash;
     return chained;
   });

@@ -286,14 +286,15 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
     });
   });
 
-  it('walks in pages and lets appends in between; those of meanwhile are not in its result', async () => {
-    await place.sql('delete from ledger_head where id = 0');
+  it('walks in pages and lets appends in between; its result is the chain as it stood at one moment', async () => {
     const rows = Array.from({ length: 500 }, () => testRow());
     await ledger.append(rows);
     const walk = ledger.verify();
     await Promise.all(Array.from({ length: 20 }, () => ledger.append([testRow()])));
     const result = await walk;
-    expect(result).toMatchObject({ valid: true, entries_checked: LENGTH + 500 });
+    expect(result.valid).toBe(true);
+    expect(result.entries_checked).toBe(result.commitment?.length);
+    expect(result.entries_checked).toBeGreaterThanOrEqual(LENGTH + 500);
     expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: LENGTH + 520 });
   });
 

@@ -81,10 +81,11 @@ export async function verifyChain(
       return invalid(seq, 'entry_hash');
   }
 
+  // The next page is on its way while this one is hashed.
+  let ahead = readPage(reader, seq + 1, end);
   while (seq < end) {
-    const to = Math.min(seq + PAGE, end);
-    const entries = await reader.page(seq + 1, to);
-    const beside = groupBySeq(await reader.sidecars(seq + 1, to));
+    const { to, entries, beside } = await ahead;
+    ahead = readPage(reader, to + 1, end);
     for (const raw of entries) {
       const version = raw.cells[1];
       if (isInteger(version) && integerCell(version) !== CHAIN_VERSION)
@@ -129,6 +130,27 @@ export async function verifyChain(
     anchor_mismatch: null,
     sidecars,
   };
+}
+
+interface Page {
+  readonly to: number;
+  readonly entries: readonly RawEntry[];
+  readonly beside: ReadonlyMap<number, RawSidecar[]>;
+}
+
+function readPage(reader: ChainReader, from: number, end: number): Promise<Page> {
+  const to = Math.min(from + PAGE - 1, end);
+  const read =
+    from > end
+      ? Promise.resolve({ to, entries: [], beside: new Map<number, RawSidecar[]>() })
+      : Promise.all([reader.page(from, to), reader.sidecars(from, to)]).then(([entries, sidecars]) => ({
+          to,
+          entries,
+          beside: groupBySeq(sidecars),
+        }));
+  // A walk that ends early waits for no page; one that goes on meets the error when it does.
+  read.catch(() => undefined);
+  return read;
 }
 
 interface ReadEntry {
