@@ -190,7 +190,7 @@ describe('Postgres connections that come and go', () => {
 
 describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {
   const WRITER = fileURLToPath(new URL('../../dist/test/support/ledger-writer.js', import.meta.url));
-  const ROUNDS = 3;
+  const ROUNDS = 2;
   const ACKNOWLEDGED = 150;
 
   it('leaves a valid chain that holds every acknowledged row once, whole calls only', async () => {
@@ -199,16 +199,18 @@ describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {
     const key = randomBytes(32);
     const sidecarKeys = keyRing(new Map([['test', key]]));
     const acknowledged = new Map<string, string>();
+    const writers = new Set<string>();
     for (let round = 0; round < ROUNDS; round++) {
       // In the last round two processes write at once, long enough to meet: they take turns, whichever of them dies first.
       const both = round === ROUNDS - 1;
       const names = both ? [`round-${round}`, `other-${round}`] : [`round-${round}`];
       const told = await Promise.all(
         names.map((name) => {
+          writers.add(name);
           const args = [WRITER, JSON.stringify(place.target), key.toString('hex'), name];
           return killAfter(
             spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] }),
-            both ? 2000 : ACKNOWLEDGED,
+            both ? 1500 : ACKNOWLEDGED,
           );
         }),
       );
@@ -221,13 +223,15 @@ describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {
     expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: length });
     const stored = new Map((await ledger.newest(length)).map((row) => [row.id, `${row.seq} ${row.entry_hash}`]));
     expect(stored.size).toBe(length);
-    for (const [entry, where] of acknowledged) expect(stored.get(entry)).toBe(where);
+    expect([...acknowledged].filter(([entry, where]) => stored.get(entry) !== where)).toEqual([]);
     // Both rows of a call, or neither: also for the calls that were never answered.
-    for (let round = 0; round < ROUNDS; round++)
-      for (let index = 0; index < length; index++)
-        expect(stored.has(uuidFromDigest(`round-${round}`, String(index), 'first'))).toBe(
-          stored.has(uuidFromDigest(`round-${round}`, String(index), 'second')),
-        );
+    const halves = Array.from({ length }, (_, index) => String(index)).flatMap((index) =>
+      [...writers].filter(
+        (name) =>
+          stored.has(uuidFromDigest(name, index, 'first')) !== stored.has(uuidFromDigest(name, index, 'second')),
+      ),
+    );
+    expect(halves).toEqual([]);
     expect((await ledger.append([testRow()]))[0]?.seq).toBe(length + 1);
     await ledger.close();
     await place.remove();

@@ -33,7 +33,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier {
   purgeSidecar(id: string): Promise<boolean>;
   /** Called after every commit. */
   observe(listener: (observation: CommitObservation) => void): void;
-  /** Answers the waiting appends, then lets the store go. */
+  /** Answers the waiting appends, then lets the store go. Safe to repeat. */
   close(): Promise<void>;
 }
 
@@ -54,6 +54,7 @@ export function ledgerOver(
   { sidecarKeys, clock = Date.now, logger }: LedgerOptions,
 ): LedgerStore {
   const chain = chainOf(store, sidecarKeys);
+  let closing: Promise<void> | null = null;
   const listeners: ((observation: CommitObservation) => void)[] = [];
   const writer = createGroupCommit(
     async (calls) => {
@@ -71,7 +72,10 @@ export function ledgerOver(
     },
   );
 
-  return {
+  return assembled(store, chain, writer, sidecarKeys, clock, listeners);
+}
+
+@@BODY@@  return {
     ...createVerifier(chain, sidecarKeys),
     ...createLedgerReader(store, sidecarKeys),
     // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
@@ -106,10 +110,16 @@ export function ledgerOver(
     observe: (listener) => {
       listeners.push(listener);
     },
-    async close() {
-      await writer.close();
-      await chain.close();
-      await store.close();
+    close() {
+      closing ??= (async () => {
+        await writer.close();
+        try {
+          await chain.close();
+        } finally {
+          await store.close();
+        }
+      })();
+      return closing;
     },
   };
 }

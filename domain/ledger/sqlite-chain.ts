@@ -1,13 +1,14 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { CHAIN_VERSION } from './canonical-bytes.js';
-import { type ChainedRow, type ChainHead, chainRows, commitTime, headAfter, judge, type StoredRow } from './chain.js';
+import { type AppendCall, type ChainHead, chainRows, commitTime, headAfter, judge, type StoredRow } from './chain.js';
 import {
   brokenTail,
   type Cell,
   type ChainBounds,
   type ChainReader,
   type ChainStore,
+  type CommitOutcome,
   ENTRY_COLUMNS,
   headSealHolds,
   outcomeOf,
@@ -115,8 +116,18 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
   };
 }
 
-/** The chain in a SQLite file. A commit is one synchronous transaction; `begin immediate` keeps a second process from forking it. */
-export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): ChainStore {
+/** Appends inside a transaction that somebody else opens and commits; the retained head is written once, by `save`. */
+export interface SqliteChainWriter {
+  append(calls: readonly AppendCall[], nowMs: number): CommitOutcome;
+  /** Writes the retained head of what was appended. Must run before the commit. */
+  save(): void;
+  /** The transaction was undone: what this writer remembers of it never was. */
+  forget(): void;
+  /** Throws unless the newest entry is the retained head. */
+  check(): void;
+}
+
+export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRing): SqliteChainWriter {
   const tail = rawRows(
     connection,
     `select h.length, h.head_hash, h.head_seal, e.seq, e.entry_hash, e.timestamp
@@ -155,40 +166,63 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
     return stored;
   }
 
-  function write(head: ChainHead, rows: readonly ChainedRow[]): void {
-    for (const row of rows) {
-      insertEntry.run(row.seq, CHAIN_VERSION, row.id, row.timestamp, row.prevHash, ...row.values, row.entryHash);
-      if (row.sidecar) {
-        const { kind, text } = row.sidecar;
-        insertSidecar.run(row.seq, kind, row.id, keys.seal(text, sidecarContext(row.id, kind)));
-      }
-    }
-    ownSeal = sealHead(keys, head);
-    moveHead.run(head.length, head.hash, ownSeal);
-  }
+  /** The tail behind the rows of the open transaction; `null` while it has none. */
+  let open: { head: ChainHead; timestamp: string | null } | null = null;
 
+  return {
+    append(calls, nowMs) {
+      const { head, timestamp } = open ?? checkedTail();
+      const stored = lookUp(new Set(calls.flatMap((call) => call.map((row) => row.id))));
+      const judgement = judge(calls, stored);
+      const raised = lookUp(judgement.alarms.map((alarm) => alarm.id));
+      const rows = chainRows(
+        head,
+        [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
+        commitTime(nowMs, timestamp),
+      );
+      for (const row of rows) {
+        insertEntry.run(row.seq, CHAIN_VERSION, row.id, row.timestamp, row.prevHash, ...row.values, row.entryHash);
+        if (row.sidecar) {
+          const { kind, text } = row.sidecar;
+          insertSidecar.run(row.seq, kind, row.id, keys.seal(text, sidecarContext(row.id, kind)));
+        }
+      }
+      if (rows.length > 0) open = { head: headAfter(head, rows), timestamp: rows.at(-1)?.timestamp ?? timestamp };
+      return outcomeOf(judgement, rows, stored);
+    },
+    save() {
+      if (!open) return;
+      ownSeal = sealHead(keys, open.head);
+      moveHead.run(open.head.length, open.head.hash, ownSeal);
+      open = null;
+    },
+    forget() {
+      open = null;
+      ownSeal = null;
+    },
+    check() {
+      if (!open) checkedTail();
+    },
+  };
+}
+
+/** The chain in a SQLite file. A commit is one synchronous transaction; `begin immediate` keeps a second process from forking it. */
+export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): ChainStore {
+  const writer = sqliteChainWriter(connection, keys);
   return {
     ...sqliteChainReader(connection),
     async commit(calls, nowMs) {
       // Nothing is durable yet. A crash before COMMIT returns leaves the old chain whole: SQLite drops the transaction on the next open.
       connection.exec('BEGIN IMMEDIATE');
       try {
-        const { head, timestamp } = checkedTail();
-        const stored = lookUp(new Set(calls.flatMap((call) => call.map((row) => row.id))));
-        const judgement = judge(calls, stored);
-        const raised = lookUp(judgement.alarms.map((alarm) => alarm.id));
-        const rows = chainRows(
-          head,
-          [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
-          commitTime(nowMs, timestamp),
-        );
-        if (rows.length > 0) write(headAfter(head, rows), rows);
+        const outcome = writer.append(calls, nowMs);
+        writer.save();
         // From here on the rows, their sidecars and the head are durable, together (WAL, synchronous FULL). A caller that
         // never hears of it sends the same ids again and is told `retained`.
         connection.exec('COMMIT');
-        return outcomeOf(judgement, rows, stored);
+        return outcome;
       } catch (error) {
-        ownSeal = null;
+        writer.forget();
         try {
           connection.exec('ROLLBACK');
         } catch {
@@ -200,7 +234,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
     async probe() {
       connection.exec('BEGIN IMMEDIATE');
       try {
-        checkedTail();
+        writer.check();
       } finally {
         connection.exec('ROLLBACK');
       }

@@ -161,7 +161,7 @@ interface ReadEntry {
 }
 
 /** The entry as its columns say it, or `null` when a column holds what no entry can hold. */
-export function readEntry({ cells, exact }: RawEntry): ReadEntry | null {
+function readEntry({ cells, exact }: RawEntry): ReadEntry | null {
   if (!exact) return null;
   try {
     const [seq, chainVersion, id, timestamp, prevHash, ...rest] = cells;
