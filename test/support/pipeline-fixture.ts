@@ -234,7 +234,7 @@ export async function openPipeline({
   };
 }
 
-const inspectionOf = (authorized: boolean): InspectionResponse => ({
+export const inspectionOf = (authorized: boolean): InspectionResponse => ({
   authorized,
   reason: authorized ? 'routine' : 'injection: ignore previous instructions',
   intent_category: authorized ? 'Information Retrieval' : 'Meta-Reasoning',
@@ -260,7 +260,7 @@ const inspectionOf = (authorized: boolean): InspectionResponse => ({
   },
 });
 
-const decisionOf = (tier: Script['tier']): PolicyDecision => ({
+export const decisionOf = (tier: Script['tier']): PolicyDecision => ({
   allow: tier === 'green',
   reasons: tier === 'red' ? ['Violation: destructive'] : [],
   review_reasons: tier === 'yellow' ? ['Review: money movement'] : [],
