@@ -72,10 +72,7 @@ export function ledgerOver(
     },
   );
 
-  return assembled(store, chain, writer, sidecarKeys, clock, listeners);
-}
-
-@@BODY@@  return {
+  return {
     ...createVerifier(chain, sidecarKeys),
     ...createLedgerReader(store, sidecarKeys),
     // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
