@@ -115,9 +115,9 @@ export function registerOperatorCommands(program: Command): void {
 
 async function withLedgerFile<T>(
   file: string,
-  use: (ledger: Awaited<ReturnType<typeof openLedgerReadOnly>>) => Promise<T>,
+  use: (ledger: ReturnType<typeof openLedgerReadOnly>) => Promise<T>,
 ): Promise<T> {
-  const opened = await openLedgerReadOnly(file);
+  const opened = openLedgerReadOnly(file);
   try {
     return await use(opened);
   } finally {
@@ -143,7 +143,9 @@ const expiry = (row: PendingRequest): string => {
 function story(row: LedgerEntry): string {
   const { stage, status_code } = row.policy_decision ?? {};
   if (typeof stage === 'string')
-    return [stage, status_code, row.reasoning].filter((part) => part !== null && part !== '').join(' ');
+    return `${stage} ${typeof status_code === 'number' ? status_code : ''} ${row.reasoning}`
+      .replaceAll(/ +/g, ' ')
+      .trim();
   return [row.decided_by && `by ${row.decided_by}`, row.reasoning].filter(Boolean).join(': ').slice(0, 120);
 }
 

@@ -12,8 +12,8 @@ import type { GateActivities } from '../workers/activities.js';
 
 /** Time as an argument: tests own it, the product uses the machine's. `sleep` resolves early when the signal fires. */
 export interface Clock {
-  now(): number;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export const machineClock: Clock = {

@@ -5,7 +5,8 @@ import pino, { type Logger } from 'pino';
 import { createBrainClient } from '../activities/clients/brain-client.js';
 import { createHilClient } from '../activities/clients/hil-client.js';
 import { createLedgerClient } from '../activities/clients/ledger-client.js';
-import { createMtlsFetch, type ServiceFetch } from '../activities/clients/mtls-fetch.js';
+import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
+import type { ServiceFetch } from '../activities/clients/service-client.js';
 import { createPolicyClient } from '../activities/clients/policy-client.js';
 import { createBrainService } from '../api/brain/app.js';
 import { createLedgerService } from '../api/ledger/app.js';
@@ -211,7 +212,7 @@ const answers = (fetch: ServiceFetch, url: string) => async (): Promise<void> =>
 /** A real read that the proxy's workload may make: the service answers and so does its store. */
 const NO_CALL = '00000000-0000-0000-0000-000000000000';
 
-async function connectEngine(
+async function openEngine(
   { onStop }: Pick<Apart<ProcessName>, 'onStop'>,
   engine: ApartConfig<'hil'>['engine'],
 ): Promise<{ client: Client; address: ReturnType<typeof engineAddress> }> {
@@ -273,7 +274,7 @@ async function startHil(parts: Apart<'hil'>): Promise<Ports> {
     openReviewStore({ target: storeTarget(config.shared, 'hil'), payloadKeys: config.own.payloadKeys }),
   );
   parts.onStop(() => reviews.close());
-  const { client } = await connectEngine(parts, config.engine);
+  const { client } = await openEngine(parts, config.engine);
   const service = buildHil({
     config: config.own,
     trustDomain,
@@ -293,7 +294,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
   const calls = await needed('the call store', openCalls(config.shared, config.callStore.recordKeys));
   parts.onStop(() => calls.close());
-  const { client } = await connectEngine(parts, config.engine);
+  const { client } = await openEngine(parts, config.engine);
   const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl);
   parts.onStop(() => upstream.close());
   const ledger = createLedgerClient({ url: ledgerUrl, fetch: fetchOf(parts, 'ledger') });
@@ -342,7 +343,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
   const calls = await needed('the call store', openCalls(config.shared, config.callStore.recordKeys));
   parts.onStop(() => calls.close());
-  const { client, address } = await connectEngine(parts, engine);
+  const { client, address } = await openEngine(parts, engine);
   const native = await needed(`the workflow engine at ${engine.address}`, connectNative(address));
   parts.onStop(() => native.close());
   const upstream = createUpstream(own, own.upstreamUrl);

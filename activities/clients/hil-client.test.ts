@@ -11,7 +11,8 @@ import type { NewReview, SettledReview } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
-import { createHilClient, type ServiceFetch } from './hil-client.js';
+import { createHilClient } from './hil-client.js';
+import type { ServiceFetch } from './service-client.js';
 
 const correlation = '00000000-0000-4000-8000-000000000001';
 const review: NewReview = {

@@ -7,7 +7,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
-import type { ServiceFetch } from './hil-client.js';
+import type { ServiceFetch } from './service-client.js';
 import { createLedgerClient, type LedgerClient } from './ledger-client.js';
 
 const id = (name: string) => uuidFromDigest('test', name);

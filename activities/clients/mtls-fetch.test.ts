@@ -67,7 +67,7 @@ const json = { 'content-type': 'application/json' };
 describe('a call to another service over mutual TLS', () => {
   it('arrives under the caller id of its certificate and brings status and body back', async () => {
     const reply = await client()(`${url}/echo?x=1`, { method: 'POST', headers: json, body: '{"a":1}' });
-    expect([reply.status, await reply.text(), await reply.json()]).toEqual([201, '{"a":1}', { a: 1 }]);
+    expect([reply.status, await reply.text()]).toEqual([201, '{"a":1}']);
     expect(requests[0]).toMatch(/^POST \/echo\?x=1 from service-proxy /);
   });
 

@@ -3,24 +3,7 @@ import type { PeerCertificate } from 'node:tls';
 import { Agent } from 'undici';
 import { errorText } from '../../domain/errors.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
-
-/** A whole answer: its body has been read when the call returns. */
-export interface ServiceResponse {
-  readonly status: number;
-  text(): Promise<string>;
-  json(): Promise<unknown>;
-}
-
-/** As much of `fetch` as a client of another service uses. Rejects when no whole answer came; the service may then have acted or not. */
-export type ServiceFetch = (
-  url: string,
-  init: {
-    readonly method: string;
-    readonly headers?: Record<string, string>;
-    readonly body?: string;
-    readonly signal?: AbortSignal;
-  },
-) => Promise<ServiceResponse>;
+import type { ServiceFetch } from './service-client.js';
 
 export interface MtlsFetchOptions {
   /** PEM of the CA that signs both ends. */
@@ -78,11 +61,7 @@ export function createMtlsFetch(options: MtlsFetchOptions): ServiceFetch & { clo
         signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       });
       const text = await reply.body.text();
-      return {
-        status: reply.statusCode,
-        text: () => Promise.resolve(text),
-        json: async () => JSON.parse(text) as unknown,
-      };
+      return { status: reply.statusCode, text: () => Promise.resolve(text) };
     } catch (error) {
       signal?.throwIfAborted();
       if (limit.signal.aborted)

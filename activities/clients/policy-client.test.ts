@@ -6,7 +6,8 @@ import type { Service } from '../../api/plugins/service.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
-import { createPolicyClient, type PolicyFetch } from './policy-client.js';
+import { createPolicyClient } from './policy-client.js';
+import type { ServiceFetch } from './service-client.js';
 
 const ordinary: PolicyInput = {
   tool_type: 'wire_transfer',
@@ -39,8 +40,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const answering =
-  (status: number, body: unknown): PolicyFetch =>
-  async () => ({ status, json: async () => body });
+  (status: number, body: unknown): ServiceFetch =>
+  async () => ({ status, text: async () => JSON.stringify(body) });
 
 describe('policy over HTTP', () => {
   it('gives the decision the set itself gives', async () => {
@@ -48,7 +49,7 @@ describe('policy over HTTP', () => {
   });
 
   it('passes the correlation id on', async () => {
-    const seen: Record<string, string>[] = [];
+    const seen: (Record<string, string> | undefined)[] = [];
     const client = createPolicyClient({
       url,
       fetch: (target, init) => {
@@ -73,13 +74,13 @@ describe('policy over HTTP', () => {
     ['a fault of the engine', answering(500, null)],
     ['no set loaded', answering(503, { error: 'policy_unavailable' })],
     ['no connection', () => Promise.reject(new TypeError('fetch failed'))],
-    ['an answer that is no JSON', async () => ({ status: 200, json: () => Promise.reject(new SyntaxError('<html>')) })],
+    ['an answer that is no JSON', async () => ({ status: 200, text: async () => '<html>' })],
     [
       'no answer in time',
       (_url, { signal }) =>
-        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
     ],
-  ] as [string, PolicyFetch][])('takes %s for no decision: policy_unavailable', async (_name, fault) => {
+  ] as [string, ServiceFetch][])('takes %s for no decision: policy_unavailable', async (_name, fault) => {
     const client = createPolicyClient({ url, fetch: fault, timeoutMs: 20 });
     await expect(client.evaluate(ordinary)).rejects.toMatchObject({ code: 'policy_unavailable' });
   });

@@ -2,7 +2,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/gl
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { inspectionResponse } from '../../contracts/inspection.js';
-import { createBrainClient, type BrainFetch } from '../../activities/clients/brain-client.js';
+import { createBrainClient } from '../../activities/clients/brain-client.js';
+import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import { createInspector, offlineProvider } from '../../domain/inspection/inspector.js';
 import { loadPersonas, type Personas } from '../../domain/inspection/personas.js';
 import type { Inspector } from '../../domain/inspection/port.js';
@@ -63,9 +64,9 @@ const inspect = (payload: unknown) =>
     payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
   });
 const metrics = async (): Promise<string[]> => (await registry.metrics()).split('\n');
-const overTheService: BrainFetch = async (url, { method, headers, body }) => {
-  const response = await service.app.inject({ method, url: new URL(url).pathname, headers, payload: body });
-  return { status: response.statusCode, json: () => Promise.resolve(response.json()) };
+const overTheService: ServiceFetch = async (url, { headers = {}, body = '' }) => {
+  const response = await service.app.inject({ method: 'POST', url: new URL(url).pathname, headers, payload: body });
+  return { status: response.statusCode, text: () => Promise.resolve(response.body) };
 };
 
 describe('spec 4.2: POST /inspect', () => {
@@ -166,8 +167,8 @@ describe('Brain over HTTP', () => {
 
   it('passes the correlation id on', async () => {
     const seen: unknown[] = [];
-    const fetch: BrainFetch = (target, init) => {
-      seen.push([target, init.headers['x-gate-correlation-id']]);
+    const fetch: ServiceFetch = (target, init) => {
+      seen.push([target, init.headers?.['x-gate-correlation-id']]);
       return overTheService(target, init);
     };
     await createBrainClient({ url, fetch }).inspect(request);
@@ -192,7 +193,7 @@ describe('Brain over HTTP', () => {
   ])('has no verdict after %s', async (_name, status, body) => {
     const client = createBrainClient({
       url,
-      fetch: () => Promise.resolve({ status, json: () => Promise.resolve(body) }),
+      fetch: () => Promise.resolve({ status, text: () => Promise.resolve(JSON.stringify(body)) }),
     });
     await expect(client.inspect(request)).rejects.toMatchObject(outage);
   });
@@ -206,7 +207,7 @@ describe('Brain over HTTP', () => {
       url,
       timeoutMs: 20,
       fetch: (_url, { signal }) =>
-        new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
     });
     await expect(silent.inspect(request)).rejects.toMatchObject(outage);
   });

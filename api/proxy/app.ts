@@ -59,7 +59,8 @@ export function createProxyService(options: ProxyOptions): Service {
           { correlation_id: request.correlationId, code: known.code, reason: known.message, err: known.cause },
           'refused',
         );
-      if (known.code === 'pipeline_unavailable') metrics.unavailable(String(known.fields.layer ?? 'proxy'));
+      if (known.code === 'pipeline_unavailable')
+        metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
       return send(reply, errorAnswer(known, request.correlationId));
     });
     scope.addHook('onSend', (request, reply, payload, next) => {
@@ -149,7 +150,7 @@ function proxyMetrics(registry: Registry) {
     return tool;
   };
   return {
-    answered({ state, evidence }: CallRecord) {
+    answered: ({ state, evidence }: CallRecord) => {
       verdicts.inc({ state });
       const { verdict, call } = evidence;
       if (!verdict?.would) return;
