@@ -7,7 +7,8 @@ import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createGroupWriter } from '../store/group-writer.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
-import { CALL_MOVES, nextState, type CallMove } from './transitions.js';
+import { RECORD_COLUMNS, recordSealing, type RecordRow, type StoredRecord } from './sealed-record.js';
+import { CALL_MOVES, type CallMove } from './transitions.js';
 
 interface CallTables {
   call_requests: {
@@ -18,28 +19,7 @@ interface CallTables {
     sealed: Uint8Array;
     created_ms: number;
   };
-  call_records: {
-    correlation_id: string;
-    state: CallState;
-    tenant: string;
-    agent: string;
-    contract: CallInput['contract'];
-    tool: string;
-    tier: CallRecord['tier'];
-    approval_tier: CallRecord['approval_tier'];
-    digest: string;
-    pending_id: string | null;
-    deadline_ms: number | null;
-    not_after_ms: number;
-    verdict_sealed: Uint8Array;
-    decision_sealed: Uint8Array | null;
-    outcome_sealed: Uint8Array | null;
-    result_sealed: Uint8Array | null;
-    created_ms: number;
-    updated_ms: number;
-    counted_ms: number | null;
-    rows_due_ms: number | null;
-  };
+  call_records: StoredRecord;
   rate_hits: { key: string; at_ms: number; correlation_id: string };
 }
 
@@ -125,7 +105,8 @@ export interface CallStoreOptions {
   readonly replica?: string;
 }
 
-const HISTORY_LENGTH = 16;
+/** How many of an agent's steps inspection and policy look at. */
+export const HISTORY_LENGTH = 16;
 
 export async function openCallStore({
   target,
@@ -136,47 +117,14 @@ export async function openCallStore({
   const store: Store<CallTables> = await openStore<CallTables>(target, callMigrations);
   const { db } = store;
   const writer = createGroupWriter(store);
-  const sealJson = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
-  const openJson = (sealed: Uint8Array | null, id: string, kind: string) =>
-    sealed === null ? null : (JSON.parse(keys.open(sealed, `${id}/${kind}`).toString('utf8')) as unknown);
+  const sealing = recordSealing(keys);
+  const { openRow } = sealing;
+  type Row = RecordRow;
 
-  // Results are read apart: they can be megabytes, and most looks at a record do not want them.
-  const columns = [
-    'correlation_id',
-    'state',
-    'digest',
-    'tier',
-    'approval_tier',
-    'pending_id',
-    'deadline_ms',
-    'not_after_ms',
-    'created_ms',
-    'updated_ms',
-    'verdict_sealed',
-    'decision_sealed',
-    'outcome_sealed',
-  ] as const;
-  type Row = Pick<CallTables['call_records'], (typeof columns)[number]>;
-
-  const openRow = (row: Row): CallRecord => ({
-    correlation_id: row.correlation_id,
-    state: row.state,
-    digest: row.digest,
-    tier: row.tier,
-    approval_tier: row.approval_tier,
-    pending_id: row.pending_id,
-    deadline_ms: row.deadline_ms === null ? null : Number(row.deadline_ms),
-    not_after_ms: Number(row.not_after_ms),
-    created_ms: Number(row.created_ms),
-    updated_ms: Number(row.updated_ms),
-    evidence: openJson(row.verdict_sealed, row.correlation_id, 'verdict') as VerdictEvidence,
-    decision: openJson(row.decision_sealed, row.correlation_id, 'decision') as RecordedDecision | null,
-    outcome: openJson(row.outcome_sealed, row.correlation_id, 'outcome') as RecordedOutcome | null,
-  });
   const select = (connection: Kysely<CallTables>, correlationId: string) =>
     connection
       .selectFrom('call_records')
-      .select(columns)
+      .select(RECORD_COLUMNS)
       .where('correlation_id', '=', correlationId)
       .executeTakeFirst();
   const find = async (correlationId: string) => {
@@ -226,36 +174,14 @@ export async function openCallStore({
         .select('sealed')
         .where('correlation_id', '=', correlationId)
         .executeTakeFirst();
-      return row ? (openJson(row.sealed, correlationId, `request/${digest}`) as StagedRequest) : null;
+      return row ? sealing.openRequest(row.sealed, correlationId, digest) : null;
     },
 
     find,
 
     async commitVerdict(state, evidence, outcome) {
       const { call } = evidence;
-      const at = now();
-      const row = {
-        correlation_id: call.correlation_id,
-        state,
-        tenant: call.tenant,
-        agent: call.agent,
-        contract: call.contract,
-        tool: call.tool,
-        tier: evidence.verdict?.tier ?? null,
-        approval_tier: evidence.verdict?.approval_tier ?? ('standard' as const),
-        digest: call.digest,
-        pending_id: null,
-        deadline_ms: null,
-        not_after_ms: call.not_after_ms,
-        verdict_sealed: sealJson(evidence, call.correlation_id, 'verdict'),
-        decision_sealed: null,
-        outcome_sealed: outcome ? sealJson(outcome, call.correlation_id, 'outcome') : null,
-        result_sealed: null,
-        created_ms: at,
-        updated_ms: at,
-        counted_ms: state === 'allowed' && call.contract === 'gate.decision/v1' ? at : null,
-        rows_due_ms: at,
-      };
+      const row = sealing.newRecord(state, evidence, outcome, now());
       const stored = await writer.run(async (transaction) => {
         const inserted = await transaction
           .insertInto('call_records')
@@ -274,20 +200,8 @@ export async function openCallStore({
       const moved = await writer.run(async (transaction) => {
         const row = await select(transaction, correlationId);
         if (!row) return null;
-        const at = now();
-        const target = nextState(row.state, move);
-        if (target === null || (patch.before_ms !== undefined && at > patch.before_ms)) return { applied: false, row };
-        const updated: Partial<CallTables['call_records']> = {
-          state: target,
-          updated_ms: Math.max(at, Number(row.updated_ms) + 1),
-          rows_due_ms: at,
-          ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
-          ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
-          ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),
-          ...(patch.decision && { decision_sealed: sealJson(patch.decision, correlationId, 'decision') }),
-          ...(patch.outcome && { outcome_sealed: sealJson(patch.outcome, correlationId, 'outcome') }),
-          ...(patch.result && { result_sealed: keys.seal(patch.result, `${correlationId}/result`) }),
-        };
+        const updated = sealing.moved(row, move, patch, now());
+        if (updated === null) return { applied: false, row };
         const changed = await transaction
           .updateTable('call_records')
           .set(updated)
@@ -311,7 +225,7 @@ export async function openCallStore({
         .select('result_sealed')
         .where('correlation_id', '=', correlationId)
         .executeTakeFirst();
-      return row?.result_sealed ? keys.open(row.result_sealed, `${correlationId}/result`) : null;
+      return row?.result_sealed ? sealing.openResult(row.result_sealed, correlationId) : null;
     },
 
     async history(tenant, agent, sinceMs) {
@@ -422,7 +336,7 @@ export async function openCallStore({
         tenant: call.tenant,
         agent: call.agent,
         digest: call.digest,
-        sealed: sealJson(request, call.correlation_id, `request/${call.digest}`),
+        sealed: sealing.sealRequest(request, call.correlation_id, call.digest),
         created_ms: call.received_ms,
       })
       .onConflict((conflict) => conflict.column('correlation_id').doUpdateSet({ created_ms: call.received_ms }))

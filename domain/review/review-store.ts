@@ -5,7 +5,7 @@ import { hilMigrations } from '../../migrations/hil.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
-import { openStore, type StoreTarget } from '../store/database.js';
+import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { minimizePayload } from './minimize.js';
 import type { Reviews } from './ports.js';
 import { storable } from './storable.js';
@@ -38,6 +38,9 @@ interface ReviewTable {
   /** Canonical JSON of the SettledReview that closed the row. */
   settled: string | null;
   withdrawn_at: string | null;
+}
+export interface ReviewTables {
+  reviews: ReviewTable;
 }
 type Row = Selectable<ReviewTable>;
 
@@ -103,12 +106,15 @@ export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil
  * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id; `expired` is computed from the stored deadline whenever
  * a row is read, never from a workflow or sweeper being alive (DESIGN 1). A store that fails is `store_unavailable`.
  */
-export async function openReviewStore({
-  target,
-  payloadKeys,
-  clock = Date.now,
-}: ReviewStoreOptions): Promise<ReviewStore> {
-  const store = await openStore<{ reviews: ReviewTable }>(target, hilMigrations);
+export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewStore> {
+  return reviewStoreOver(await openStore<ReviewTables>(target, hilMigrations), options);
+}
+
+/** The review rows over a store that is open and migrated. Takes the store over: `close` closes it. */
+export function reviewStoreOver(
+  store: Store<ReviewTables>,
+  { payloadKeys, clock = Date.now }: Omit<ReviewStoreOptions, 'target'>,
+): ReviewStore {
   const { db } = store;
 
   const stored = (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>

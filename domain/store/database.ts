@@ -29,7 +29,7 @@ export async function openStore<Tables>(
   const store =
     'file' in target ? openSqlite<Tables>(target.file) : await openPostgres<Tables>(target.url, target.schema);
   try {
-    await migrate(store, migrations, 'schema' in target ? target.schema : undefined);
+    await migrate(store, migrations, { schema: 'schema' in target ? target.schema : undefined });
   } catch (error) {
     await store.close();
     throw error;
@@ -47,11 +47,15 @@ function openSqlite<Tables>(file: string): Store<Tables> {
 }
 
 /** A store over an open SQLite connection, as it is: for files that are only read, where no pragma may write. */
-export function sqliteStore<Tables>(connection: DatabaseSyncInstance): Store<Tables> {
+export function sqliteStore<Tables>(
+  connection: DatabaseSyncInstance,
+  { beforeWrite }: { readonly beforeWrite?: () => void } = {},
+): Store<Tables> {
   const dialect = new SqliteDialect({
     database: {
       close: () => connection.close(),
       prepare: (query: string) => {
+        if (beforeWrite && !/^\s*select\b/i.test(query)) beforeWrite();
         const statement = connection.prepare(query);
         type Values = Parameters<typeof statement.all>;
         return {
@@ -88,16 +92,18 @@ async function openPostgres<Tables>(url: string, schema: string): Promise<Store<
   return store;
 }
 
-async function migrate<Tables>(
+/** Brings one authority's tables to the newest migration. Authorities that share a file each count theirs in a table of their own. */
+export async function migrate<Tables>(
   store: Store<Tables>,
   migrations: Record<string, Migration>,
-  schema?: string,
+  { schema, table }: { readonly schema?: string | undefined; readonly table?: string | undefined } = {},
 ): Promise<void> {
   const migrator = new Migrator({
     db: store.db,
     provider: { getMigrations: () => Promise.resolve(migrations) },
     // Without it the migrator takes the migration tables of any schema of the database for its own, and a second authority cannot start.
     ...(schema !== undefined && { migrationTableSchema: schema }),
+    ...(table !== undefined && { migrationTableName: table, migrationLockTableName: `${table}_lock` }),
   });
   const { error } = await migrator.migrateToLatest();
   if (error) throw error instanceof Error ? error : new Error('migration failed', { cause: error });

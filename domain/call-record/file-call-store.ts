@@ -1,0 +1,304 @@
+import { LRUCache } from 'lru-cache';
+import type { HistoryEvent } from '../../contracts/policy.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import type { LocalFile } from '../store/local-file.js';
+import { HISTORY_LENGTH, type Admission, type CallStore, type OpenCall } from './call-store.js';
+import { createRecordNotifier } from './notifier.js';
+import type { CallRecord, StagedRequest } from './record.js';
+import { RECORD_COLUMNS, recordSealing, type RecordRow, type StoredRecord } from './sealed-record.js';
+
+const INSERT_COLUMNS = [
+  ...RECORD_COLUMNS,
+  'tenant',
+  'agent',
+  'contract',
+  'tool',
+  'result_sealed',
+  'counted_ms',
+  'rows_due_ms',
+] as const satisfies readonly (keyof StoredRecord)[];
+const MOVED_COLUMNS = [
+  'pending_id',
+  'deadline_ms',
+  'counted_ms',
+  'decision_sealed',
+  'outcome_sealed',
+  'result_sealed',
+] as const satisfies readonly (keyof StoredRecord)[];
+
+/** Records and requests of calls under way are kept opened: each is looked at a dozen times in the millisecond it takes. */
+const KEPT_RECORDS = 2_000;
+const KEPT_REQUEST_BYTES = 16_000_000;
+
+export interface FileCallStoreOptions {
+  readonly keys: KeyRing;
+  readonly now?: () => number;
+  readonly replica?: string;
+}
+
+/**
+ * The call store inside a file that this process alone writes: the same promises as `openCallStore`, with prepared statements in the
+ * file's open transaction. A returned record stands for this process; that it is durable, `durable()` of the file says.
+ */
+export function callStoreInFile(
+  file: LocalFile,
+  { keys, now = Date.now, replica = 'gate-lite' }: FileCallStoreOptions,
+): CallStore {
+  const { connection } = file;
+  const sealing = recordSealing(keys);
+  const records = new LRUCache<string, CallRecord>({ max: KEPT_RECORDS });
+  const requests = new LRUCache<string, { digest: string; request: StagedRequest; bytes: number }>({
+    max: KEPT_RECORDS,
+    maxSize: KEPT_REQUEST_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
+  const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: 1_000 });
+  file.onUndone(() => {
+    records.clear();
+    requests.clear();
+    histories.clear();
+  });
+
+  const placeholders = (count: number) => Array.from({ length: count }, () => '?').join(', ');
+  const selectRecord = connection.prepare(
+    `select ${RECORD_COLUMNS.join(', ')} from call_records where correlation_id = ?`,
+  );
+  const insertRecord = connection.prepare(
+    `insert into call_records (${INSERT_COLUMNS.join(', ')}) values (${placeholders(INSERT_COLUMNS.length)})
+       on conflict (correlation_id) do nothing`,
+  );
+  const moveRecord = connection.prepare(
+    `update call_records set state = ?, updated_ms = ?, rows_due_ms = ?,
+       ${MOVED_COLUMNS.map((column) => `${column} = coalesce(?, ${column})`).join(', ')}
+     where correlation_id = ? and state = ?`,
+  );
+  const selectRequest = connection.prepare('select sealed from call_requests where correlation_id = ?');
+  const stageRequest = connection.prepare(
+    `insert into call_requests (correlation_id, tenant, agent, digest, sealed, created_ms) values (?, ?, ?, ?, ?, ?)
+       on conflict (correlation_id) do update set created_ms = excluded.created_ms returning digest`,
+  );
+  const selectResult = connection.prepare('select result_sealed from call_records where correlation_id = ?');
+  const selectHistory = connection.prepare(
+    `select tool, counted_ms from call_records where tenant = ? and agent = ? and counted_ms is not null
+       order by counted_ms desc limit ${HISTORY_LENGTH}`,
+  );
+  const countHits = connection.prepare(
+    'select count(*) as count, min(at_ms) as oldest from rate_hits where key = ? and at_ms > ?',
+  );
+  const insertHit = connection.prepare('insert into rate_hits (key, at_ms, correlation_id) values (?, ?, ?)');
+  const clearDue = connection.prepare(
+    'update call_records set rows_due_ms = null where correlation_id = ? and updated_ms = ? and rows_due_ms is not null',
+  );
+  const oldestDue = connection.prepare(
+    'select min(rows_due_ms) as oldest from call_records where rows_due_ms is not null',
+  );
+  const selectDue = connection.prepare(
+    'select correlation_id from call_records where rows_due_ms < ? order by rows_due_ms limit ?',
+  );
+  const selectOpen = connection.prepare(
+    `select correlation_id, state, deadline_ms, updated_ms from call_records
+      where state in ('decided', 'parked', 'allowed', 'approved', 'intended') and updated_ms < ?
+        and (contract = 'gate.server-execution/v1' or state in ('decided', 'parked'))
+      order by updated_ms limit ?`,
+  );
+
+  const look = (correlationId: string): CallRecord | null => {
+    const known = records.get(correlationId);
+    if (known) return known;
+    const row = selectRecord.get(correlationId) as RecordRow | undefined;
+    if (!row) return null;
+    const record = sealing.openRow(row);
+    records.set(correlationId, record);
+    return record;
+  };
+  const find = (correlationId: string) => Promise.resolve(look(correlationId));
+  const notifier = createRecordNotifier(find);
+  const keep = (record: CallRecord): CallRecord => {
+    records.set(record.correlation_id, record);
+    notifier.changed(record);
+    return record;
+  };
+  const agentKey = (tenant: string, agent: string) => `${tenant}/${agent}`;
+
+  const hitMarker = (key: string, atMs: number, since: number): boolean => {
+    const marker = `refused:${key}`;
+    if (Number((countHits.get(marker, since) as { count: number }).count) > 0) return false;
+    insertHit.run(marker, atMs, '');
+    return true;
+  };
+
+  return {
+    async admit(call, request, { limit, windowMs }) {
+      const key = agentKey(call.tenant, call.agent);
+      const atMs = call.received_ms;
+      const since = atMs - windowMs;
+      return file.apply((): Admission => {
+        let recent = 0;
+        if (limit > 0) {
+          const { count, oldest } = countHits.get(key, since) as { count: number; oldest: number };
+          if (count >= limit) {
+            const retryAfterSecs = Math.max(1, Math.ceil((oldest + windowMs - atMs) / 1000));
+            return { admitted: false, retryAfterSecs, first: hitMarker(key, atMs, since) };
+          }
+          insertHit.run(key, atMs, call.correlation_id);
+          recent = count + 1;
+        }
+        const sealed = sealing.sealRequest(request, call.correlation_id, call.digest);
+        const { digest } = stageRequest.get(
+          call.correlation_id,
+          call.tenant,
+          call.agent,
+          call.digest,
+          sealed,
+          atMs,
+        ) as { digest: string };
+        if (digest === call.digest) requests.set(call.correlation_id, { digest, request, bytes: sealed.byteLength });
+        return { admitted: true, recent, digest };
+      });
+    },
+
+    async request(correlationId, digest) {
+      const known = requests.get(correlationId);
+      if (known?.digest === digest) return known.request;
+      const row = selectRequest.get(correlationId) as { sealed: Uint8Array } | undefined;
+      if (!row) return null;
+      const request = sealing.openRequest(row.sealed, correlationId, digest);
+      requests.set(correlationId, { digest, request, bytes: row.sealed.byteLength });
+      return request;
+    },
+
+    find,
+
+    async commitVerdict(state, evidence, outcome) {
+      const { call } = evidence;
+      const existing = look(call.correlation_id);
+      if (existing) return existing;
+      const row = sealing.newRecord(state, evidence, outcome, now());
+      file.apply(() => insertRecord.run(...INSERT_COLUMNS.map((column) => row[column])));
+      if (row.counted_ms !== null) histories.delete(agentKey(call.tenant, call.agent));
+      return keep({
+        correlation_id: call.correlation_id,
+        state,
+        digest: call.digest,
+        tier: row.tier,
+        approval_tier: row.approval_tier,
+        pending_id: null,
+        deadline_ms: null,
+        not_after_ms: call.not_after_ms,
+        created_ms: row.created_ms,
+        updated_ms: row.updated_ms,
+        evidence,
+        decision: null,
+        outcome: outcome ?? null,
+      });
+    },
+
+    async move(correlationId, move, patch = {}) {
+      const record = look(correlationId);
+      if (!record) throw new Error(`no call record ${correlationId}`);
+      const updated = sealing.moved(record, move, patch, now());
+      if (!updated) return { applied: false, record };
+      const { changes } = file.apply(() =>
+        moveRecord.run(
+          updated.state,
+          updated.updated_ms,
+          updated.rows_due_ms,
+          ...MOVED_COLUMNS.map((column) => updated[column] ?? null),
+          correlationId,
+          record.state,
+        ),
+      );
+      if (Number(changes) !== 1) {
+        // Someone else writes this file after all; what memory holds is not to be trusted.
+        records.delete(correlationId);
+        return { applied: false, record: look(correlationId) ?? record };
+      }
+      if (patch.counted_ms !== undefined)
+        histories.delete(agentKey(record.evidence.call.tenant, record.evidence.call.agent));
+      return {
+        applied: true,
+        record: keep({
+          ...record,
+          state: updated.state,
+          updated_ms: updated.updated_ms,
+          pending_id: patch.pending_id ?? record.pending_id,
+          deadline_ms: patch.deadline_ms ?? record.deadline_ms,
+          decision: patch.decision ?? record.decision,
+          outcome: patch.outcome ?? record.outcome,
+        }),
+      };
+    },
+
+    async result(correlationId) {
+      const row = selectResult.get(correlationId) as { result_sealed: Uint8Array | null } | undefined;
+      return row?.result_sealed ? sealing.openResult(row.result_sealed, correlationId) : null;
+    },
+
+    async history(tenant, agent, sinceMs) {
+      const key = agentKey(tenant, agent);
+      let events = histories.get(key);
+      if (!events) {
+        const rows = selectHistory.all(tenant, agent) as unknown as { tool: string; counted_ms: number }[];
+        events = rows
+          .map((row) => ({ tool: row.tool, method: 'tools/call', ts_ms: Number(row.counted_ms), replica }))
+          .toReversed();
+        histories.set(key, events);
+      }
+      const recent = events.filter(({ ts_ms }) => ts_ms > sinceMs);
+      return { last_tool: recent.at(-1)?.tool ?? null, recent_sequence: recent };
+    },
+
+    async rowsAppended(correlationId, updatedMs) {
+      file.apply(() => clearDue.run(correlationId, updatedMs));
+    },
+
+    async oldestRowsDueMs() {
+      const { oldest } = oldestDue.get() as { oldest: number | null };
+      return oldest === null ? null : Number(oldest);
+    },
+
+    async openCalls(untouchedSinceMs, limit) {
+      return (selectOpen.all(untouchedSinceMs, limit) as unknown as OpenCall[]).map((row) => ({ ...row }));
+    },
+
+    async rowsDue(sinceMs, limit) {
+      return (selectDue.all(sinceMs, limit) as unknown as { correlation_id: string }[]).map(
+        (row) => row.correlation_id,
+      );
+    },
+
+    async purge({ hitsMs, stagedMs, recordsMs }) {
+      records.clear();
+      requests.clear();
+      return file.apply(() => {
+        const removed = [
+          connection.prepare('delete from rate_hits where at_ms < ?').run(hitsMs),
+          connection
+            .prepare(
+              `delete from call_records where updated_ms < ? and rows_due_ms is null
+                 and state not in ('decided', 'parked', 'intended')`,
+            )
+            .run(recordsMs),
+          connection
+            .prepare(
+              `delete from call_requests where created_ms < ?
+                 and correlation_id not in (select correlation_id from call_records)`,
+            )
+            .run(stagedMs),
+        ];
+        return removed.reduce((sum, { changes }) => sum + Number(changes), 0);
+      });
+    },
+
+    waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
+
+    async ready() {
+      file.apply(() => undefined);
+    },
+
+    async close() {
+      notifier.close();
+      await file.durable().catch(() => undefined);
+    },
+  };
+}
