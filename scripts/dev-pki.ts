@@ -51,6 +51,8 @@ export interface DevPki {
   readonly services: Readonly<Record<DevelopmentService, DevLeaf>>;
   /** By agent name, all of tenant `acme`. */
   readonly agents: Readonly<Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>>;
+  /** By the names that `also` asked for. */
+  readonly also: Readonly<Record<string, DevLeaf>>;
 }
 
 export interface DevPkiOptions {
@@ -58,6 +60,8 @@ export interface DevPkiOptions {
   readonly trustDomain: string;
   /** Names a service is reached by besides localhost, 127.0.0.1 and ::1, such as service names of a container network. */
   readonly hosts?: readonly string[];
+  /** Further workloads that get a leaf, such as the workflow engine's. */
+  readonly also?: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
@@ -80,19 +84,22 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
     const authority = await ensureAuthority(folder, trustDomain);
     const hosts = [...new Set([...LOCAL_HOSTS, ...(options.hosts ?? [])])];
-    const services = {} as Record<DevelopmentService, DevLeaf>;
-    for (const name of DEVELOPMENT_SERVICES) {
+    const leafOf = (name: string): Promise<DevLeaf> => {
       const spiffe = serviceSpiffe(trustDomain, name);
-      services[name] = await ensureLeaf(join(folder, 'services', name), authority, {
+      return ensureLeaf(join(folder, 'services', name), authority, {
         accepts: (found, certificate) => found === spiffe && hosts.every((host) => names(certificate, host)),
         profile: () => ({ commonName: name, spiffe, hosts, usages: ['server', 'client'], ...lifetime(LEAF_DAYS) }),
       });
-    }
+    };
+    const services = {} as Record<DevelopmentService, DevLeaf>;
+    for (const name of DEVELOPMENT_SERVICES) services[name] = await leafOf(name);
+    const also: Record<string, DevLeaf> = {};
+    for (const name of options.also ?? []) also[name] = await leafOf(name);
     const agents = {} as Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>;
     for (const name of DEVELOPMENT_AGENTS) {
       agents[name] = await ensureAgent(folder, authority, trustDomain, DEVELOPMENT_TENANT, name);
     }
-    return { stateDir, trustDomain, ca: authority.cert, caFile: caFileOf(folder, 'crt'), services, agents };
+    return { stateDir, trustDomain, ca: authority.cert, caFile: caFileOf(folder, 'crt'), services, agents, also };
   });
 }
 
@@ -261,7 +268,8 @@ function ensureSecret(file: string, make: () => string, check: (text: string) =>
   return stored;
 }
 
-const ensureToken = (file: string): string =>
+/** A random token of 43 characters in a file of its own, made once. */
+export const ensureToken = (file: string): string =>
   ensureSecret(
     file,
     () => randomBytes(32).toString('base64url'),

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { Connection } from '@temporalio/client';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { errorText } from '../domain/errors.js';
@@ -215,7 +215,12 @@ async function untilReady(child: ManagedChild, address: string, options: Settled
     try {
       // A gRPC channel backs off for a second when it is refused once; a bare connection does not.
       await assertListening(options.host, options.port);
-      await prepareNamespace(address, options.namespace);
+      const connection = await Connection.connect({ address, connectTimeout: '2s' });
+      try {
+        await prepareNamespace(connection, options.namespace);
+      } finally {
+        await connection.close();
+      }
       return;
     } catch (error) {
       fault = error;
@@ -246,29 +251,42 @@ const complaintOf = (logFile: string): string => {
   return (lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 400);
 };
 
-/** Throws until the server answers. Changes only what differs, so it may be met any number of times. */
-async function prepareNamespace(address: string, namespace: string): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+/**
+ * Gate's namespace with its retention and search attributes: made where it is missing, brought to this state where it is not. Throws until the
+ * server answers. Changes only what differs, so it may be met any number of times.
+ */
+export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
+  await connection.withDeadline(Date.now() + 10_000, async () => {
+    const { workflowService, operatorService } = connection;
+    const config = await describeOrRegister(connection, namespace);
+    if (tsToMs(config?.workflowExecutionRetentionTtl) !== RETENTION_MS)
+      await workflowService.updateNamespace({
+        namespace,
+        config: { workflowExecutionRetentionTtl: msNumberToTs(RETENTION_MS) },
+      });
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+    const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in (customAttributes ?? {})));
+    if (missing.length > 0)
+      await operatorService.addSearchAttributes({
+        namespace,
+        searchAttributes: Object.fromEntries(
+          missing.map((name) => [name, proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD]),
+        ),
+      });
+  });
+}
+
+const GRPC_NOT_FOUND = 5;
+
+async function describeOrRegister({ workflowService }: Connection, namespace: string) {
   try {
-    await connection.withDeadline(Date.now() + 10_000, async () => {
-      const { workflowService, operatorService } = connection;
-      const { config } = await workflowService.describeNamespace({ namespace });
-      if (tsToMs(config?.workflowExecutionRetentionTtl) !== RETENTION_MS)
-        await workflowService.updateNamespace({
-          namespace,
-          config: { workflowExecutionRetentionTtl: msNumberToTs(RETENTION_MS) },
-        });
-      const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-      const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in (customAttributes ?? {})));
-      if (missing.length > 0)
-        await operatorService.addSearchAttributes({
-          namespace,
-          searchAttributes: Object.fromEntries(
-            missing.map((name) => [name, proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD]),
-          ),
-        });
+    return (await workflowService.describeNamespace({ namespace })).config;
+  } catch (error) {
+    if (!(isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND)) throw error;
+    await workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: msNumberToTs(RETENTION_MS),
     });
-  } finally {
-    await connection.close();
+    return (await workflowService.describeNamespace({ namespace })).config;
   }
 }

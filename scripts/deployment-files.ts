@@ -1,0 +1,168 @@
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
+import type { DevelopmentFile } from '../stack/development.js';
+import { type DevLeaf, type DevPki, ensureDevelopmentPki, ensureDevelopmentSecrets, ensureToken } from './dev-pki.js';
+import { replaceFile } from './durable-file.js';
+
+export interface DeploymentFilesOptions {
+  /** Where the CA and every secret stay; only this job ever sees it whole. */
+  readonly stateDir: string;
+  /** One folder per container is written here. */
+  readonly into: string;
+  readonly trustDomain: string;
+  /** Names the containers are reached by. */
+  readonly hosts: readonly string[];
+  /** `host:port/database` of Postgres. */
+  readonly database: string;
+  /** User and group the files belong to; without it whoever runs this. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+/** Where a container finds its folder. */
+export const MOUNTED_AT = '/run/gate';
+
+/** The roles of Postgres, one per authority (`gate prepare database`). The engine's owns its two databases. */
+const DATABASE_ROLES = {
+  gate_calls: [],
+  gate_ledger: [],
+  gate_hil: [],
+  temporal: ['temporal', 'temporal_visibility'],
+} as const;
+
+/** The containers that get a folder, each with what it needs and nothing of another's. */
+export const DEPLOYMENT_FOLDERS = [
+  'proxy',
+  'worker',
+  'brain',
+  'policy-engine',
+  'hil',
+  'ledger',
+  'temporal',
+  'temporal-ui',
+  'postgres',
+  'prepare',
+  'operator',
+] as const;
+
+/**
+ * Development certificates and secrets for services in containers of their own: `<into>/<container>/<file>`, read-only for their owner.
+ * What exists is kept and written again, so a second run changes nothing but certificates that are about to expire.
+ */
+export async function writeDeploymentFiles(options: DeploymentFilesOptions): Promise<void> {
+  const stateDir = resolve(options.stateDir);
+  const { trustDomain, hosts, database } = options;
+  const pki = await ensureDevelopmentPki({ stateDir, trustDomain, hosts, also: ['temporal', 'temporal-ui'] });
+  const secrets = await ensureDevelopmentSecrets({ stateDir });
+  const passwordOf = (role: string) => ensureToken(join(stateDir, 'secrets', `postgres-${role}`));
+  const urlOf = (role: string) => `postgresql://${role}:${passwordOf(role)}@${database}`;
+  const tls = (leaf: DevLeaf | undefined) =>
+    leaf ? { 'ca.crt': pki.ca, 'tls.crt': leaf.cert, 'tls.key': leaf.key } : {};
+  const { services, agents } = pki;
+  const callStore = {
+    'payload-keys': secrets.payloadKeys,
+    'record-keys': secrets.recordKeys,
+    'database-url': urlOf('gate_calls'),
+  };
+  const folders: Record<(typeof DEPLOYMENT_FOLDERS)[number], Record<string, string>> = {
+    proxy: { ...tls(services.proxy), ...callStore, 'signing.key': secrets.ledgerKey.key },
+    worker: {
+      ...tls(services.proxy),
+      ...callStore,
+      'callback-secret': secrets.callbackSecret,
+      'hil-decision.pub': secrets.hilDecisionKey.pub,
+    },
+    brain: tls(services.brain),
+    'policy-engine': tls(services['policy-engine']),
+    hil: {
+      ...tls(services.hil),
+      'payload-keys': secrets.payloadKeys,
+      'hil-payload-keys': secrets.hilPayloadKeys,
+      'hil-decision.key': secrets.hilDecisionKey.key,
+      'hil-operators': `dev@acme:${secrets.operatorToken}`,
+      'database-url': urlOf('gate_hil'),
+    },
+    ledger: {
+      ...tls(services.ledger),
+      'sidecar-keys': secrets.ledgerSidecarKeys,
+      'database-url': urlOf('gate_ledger'),
+    },
+    temporal: { ...tls(pki.also['temporal']), 'postgres-password': passwordOf('temporal') },
+    'temporal-ui': tls(pki.also['temporal-ui']),
+    postgres: { 'admin-password': passwordOf('postgres') },
+    prepare: {
+      ...tls(pki.also['temporal']),
+      'admin-database-url': urlOf('postgres'),
+      'database-roles': Object.entries(DATABASE_ROLES)
+        .map(([role, owns]) => [role, passwordOf(role), ...(owns.length > 0 ? [owns.join('+')] : [])].join(':'))
+        .join(','),
+    },
+    operator: {
+      'ca.crt': pki.ca,
+      'console.crt': services.console.cert,
+      'console.key': services.console.key,
+      'dev.json': `${JSON.stringify(operatorView(pki, secrets.operatorToken), null, 2)}\n`,
+      ...Object.fromEntries(
+        Object.entries(agents).flatMap(([name, leaf]) => [
+          [`${name}.crt`, leaf.cert],
+          [`${name}.key`, leaf.key],
+        ]),
+      ),
+    },
+  };
+  for (const [folder, files] of Object.entries(folders))
+    writeFolder(
+      join(options.into, folder),
+      files,
+      FOREIGN_IMAGES.has(folder) ? { file: 0o444, folder: 0o755 } : { file: 0o400, folder: 0o700 },
+      options.owner,
+    );
+}
+
+/** Images that run as users of their own numbers. Each folder is mounted into its one container only. */
+const FOREIGN_IMAGES: ReadonlySet<string> = new Set(['temporal', 'temporal-ui', 'postgres']);
+
+function writeFolder(
+  folder: string,
+  files: Record<string, string>,
+  mode: { readonly file: number; readonly folder: number },
+  owner: DeploymentFilesOptions['owner'],
+): void {
+  mkdirSync(folder, { recursive: true, mode: mode.folder });
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(folder, name);
+    replaceFile(file, text.endsWith('\n') ? text : `${text}\n`, mode.file);
+    if (owner) chownSync(file, owner.uid, owner.gid);
+  }
+  // A fresh volume belongs to root; without this its reader could not enter it.
+  chmodSync(folder, mode.folder);
+  if (owner) chownSync(folder, owner.uid, owner.gid);
+}
+
+/** What `gate pending`, `decide`, `audit` and `verify` read inside the network of the containers. */
+function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFile {
+  const at = (file: string) => posix.join(MOUNTED_AT, file);
+  const agentOf = (name: keyof typeof agents) => ({ cert: at(`${name}.crt`), key: at(`${name}.key`) });
+  return {
+    proxy: {
+      url: 'https://proxy:8443',
+      ca: at('ca.crt'),
+      ...agentOf('support-bot'),
+      agent_spiffe: agents['support-bot'].spiffe,
+    },
+    brain: { url: 'https://brain:8081' },
+    policy: { url: 'https://policy-engine:8082' },
+    ledger: { url: 'https://ledger:8083' },
+    hil: { url: 'https://hil:8084' },
+    console_workload: { cert: at('console.crt'), key: at('console.key') },
+    // The proxy's key stays with the proxy.
+    proxy_workload: { cert: '', key: '' },
+    operator_token: operatorToken,
+    temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null },
+    upstream: { url: 'http://tools:9000/mcp' },
+    health: {},
+    agents: {
+      'support-bot': { ...agentOf('support-bot'), spiffe: agents['support-bot'].spiffe },
+      'build-bot': { ...agentOf('build-bot'), spiffe: agents['build-bot'].spiffe },
+    },
+  };
+}
