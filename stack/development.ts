@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { createBrainService } from '../api/brain/app.js';
@@ -246,8 +247,8 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     const server = await startTemporal({
       binary,
       stateDir,
-      port: config.development.temporalPort,
-      uiPort: config.development.temporalUiPort,
+      port: config.development.temporalPort || (await freePort()),
+      uiPort: config.development.temporalUiPort || (await freePort()),
       namespace: config.engine.namespace,
       onProgress: progress,
     });
@@ -278,6 +279,17 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     };
   }
 }
+
+/** A port nobody listens on now. The engine takes numbers only, so 0 is answered here. */
+const freePort = (): Promise<number> =>
+  new Promise((found, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => found(port));
+    });
+  });
 
 /** An address to print and to call: wildcards are reached as localhost. */
 const nameOf = (host: string): string =>
