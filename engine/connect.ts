@@ -18,9 +18,12 @@ export interface EngineAddress {
   };
 }
 
+/** Where client, worker and workflow bundle load the failure converter from: by path, each into its own world. */
+export const failureConverterPath = fileURLToPath(new URL('./failure-converter.js', import.meta.url));
+
 export const dataConverter = (keys: KeyRing): DataConverter => ({
   payloadCodecs: [createPayloadCodec(keys)],
-  failureConverterPath: fileURLToPath(new URL('./failure-converter.js', import.meta.url)),
+  failureConverterPath,
 });
 
 async function tlsOf({ tls }: EngineAddress) {
@@ -38,14 +41,18 @@ export interface EngineClient {
   close(): Promise<void>;
 }
 
-/** A client whose payloads are sealed. gRPC compression is off: on loopback it costs 15 % and saves nothing (DESIGN section 6). */
-export async function connectClient(address: EngineAddress, keys: KeyRing): Promise<EngineClient> {
-  const connection = await Connection.connect({
+/** A bare connection. gRPC compression is off: on loopback it costs 15 % and saves nothing (DESIGN section 6). */
+export const connectEngine = async (address: EngineAddress): Promise<Connection> =>
+  Connection.connect({
     address: address.address,
     tls: await tlsOf(address),
     connectTimeout: '10s',
     channelArgs: { 'grpc.default_compression_algorithm': 0 },
   });
+
+/** A client whose payloads are sealed. */
+export async function connectClient(address: EngineAddress, keys: KeyRing): Promise<EngineClient> {
+  const connection = await connectEngine(address);
   const client = new Client({ connection, namespace: address.namespace, dataConverter: dataConverter(keys) });
   return { client, close: () => connection.close() };
 }
