@@ -7,12 +7,14 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { GateActivities } from '../workers/activities.js';
-import { dataConverter } from './connect.js';
+import { dataConverter, failureConverterPath } from './connect.js';
 
 /** The workflow code as one bundle; a start needs it once, tests share it. */
 export const bundleWorkflows = (): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)),
+    // Workflows make failures too; a bundle that does not know the converter leaves their texts in clear.
+    failureConverterPath,
     logger: quiet,
   });
 
