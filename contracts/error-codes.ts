@@ -51,7 +51,13 @@ export const ERROR_CODES = {
   unauthorized: {
     status: 401,
     retry: 'no',
-    meaning: 'Present a client certificate with a full agent SPIFFE id, signed by the trusted CA.',
+    meaning:
+      'Present the client certificate of an agent, signed by the trusted CA; in lite the bearer token of an agent.',
+  },
+  host_not_allowed: {
+    status: 403,
+    retry: 'no',
+    meaning: 'Gate is not called by this Host or from this Origin; list the name in GATE_LITE_ALLOWED_HOSTS.',
   },
   request_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than 1,048,576 bytes.' },
   client_contract_required: {
@@ -101,7 +107,11 @@ export const ERROR_CODES = {
     meaning: 'The upstream answered a control method with something that is not MCP.',
   },
   upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
-  upstream_not_configured: { status: 503, retry: 'no', meaning: 'No upstream is configured; set GATE_UPSTREAM_URL.' },
+  upstream_not_configured: {
+    status: 503,
+    retry: 'no',
+    meaning: 'No upstream is configured; set GATE_UPSTREAM_URL, in lite --upstream.',
+  },
   // Dependencies.
   pipeline_unavailable: {
     status: 503,

@@ -10,8 +10,8 @@ import { LRUCache } from 'lru-cache';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { errorText } from '../../domain/errors.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { causeText, NotSent, notSent, surelyNotSent } from './unsent.js';
 
 export interface McpUpstreamOptions {
   readonly url: string;
@@ -258,44 +258,15 @@ export function createMcpUpstream({
   }
 }
 
-const CONTROL_ALIASES: Readonly<Record<string, string>> = {
+/** Older names of control methods, as MCP spells them now. */
+export const CONTROL_ALIASES: Readonly<Record<string, string>> = {
   initialized: 'notifications/initialized',
   list_tools: 'tools/list',
   list_resources: 'resources/list',
 };
 
 const LATEST_PROTOCOL = '2025-11-25';
-const requestedVersion = (request: JsonObject): string => {
+export const requestedVersion = (request: JsonObject): string => {
   const params = request.params as JsonObject | undefined;
   return typeof params?.protocolVersion === 'string' ? params.protocolVersion : LATEST_PROTOCOL;
 };
-
-/** Thrown below the SDK when a request surely did not leave this machine. */
-class NotSent extends Error {}
-
-const UNSENT_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'EPROTO',
-]);
-
-function* causes(error: unknown): Generator<Error & { code?: unknown }> {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
-    yield at;
-    if (at instanceof AggregateError) for (const inner of at.errors) yield* causes(inner);
-  }
-}
-const surelyNotSent = (error: unknown): boolean =>
-  [...causes(error)].some(
-    ({ code }) =>
-      typeof code === 'string' &&
-      (UNSENT_CODES.has(code) || /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)),
-  );
-const notSent = (error: unknown): boolean => [...causes(error)].some((cause) => cause instanceof NotSent);
-
-/** The innermost message says what happened; outer ones say `fetch failed`. */
-const causeText = (error: unknown): string => errorText([...causes(error)].at(-1) ?? error).slice(0, 300);

@@ -13,6 +13,12 @@ const PROBE_LIMIT_MS = 2_000;
 export function healthApp(service: string, registry: Registry, checks: ReadinessChecks): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true });
   app.get('/health', () => ({ status: 'ok', service }));
+  registerProbes(app, registry, checks);
+  return app;
+}
+
+/** /readyz and /metrics on any listener. */
+export function registerProbes(app: Pick<FastifyInstance, 'get'>, registry: Registry, checks: ReadinessChecks): void {
   app.get('/readyz', async (_request, reply) => {
     const outcomes = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await probe(check)] as const),
@@ -27,7 +33,6 @@ export function healthApp(service: string, registry: Registry, checks: Readiness
     });
   });
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
-  return app;
 }
 
 async function probe(

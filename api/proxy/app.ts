@@ -10,11 +10,12 @@ import { errorAnswer } from './answers.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
-import { registerPending } from './routes/pending.js';
+import { type PendingRouteOptions, registerPending } from './routes/pending.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited'>,
-    Omit<McpRouteOptions, 'handler'> {
+    Omit<McpRouteOptions, 'handler'>,
+    Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;

@@ -25,6 +25,8 @@ export interface CallHandlerOptions {
   /** Sees each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
   readonly onLimited?: () => void;
+  /** Sees each call that no record answers, before anything is kept of it; throws what refuses it. */
+  readonly admitNew?: (request: ToolCallRequest, correlationId: string) => Promise<void> | void;
 }
 
 export interface ToolCallRequest {
@@ -95,6 +97,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       if (known && known.digest !== digest) throw conflict();
       if (known && known.state !== 'decided') return fromRecord(known, true);
 
+      await options.admitNew?.(request, correlationId);
       if (inFlight >= options.maxInFlight)
         throw new GateError('pipeline_unavailable', 'too many calls are under way', { fields: { layer: 'proxy' } });
       inFlight += 1;

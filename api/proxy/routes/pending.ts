@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { CallStore } from '../../../domain/call-record/call-store.js';
+import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { effectiveState, executionId } from '../answers.js';
@@ -13,52 +14,66 @@ const STATUS: Readonly<Record<string, string>> = {
   aborted: 'expired',
 };
 
+export interface PendingRouteOptions {
+  readonly calls: CallStore;
+  readonly now?: () => number;
+  /** Finds the call of an id where more than the correlation id names one. */
+  readonly lookUp?: (id: string) => Promise<CallRecord | null>;
+  readonly pendingPaths?: readonly `${string}/:correlation_id`[];
+}
+
 /** The caller's view of its own parked call (proxy sheet 10). A look-up: it never makes anything run. */
 export function registerPending(
   app: ServiceApp,
-  { calls, now = Date.now }: { calls: CallStore; now?: () => number },
+  {
+    calls,
+    now = Date.now,
+    lookUp = (id) => calls.find(id),
+    pendingPaths = ['/pending/:correlation_id'],
+  }: PendingRouteOptions,
 ): void {
-  app.get(
-    '/pending/:correlation_id',
-    { schema: { params: z.object({ correlation_id: z.string().max(64) }) } },
-    async (request): Promise<JsonObject> => {
-      const caller = agentOf(request);
-      const record = await calls.find(request.params.correlation_id);
-      // Another agent's call is as unknown as one that never was.
-      const mine =
-        record && record.evidence.call.tenant === caller.tenant && record.evidence.call.agent === caller.agent;
-      if (!mine || !record.pending_id) throw new GateError('not_found', 'no parked call under this id');
-      request.correlationId = record.correlation_id;
-      const { call, verdict } = record.evidence;
-      const state = effectiveState(record, now());
-      const result = record.state === 'completed' ? await calls.result(record.correlation_id) : null;
-      return {
-        contract: 'gate.pending-authorization/v1',
-        status: STATUS[state] ?? 'approved',
-        pending_id: record.pending_id,
-        correlation_id: record.correlation_id,
-        tenant: call.tenant,
-        agent_id: call.agent,
-        tool_type: call.tool,
-        method: call.method,
-        review_reasons: [...(verdict?.review_reasons ?? [])],
-        requested_at: new Date(call.received_ms).toISOString(),
-        expires_at: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
-        decided_at: record.decision?.decided_at ?? null,
-        decision:
-          record.decision?.status === 'approved' ? 'allow' : record.decision?.status === 'denied' ? 'deny' : null,
-        decider_note: record.decision?.reason ?? null,
-        execution:
-          call.contract === 'gate.decision/v1'
-            ? null
-            : {
-                state,
-                execution_id: executionId(record.correlation_id),
-                status_code: record.outcome?.status_code ?? null,
-                error: record.outcome?.error ?? null,
-                result: result && (JSON.parse(result.toString('utf8')) as JsonObject),
-              },
-      };
-    },
-  );
+  for (const path of pendingPaths)
+    app.get(
+      path,
+      { schema: { params: z.object({ correlation_id: z.string().max(64) }) } },
+      async (request): Promise<JsonObject> => {
+        const caller = agentOf(request);
+        const record = await lookUp(request.params.correlation_id);
+        // Another agent's call is as unknown as one that never was.
+        const mine =
+          record && record.evidence.call.tenant === caller.tenant && record.evidence.call.agent === caller.agent;
+        if (!mine || !record.pending_id) throw new GateError('not_found', 'no parked call under this id');
+        request.correlationId = record.correlation_id;
+        const { call, verdict } = record.evidence;
+        const state = effectiveState(record, now());
+        const result = record.state === 'completed' ? await calls.result(record.correlation_id) : null;
+        return {
+          contract: 'gate.pending-authorization/v1',
+          status: STATUS[state] ?? 'approved',
+          pending_id: record.pending_id,
+          correlation_id: record.correlation_id,
+          tenant: call.tenant,
+          agent_id: call.agent,
+          tool_type: call.tool,
+          method: call.method,
+          review_reasons: [...(verdict?.review_reasons ?? [])],
+          requested_at: new Date(call.received_ms).toISOString(),
+          expires_at: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
+          decided_at: record.decision?.decided_at ?? null,
+          decision:
+            record.decision?.status === 'approved' ? 'allow' : record.decision?.status === 'denied' ? 'deny' : null,
+          decider_note: record.decision?.reason ?? null,
+          execution:
+            call.contract === 'gate.decision/v1'
+              ? null
+              : {
+                  state,
+                  execution_id: executionId(record.correlation_id),
+                  status_code: record.outcome?.status_code ?? null,
+                  error: record.outcome?.error ?? null,
+                  result: result && (JSON.parse(result.toString('utf8')) as JsonObject),
+                },
+        };
+      },
+    );
 }
