@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { createStepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
@@ -74,8 +75,9 @@ const HEARTBEAT_EVERY_MS = 3_000;
 /** The activities as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an attempt is long. */
 function forEngine(activities: GateActivities) {
   type AnyActivity = (...args: never[]) => Promise<unknown>;
+  const steps = createStepActivities(activities);
   const typed = Object.fromEntries(
-    Object.entries(activities as unknown as Record<string, AnyActivity>).map(([name, activity]) => [
+    Object.entries({ ...activities, ...steps } as unknown as Record<string, AnyActivity>).map(([name, activity]) => [
       name,
       async (...args: never[]) => {
         try {
@@ -88,8 +90,8 @@ function forEngine(activities: GateActivities) {
   );
   return {
     ...typed,
-    callUpstream: (call: CallInput, claimNotAfterMs: number) =>
-      beating(() => activities.callUpstream(call, claimNotAfterMs, Context.current().cancellationSignal)),
+    execute: (call: CallInput, claimNotAfterMs: number) =>
+      beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal)),
     reconcileCalls: () => beating(() => activities.reconcileCalls()),
   };
 }

@@ -5,7 +5,7 @@ import type { CallStore } from '../domain/call-record/call-store.js';
 import { summarize } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
+import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { CallRunner } from '../engine/call-runner.js';
 import type { GateActivities } from '../workers/activities.js';
@@ -119,10 +119,7 @@ export function createInProcessHost({
     };
     return {
       now: clock.now,
-      inspect: (input) => activities.inspect(input),
-      evaluate: (input, inspected) => activities.evaluate(input, inspected),
-      commitVerdict: (input, inspected, evaluated) => activities.commitVerdict(input, inspected, evaluated),
-      abandon: (input) => activities.abandonCall(input),
+      judge: (input) => judgeCall(input, { ...activities, now: clock.now }),
       openReview: (input) => activities.openReview(input, clock.now()),
       async awaitDecision(_input, parked) {
         while (!decided && !stopping.signal.aborted) {

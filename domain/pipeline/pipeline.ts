@@ -23,6 +23,18 @@ export class PipelineUnavailable extends Error {
   }
 }
 
+/** What a verdict is made with. Each may be met twice after a crash. */
+export interface JudgeSteps {
+  /** The host's clock, epoch milliseconds. */
+  now(): number;
+  inspect(call: CallInput): Promise<Inspected>;
+  evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated>;
+  /** Inserts the record or returns the one that is there: the first verdict stands, whatever a second look would say. */
+  commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary>;
+  /** Records that the call came too late to begin. */
+  abandonCall(call: CallInput): Promise<CallSummary>;
+}
+
 /**
  * What a host gives the pipeline. Temporal's host answers with activities, timers and updates; the in-process host with direct calls
  * behind a journal. Each step may be met twice after a crash and then gives the first answer.
@@ -30,12 +42,8 @@ export class PipelineUnavailable extends Error {
 export interface PipelineSteps {
   /** The host's clock, epoch milliseconds; the same at every replay. */
   now(): number;
-  inspect(call: CallInput): Promise<Inspected>;
-  evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated>;
-  /** Inserts the record or returns the one that is there: the first verdict stands, whatever a second look would say. */
-  commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary>;
-  /** Records that the call came too late to begin. */
-  abandon(call: CallInput): Promise<CallSummary>;
+  /** `judgeCall`, as one step or as several: nothing of it but the committed verdict is remembered. */
+  judge(call: CallInput): Promise<CallSummary>;
   /** Stores the review row and moves the record to parked. Throws PipelineUnavailable('hil') with the row withdrawn. */
   openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
   /** Waits for the first valid decision or the deadline; comes back approved, denied or expired (or aborted by reconciliation). */
@@ -66,7 +74,7 @@ export async function runCall(
   steps: PipelineSteps,
   resumed: CallSummary | null = null,
 ): Promise<CallSummary> {
-  let record = resumed ?? (await judge(call, steps));
+  let record = resumed ?? (await steps.judge(call));
 
   if (record.state === 'decided') record = await steps.openReview(call, record);
   await steps.appendRows(call);
@@ -90,9 +98,12 @@ export async function runCall(
   return record;
 }
 
-/** From the request to a verdict that stands in the record. */
-async function judge(call: CallInput, steps: PipelineSteps): Promise<CallSummary> {
-  if (steps.now() > call.not_after_ms) return steps.abandon(call);
+/**
+ * From the request to a verdict that stands in the record: inspect, evaluate, commit. Safe to run again from its start, because the first
+ * verdict stands; so a host may run it as one step. Throws PipelineUnavailable where no verdict can be had.
+ */
+export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<CallSummary> {
+  if (steps.now() > call.not_after_ms) return steps.abandonCall(call);
   const inspected = await steps.inspect(call);
   const evaluated = await steps.evaluate(call, inspected);
   refuseWithoutInspection(call, inspected, evaluated);

@@ -13,21 +13,20 @@ import {
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { InspectionActivities } from '../../activities/inspection.js';
 import type { LedgerActivities } from '../../activities/ledger.js';
-import type { PolicyActivities } from '../../activities/policy.js';
 import type { RecordActivities } from '../../activities/call-record.js';
 import type { ReviewActivities } from '../../activities/review.js';
+import type { Stepped, StepActivities } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
 import type { callback as callbackWorkflow } from '../callback/workflow.js';
 import { answerUpdate, decideUpdate, FAILURES, viewQuery, type CallView } from './messages.js';
 
-// Judging a call is local: one workflow task takes it from request to verdict. Each step ends within a second or fails.
+// Judging a call is local: one workflow task takes it from request to verdict. Each step ends within a second or two, or fails.
 const local = proxyLocalActivities<
-  InspectionActivities & PolicyActivities & RecordActivities & ReviewActivities & LedgerActivities
+  Omit<StepActivities, 'execute'> & RecordActivities & ReviewActivities & LedgerActivities
 >({
-  startToCloseTimeout: '2s',
+  startToCloseTimeout: '5s',
   retry: { initialInterval: '20ms', maximumInterval: '200ms', maximumAttempts: 3 },
 });
 // What must happen in the end, however long a service is away: rows, review rows.
@@ -38,7 +37,7 @@ const durable = proxyActivities<LedgerActivities & ReviewActivities>({
 
 /** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
 interface UpstreamActivity {
-  callUpstream(call: CallInput, claimNotAfterMs: number): Promise<CallSummary>;
+  execute(call: CallInput, claimNotAfterMs: number): Promise<Stepped>;
   settleExecution(correlationId: string, reason: string): Promise<CallSummary>;
 }
 const settle = proxyLocalActivities<UpstreamActivity>({
@@ -111,7 +110,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
   );
 
   // An effect is tried once: after a lost reply nobody knows whether the tool ran (spec 8.3). Not started within 10 s is surely not run.
-  const { callUpstream } = proxyActivities<UpstreamActivity>({
+  const { execute } = proxyActivities<UpstreamActivity>({
     scheduleToStartTimeout: '10s',
     startToCloseTimeout: call.upstream_timeout_ms + 5_000,
     heartbeatTimeout: '10s',
@@ -119,17 +118,20 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
   });
 
   const rows = rowAppender(call.correlation_id);
-  const reviewRow = { settling: Promise.resolve() };
+  let reviewRow: Promise<void> = Promise.resolve();
+  /** What a step did along with its own work need not be done again; what it could not do is done durably. */
+  const taken = ({ summary: reached, rows_appended, review_settled }: Stepped): CallSummary => {
+    rows.taken(rows_appended);
+    if (!review_settled) reviewRow = durable.settleReviewRow(call.correlation_id);
+    return reached;
+  };
   const steps: PipelineSteps = {
     now: () => Date.now(),
-    inspect: (input) => unwrapped(local.inspect(input)),
-    evaluate: (input, inspected) => unwrapped(local.evaluate(input, inspected)),
-    commitVerdict: (input, inspected, evaluated) => unwrapped(local.commitVerdict(input, inspected, evaluated)),
-    abandon: (input) => local.abandonCall(input),
+    judge: async (input) => taken(await unwrapped(local.judge(input))),
     async openReview(input) {
       opening = true;
       try {
-        summary = await unwrapped(local.openReview(input, Date.now()));
+        summary = taken(await unwrapped(local.park(input, Date.now())));
         return summary;
       } finally {
         opening = false;
@@ -141,10 +143,14 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
       upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
       const inTime = await condition(() => settled !== null, Math.max(1, (parked.deadline_ms ?? 0) - Date.now()));
       if (!inTime) await condition(() => !deciding);
-      settled ??= await durableLocal(() => local.expireReview(call.correlation_id));
-      // HIL writes its row from the decision's outcome; this repairs the row when HIL died in between or nobody decided.
-      reviewRow.settling = durable.settleReviewRow(call.correlation_id);
-      return settled;
+      if (!settled) {
+        settled = taken(await durableLocal(() => local.expire(call.correlation_id)));
+        return settled;
+      }
+      const decided = settled;
+      // Rows that are not appended and a review row that is not settled by now are left to the durable road.
+      const late = { summary: decided, rows_appended: false, review_settled: false };
+      return taken(await local.afterDecision(decided).catch(() => late));
     },
     async execute(input, permitted, claimNotAfterMs) {
       waitingFor = 'upstream';
@@ -152,8 +158,8 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
         return settle.settleExecution(call.correlation_id, 'the attempt was under way when its workflow began anew');
       let reason = 'another attempt holds the claim and left no result';
       try {
-        const reached = await callUpstream(input, claimNotAfterMs);
-        if (reached.state !== 'intended') return reached;
+        const reached = await execute(input, claimNotAfterMs);
+        if (reached.summary.state !== 'intended') return taken(reached);
       } catch (error) {
         reason = `the attempt's worker was lost: ${error instanceof ActivityFailure ? (error.cause?.message ?? error.message) : String(error)}`;
       }
@@ -179,7 +185,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
     async appended() {
       waitingFor = 'ledger';
       await rows.drained();
-      await reviewRow.settling;
+      await reviewRow;
     },
   };
 
@@ -257,6 +263,7 @@ async function durableLocal<T>(work: () => Promise<T>): Promise<T> {
 function rowAppender(correlationId: string) {
   let background: Promise<void> | null = null;
   let again = false;
+  let takenByStep: boolean | null = null;
   const appendLater = async () => {
     do {
       again = false;
@@ -265,13 +272,20 @@ function rowAppender(correlationId: string) {
     background = null;
   };
   return {
+    /** A step tried the rows itself and says whether the ledger took them. The next `append` has nothing else to try. */
+    taken(appended: boolean): void {
+      takenByStep = appended;
+    },
     async append(): Promise<void> {
+      const tried = takenByStep;
+      takenByStep = null;
+      if (tried === true) return;
       if (background) {
         again = true;
         return;
       }
-      const taken = await local.tryAppendRows(correlationId).catch(() => false);
-      if (!taken) background = appendLater();
+      const appended = tried ?? (await local.tryAppendRows(correlationId).catch(() => false));
+      if (!appended) background = appendLater();
     },
     async drained(): Promise<void> {
       while (background) await background;
