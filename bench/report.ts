@@ -57,7 +57,8 @@ const command = (): string => ['npm run bench --', ...process.argv.slice(2)].joi
 
 function commit(): string {
   try {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8' }).trim();
+    const git = (...args: string[]) =>
+      execFileSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
     return git('rev-parse', '--short', 'HEAD');
   } catch {
     return 'unknown';

@@ -52,7 +52,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
     undo.push(() => engine.stop());
     const upstream = startChildProcess<UpstreamQuestions>('upstream-process.js');
     undo.push(() => upstream.stop());
-    const upstreamUrl = await upstream.ask.start({ dataDir: join(folder, 'tools') });
+    const upstreamUrl = await upstream.ask.start();
     const load = startChildProcess<LoadQuestions>('load-process.js');
     undo.push(() => load.stop());
     return {
