@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/env.js';
 import { GateError } from '../domain/errors.js';
 import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { registerLiteCommands } from './lite.js';
 import { registerOperatorCommands } from './operator.js';
 import { registerProcessCommands } from './processes.js';
 import { CliError } from './target.js';
@@ -23,6 +24,7 @@ export function createProgram(): Command {
     .exitOverride();
   registerProcessCommands(program);
   registerOperatorCommands(program);
+  registerLiteCommands(program);
   return program;
 }
 

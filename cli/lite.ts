@@ -1,0 +1,237 @@
+import { existsSync, rmSync, renameSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import Table from 'cli-table3';
+import { Option, type Command } from 'commander';
+import type { Env } from '../config/env.js';
+import { flagOf, LITE_SETTINGS } from '../config/lite.js';
+import type { Lite } from '../lite/serve.js';
+import { CliError } from './target.js';
+
+/** Loaded by the command that needs it: the others answer at once. */
+const serve = () => import('../lite/serve.js');
+const files = () => import('../lite/ledger-file.js');
+
+const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
+export const ledgerOption = () =>
+  new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
+
+/** The one-process edition, and what is done with its file. */
+export function registerLiteCommands(program: Command): void {
+  const lite = program
+    .command('lite')
+    .description('run Gate in one process over one file; `gate lite -- <command>` puts it before a stdio MCP server')
+    .argument('[command...]', 'an MCP server that speaks over its standard streams, with its arguments, behind --')
+    .option('--quiet', 'print nothing but errors');
+  for (const setting of Object.values(LITE_SETTINGS)) {
+    const fallback = setting.type.safeParse(undefined);
+    const shown =
+      fallback.success && fallback.data !== undefined && String(fallback.data) !== ''
+        ? `, default ${String(fallback.data)}`
+        : '';
+    lite.addOption(new Option(`${flagOf(setting)} <value>`, `${setting.meaning} [${setting.variable}${shown}]`));
+  }
+  lite.action(async (command: string[], given: Record<string, string | boolean | undefined>) => {
+    const [{ readLiteConfig }, { startLite }] = await Promise.all([import('../config/lite.js'), serve()]);
+    const say = (line: string) => (given.quiet ? undefined : process.stdout.write(`${line}\n`));
+    const config = readLiteConfig(withFlags(process.env, given));
+    const [name, ...args] = command;
+    if (name !== undefined && config.upstreamUrl)
+      throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);
+    const stopAsked = new Promise<string>((asked) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked(signal));
+    });
+    await withLock(config.ledger, async () => {
+      const running = await startLite({
+        config,
+        child: name === undefined ? undefined : { command: name, args, env: childEnv(process.env) },
+      });
+      say(readyPage(running, config, name === undefined ? config.upstreamUrl : command.join(' ')));
+      const why = await stopAsked;
+      say(`\n${why}: finishing calls under way (again: stop at once)`);
+      process.once('SIGINT', () => process.exit(130));
+      process.once('SIGTERM', () => process.exit(143));
+      await running.close();
+      say('stopped; parked calls stay parked until the next start');
+    });
+  });
+
+  program
+    .command('report')
+    .description('from observe to enforce: what would have been denied or parked, counted in calls')
+    .addOption(ledgerOption())
+    .option('--since <time>', 'RFC 3339, or 30m, 24h, 7d')
+    .option('--json', 'print JSON instead of text')
+    .action(async ({ ledger, since, json }: { ledger: string; since?: string; json?: boolean }) => {
+      const { graduationReport, sinceOf } = await files();
+      const from = since === undefined ? null : sinceOf(since);
+      if (since !== undefined && from === null)
+        throw new CliError(`--since takes RFC 3339 or <n>m|h|d, not ${since}`, 2);
+      const report = await readable(ledger, () => graduationReport(ledger, from));
+      if (json) return void process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+      process.stdout.write(
+        `calls ${report.total_requests}: ${report.allowed} allowed, ${report.would_deny} would be denied, ${report.would_pend} would wait\n`,
+      );
+      if (report.by_tool.length > 0) {
+        const table = new Table({
+          head: ['tool', 'would deny', 'would wait', 'why'],
+          style: { head: [], border: [] },
+          wordWrap: true,
+        });
+        for (const row of report.by_tool)
+          table.push([row.tool, row.would_deny, row.would_pend, row.reasons.join('; ').slice(0, 120)]);
+        process.stdout.write(`${table.toString()}\n`);
+      }
+      process.stdout.write(`${report.recommendation}\n`);
+    });
+
+  program
+    .command('backup')
+    .description('copy a ledger file, also one in use, and verify the copy')
+    .addOption(ledgerOption())
+    .requiredOption('--output <file>', 'where to; overwritten')
+    .action(async ({ ledger, output }: { ledger: string; output: string }) => {
+      const { backupLedger, verifyFile } = await files();
+      if (resolve(output) === resolve(ledger)) throw new CliError('--output is the ledger itself', 2);
+      const pages = await readable(ledger, () => backupLedger(ledger, output));
+      const result = await verifyFile(output, ledger);
+      if (!result.valid) {
+        rmSync(output, { force: true });
+        throw new CliError(`the copy does not verify (seq ${result.first_invalid_seq ?? '-'}); it was removed`, 2);
+      }
+      process.stdout.write(`snapshot ${output} OK - ${pages} pages, ${result.entries_checked} entries verified\n`);
+      process.stdout.write(`its keys are not in it: keep ${ledger}.keys apart from it, and safe\n`);
+    });
+
+  program
+    .command('restore')
+    .description('put a verified backup in the place of a ledger file; stop the server first')
+    .addOption(ledgerOption())
+    .requiredOption('--input <file>', 'the backup')
+    .option('--force', 'also where a ledger is there already')
+    .action(async ({ ledger, input, force }: { ledger: string; input: string; force?: boolean }) => {
+      const { backupLedger, verifyFile } = await files();
+      if (existsSync(ledger) && !force) throw new CliError(`${ledger} is there already; --force replaces it`);
+      const before = await readable(input, () => verifyFile(input, ledger));
+      if (!before.valid)
+        throw new CliError(`${input} does not verify (seq ${before.first_invalid_seq ?? '-'}); nothing was changed`, 2);
+      await withLock(ledger, async () => {
+        const aside = `${ledger}.restoring`;
+        rmSync(aside, { force: true });
+        await backupLedger(input, aside);
+        for (const suffix of ['-wal', '-shm']) rmSync(`${ledger}${suffix}`, { force: true });
+        renameSync(aside, ledger);
+        const after = await verifyFile(ledger, ledger);
+        if (!after.valid) throw new CliError(`${ledger} does not verify after the copy`, 2);
+        process.stdout.write(`restored ${ledger} from ${input} - ${after.entries_checked} entries verified\n`);
+      });
+    });
+
+  program
+    .command('replay')
+    .description('judge a recorded call again from its recorded inputs; exits 2 at the first difference')
+    .argument('<correlation id>', 'the X-Gate-Correlation-Id of the call')
+    .addOption(ledgerOption())
+    .option('--policies <folder>', 'rules to judge with, where they are not the ones built in')
+    .option('--json', 'print JSON instead of text')
+    .action(async (id: string, { ledger, policies, json }: { ledger: string; policies?: string; json?: boolean }) => {
+      const { replayCall } = await import('../lite/replay.js');
+      const result = await readable(ledger, () => replayCall(ledger, id, policies));
+      if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+      else if (result.difference === null)
+        process.stdout.write(
+          `the same: ${result.recorded.outcome} (${result.recorded.tier}), rules ${result.recorded.policy_version}\n`,
+        );
+      else
+        process.stdout.write(
+          `DIFFERENT at ${result.difference.at}: recorded ${result.difference.recorded}, now ${result.difference.now}\n`,
+        );
+      if (result.difference !== null) process.exitCode = 2;
+    });
+}
+
+/** Flags beat variables. */
+function withFlags(env: Env, given: Record<string, string | boolean | undefined>): Env {
+  const flags = Object.values(LITE_SETTINGS).flatMap((setting) => {
+    const name = flagOf(setting)
+      .slice(2)
+      .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const value = given[name];
+    return typeof value === 'string' ? [[setting.variable, value] as const] : [];
+  });
+  return { ...env, ...Object.fromEntries(flags) };
+}
+
+/** The child gets the caller's environment without what is Gate's own: its tokens and keys are not the tool's to know. */
+const childEnv = (env: Env): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('GATE_'),
+    ),
+  );
+
+/** One process per file: two writers would each keep their own picture of it. */
+async function withLock<Result>(ledger: string, work: () => Promise<Result>): Promise<Result> {
+  if (ledger === ':memory:') return work();
+  const { withFileLock } = await import('../scripts/file-lock.js');
+  let begun = false;
+  try {
+    return await withFileLock(`${resolve(ledger)}.lock`, { timeoutMs: 500 }, () => {
+      begun = true;
+      return work();
+    });
+  } catch (error) {
+    if (begun) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CliError(
+      code === 'EACCES' || code === 'EROFS'
+        ? `${ledger}: its folder is read-only; nothing could be recorded`
+        : `${ledger} is in use by another gate process (${message})`,
+    );
+  }
+}
+
+/** A file that is only looked at is never made; what keeps it from being read is one line. */
+export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
+  if (!existsSync(file) || !statSync(file).isFile()) throw new CliError(`no ledger file at ${file}`);
+  return look();
+}
+
+/** What a newcomer sees: where Gate is, what is open, and a first call that works as it is printed. */
+export function readyPage(
+  running: Lite,
+  config: { readonly mode: string; readonly profile: string; readonly ledger: string },
+  tools: string | undefined,
+): string {
+  const { access, policies, resumed, url } = running;
+  const auth = access.agents === 'open' ? '' : ` -H "Authorization: Bearer $GATE_LITE_TOKEN"`;
+  const curl = (header: string, tool: string, args: string) =>
+    [
+      `  curl -s ${url}/mcp -H 'Content-Type: application/json'${auth} \\`,
+      `    -H '${header}' -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" \\`,
+      `    -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}'`,
+    ].join('\n');
+  const decision = 'X-Gate-Decision-Contract: gate.decision/v1';
+  return `
+Gate lite is ready at ${url} (${config.mode}, ${config.profile})
+
+  ledger     ${config.ledger}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
+  rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
+  tools      ${tools ?? 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
+  agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
+  operators  ${access.operators === 'open' ? 'ANONYMOUS: whoever reaches this port may decide (GATE_LITE_DECIDE_TOKEN)' : access.operators}
+  page       ${url}/
+
+An allow, a deny, and a call that waits for you:
+
+${curl(decision, 'read_file', '{"path":"notes.txt"}')}
+
+${curl(decision, 'delete_file', '{"path":"notes.txt"}')}
+
+${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
+  npx gate pending --endpoint ${url}
+
+  npx gate audit --ledger ${config.ledger}     npx gate verify --ledger ${config.ledger}
+
+Ctrl-C stops it.
+`;
+}

@@ -1,0 +1,312 @@
+import { isAbsolute, normalize, sep } from 'node:path';
+import { timingSafeEqual, createHash } from 'node:crypto';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { mode } from '../contracts/call.js';
+import { parseKeyRing } from '../domain/crypto/key-ring.js';
+import { type Config, ConfigError, csv, type Env, port, readConfig, seconds, type Setting, setting } from './env.js';
+import { parsedBy } from './shared.js';
+
+/** Who may call, as one entry of `GATE_LITE_AGENTS`. */
+export interface AgentToken {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly token: string;
+}
+/** Who may decide, as one entry of `GATE_LITE_DECIDERS`. */
+export interface DeciderToken {
+  readonly tenant: string;
+  readonly token: string;
+}
+
+const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
+
+function registry(text: string): { key: string; token: string }[] {
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const at = entry.indexOf(':');
+      if (at < 1) throw new Error('an entry is written name:token, several separated by commas');
+      return { key: entry.slice(0, at).trim(), token: entry.slice(at + 1).trim() };
+    });
+  if (entries.length === 0) throw new Error('it names nobody');
+  if (entries.some(({ token }) => token === '')) throw new Error('an entry has an empty token');
+  if (new Set(entries.map(({ token }) => token)).size !== entries.length) throw new Error('two entries have one token');
+  return entries;
+}
+
+const agents = parsedBy<readonly AgentToken[]>((text) =>
+  registry(text).map(({ key, token }) => {
+    const [tenant, agent, more] = key.split('/');
+    if (!tenant || !agent || more !== undefined || !LABEL.test(tenant) || !LABEL.test(agent))
+      throw new Error('an agent is written tenant/agent, each 1 to 63 characters of A-Z a-z 0-9 . _ -');
+    return { tenant, agent, token };
+  }),
+);
+const deciders = parsedBy<readonly DeciderToken[]>((text) =>
+  registry(text).map(({ key, token }) => {
+    if (!LABEL.test(key)) throw new Error('a tenant is 1 to 63 characters of A-Z a-z 0-9 . _ -');
+    return { tenant: key, token };
+  }),
+);
+
+const anyCase = (text: unknown) => (typeof text === 'string' ? text.toLowerCase() : text);
+const httpUrl = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' });
+
+/** Settings of `gate lite`. Each has a flag (`flagOf`); flags beat variables. */
+export const LITE_SETTINGS = {
+  host: setting(
+    'GATE_LITE_HOST',
+    z.string().min(1).default('127.0.0.1'),
+    'Address to listen on; anything but loopback needs tokens.',
+  ),
+  port: setting('GATE_LITE_PORT', port(8088), 'Port to listen on; 0 takes a free one.'),
+  ledger: setting(
+    'GATE_LITE_LEDGER',
+    z.string().min(1).default('./gate-lite.db'),
+    'The one file that keeps calls, reviews and the ledger; `:memory:` keeps nothing.',
+  ),
+  keys: setting(
+    'GATE_LITE_KEYS',
+    z.string().refine(isKeyRing, 'must be id:64hex[,id:64hex…]').optional(),
+    'Keys that seal requests, results and the ledger head; without it they are made once in <ledger>.keys.',
+    { secret: true },
+  ),
+  policies: setting(
+    'GATE_LITE_POLICY_DIR',
+    z.string().min(1).optional(),
+    'Folder of compiled rules; without it the ones built in.',
+  ),
+  upstreamUrl: setting(
+    'GATE_LITE_UPSTREAM_URL',
+    httpUrl.optional(),
+    'Where the tools are. Without it calls are judged and none is executed.',
+  ),
+  upstreamAdapter: setting(
+    'GATE_LITE_UPSTREAM_ADAPTER',
+    z.enum(['raw-json', 'mcp-jsonrpc-v1']).default('raw-json'),
+    '`raw-json` posts the request as it came; `mcp-jsonrpc-v1` opens an MCP session (streamable HTTP).',
+  ),
+  upstreamApiKey: setting(
+    'GATE_LITE_UPSTREAM_API_KEY',
+    z.string().min(8).optional(),
+    "Sent upstream as Authorization: Bearer; an agent's own token never goes there.",
+    { secret: true },
+  ),
+  upstreamTimeoutSecs: setting(
+    'GATE_LITE_UPSTREAM_TIMEOUT_SECS',
+    seconds(120, 1, 600),
+    'Time one upstream call may take before its outcome is uncertain.',
+  ),
+  mode: setting(
+    'GATE_LITE_MODE',
+    z.preprocess(anyCase, mode.default('enforce')),
+    '`enforce` honours verdicts; `observe` lets everything through and records what would have happened.',
+  ),
+  profile: setting(
+    'GATE_LITE_DEPLOYMENT_PROFILE',
+    z.preprocess(anyCase, z.enum(['developer', 'hosted']).default('developer')),
+    '`hosted` refuses to start with any setting that is unsafe where others can reach it.',
+  ),
+  token: setting(
+    'GATE_LITE_TOKEN',
+    z.string().min(1).optional(),
+    'Bearer token of the one agent; without tokens every caller on loopback is `anonymous`.',
+    { secret: true },
+  ),
+  agents: setting(
+    'GATE_LITE_AGENTS',
+    agents.optional(),
+    'Several agents: tenant/agent:token,…; beats the single token.',
+    { secret: true },
+  ),
+  decideToken: setting(
+    'GATE_LITE_DECIDE_TOKEN',
+    z.string().min(1).optional(),
+    'Bearer token of the operator who decides; never the one of an agent.',
+    { secret: true },
+  ),
+  deciders: setting(
+    'GATE_LITE_DECIDERS',
+    deciders.optional(),
+    'Several operators, each for one tenant: tenant:token,…; beats the single token.',
+    { secret: true },
+  ),
+  velocityLimit: setting(
+    'GATE_LITE_VELOCITY_LIMIT',
+    z.coerce.number().int().min(0).max(1_000_000).default(100),
+    'Tool calls one agent may make per window; 0 turns the limit off.',
+  ),
+  velocityWindowSecs: setting(
+    'GATE_LITE_VELOCITY_WINDOW_SECS',
+    seconds(60, 1, 3_600),
+    'Length of that sliding window.',
+  ),
+  rateLimitQps: setting(
+    'GATE_LITE_RATE_LIMIT_QPS',
+    z.coerce.number().max(10_000).default(0),
+    'Calls per second one agent may make on average; 0 is off.',
+  ),
+  rateLimitBurst: setting(
+    'GATE_LITE_RATE_LIMIT_BURST',
+    z.coerce.number().int().min(1).max(10_000).optional(),
+    'Calls one agent may make at once; without it the rate, rounded up.',
+  ),
+  pendingTtlSecs: setting(
+    'GATE_LITE_PENDING_TTL_SECS',
+    seconds(600),
+    'How long a parked call waits for a decision before it expires.',
+  ),
+  callbackAllowlist: setting(
+    'GATE_LITE_CALLBACK_ALLOWLIST',
+    csv,
+    'URL prefixes a callback address must match; empty refuses every callback.',
+  ),
+  callbackAllowPrivate: setting(
+    'GATE_LITE_CALLBACK_ALLOW_PRIVATE',
+    csv,
+    'host:port pairs callbacks may reach although they are not public. Development only.',
+  ),
+  callbackSecret: setting(
+    'GATE_LITE_CALLBACK_SECRET',
+    z.string().min(32).optional(),
+    'Signs callbacks (HMAC-SHA256 in X-Gate-Signature).',
+    { secret: true },
+  ),
+  allowedHosts: setting(
+    'GATE_LITE_ALLOWED_HOSTS',
+    csv,
+    'Names this service is called by, beside loopback: others are refused, so that no web page can rebind its name to Gate.',
+  ),
+  logLevel: setting(
+    'GATE_LOG_LEVEL',
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+    'Least severe log line that is written, as JSON on standard error.',
+  ),
+} as const;
+
+export type LiteConfig = Config<typeof LITE_SETTINGS>;
+
+function isKeyRing(text: string): boolean {
+  try {
+    parseKeyRing(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const SHORT_FLAGS: Readonly<Record<string, string>> = {
+  GATE_LITE_UPSTREAM_URL: '--upstream',
+  GATE_LITE_POLICY_DIR: '--policies',
+  GATE_LITE_VELOCITY_WINDOW_SECS: '--velocity-window',
+};
+
+/** `GATE_LITE_RATE_LIMIT_QPS` is `--rate-limit-qps`; a few have shorter names. */
+export const flagOf = ({ variable }: Setting): string =>
+  SHORT_FLAGS[variable] ??
+  `--${variable
+    .replace(/^GATE_(LITE_)?/, '')
+    .toLowerCase()
+    .replaceAll('_', '-')}`;
+
+const TOKENS = ['GATE_LITE_TOKEN', 'GATE_LITE_AGENTS', 'GATE_LITE_DECIDE_TOKEN', 'GATE_LITE_DECIDERS'] as const;
+
+/** Reads the settings; `GATE_MODE` stands in for `GATE_LITE_MODE`. Throws ConfigError, one line per fault. */
+export function readLiteConfig(env: Env): LiteConfig {
+  const empty = TOKENS.filter((variable) => env[variable] === '');
+  if (empty.length > 0)
+    throw new ConfigError(
+      'lite',
+      empty.map((variable) => `${variable}: is empty; unset it or give it a value`),
+    );
+  const given: Env = { ...env, GATE_LITE_MODE: env.GATE_LITE_MODE ?? env.GATE_MODE };
+  const config = readConfig('lite', LITE_SETTINGS, given);
+  const fault = config.profile === 'hosted' ? hostedFault(config, given) : developerFault(config);
+  if (fault !== null) throw new ConfigError('lite', [fault]);
+  return config;
+}
+
+export const isLoopback = (host: string): boolean => {
+  if (host === 'localhost') return true;
+  const bare = host.replace(/^\[|\]$/g, '');
+  return ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback';
+};
+
+function developerFault(config: LiteConfig): string | null {
+  if (sharesToken(config)) return 'GATE_LITE_DECIDE_TOKEN: an agent has the same token; whoever asks must not decide';
+  if (isLoopback(config.host)) return null;
+  if (!config.token && !config.agents)
+    return 'GATE_LITE_HOST: others could call as anybody; set GATE_LITE_TOKEN or GATE_LITE_AGENTS, or listen on 127.0.0.1';
+  if (!config.decideToken && !config.deciders)
+    return 'GATE_LITE_HOST: others could decide; set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS, or listen on 127.0.0.1';
+  return null;
+}
+
+const agentTokens = ({ token, agents: list }: LiteConfig) => [
+  ...(token ? [token] : []),
+  ...(list ?? []).map((agent) => agent.token),
+];
+const operatorTokens = ({ decideToken, deciders: list }: LiteConfig) => [
+  ...(decideToken ? [decideToken] : []),
+  ...(list ?? []).map((decider) => decider.token),
+];
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+function sharesToken(config: LiteConfig): boolean {
+  let shared = false;
+  for (const agent of agentTokens(config))
+    for (const operator of operatorTokens(config)) shared = timingSafeEqual(digest(agent), digest(operator)) || shared;
+  return shared;
+}
+
+const PREFIX = 'unsafe hosted configuration:';
+const PLACEHOLDER = /^(change[-_ ]?me.*|replace[-_ ]?me.*|your[-_ ]?token.*|(.)\2*)$/i;
+
+/** The first reason not to start where others can reach it (lite sheet 5), or `null`. Each names its setting. */
+function hostedFault(config: LiteConfig, env: Env): string | null {
+  const refuse = (text: string) => `${PREFIX} ${text}`;
+  for (const [single, several, tokens] of [
+    ['GATE_LITE_TOKEN', 'GATE_LITE_AGENTS', agentTokens(config)],
+    ['GATE_LITE_DECIDE_TOKEN', 'GATE_LITE_DECIDERS', operatorTokens(config)],
+  ] as const) {
+    if (!env[single] && !env[several]) return refuse(`set ${single} or ${several}`);
+    if (env[single] && env[several]) return refuse(`set ${single} or ${several}, not both`);
+    const variable = env[single] ? single : several;
+    if (env[variable]?.split(',').some((entry) => entry.trim() === '')) return refuse(`${variable} has an empty entry`);
+    if (tokens.some((token) => Buffer.byteLength(token.trim()) < 32))
+      return refuse(`${variable} holds a token shorter than 32 bytes`);
+    if (tokens.some((token) => PLACEHOLDER.test(token.trim()))) return refuse(`${variable} holds a placeholder`);
+  }
+  if (sharesToken(config)) return refuse('GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS repeats a token of an agent');
+  if (config.mode !== 'enforce') return refuse('GATE_LITE_MODE must be enforce');
+  if (!(config.rateLimitQps >= 0.1 && config.rateLimitQps <= 100))
+    return refuse('GATE_LITE_RATE_LIMIT_QPS must be from 0.1 to 100');
+  if (config.rateLimitBurst === undefined || config.rateLimitBurst > 200)
+    return refuse('GATE_LITE_RATE_LIMIT_BURST must be from 1 to 200');
+  if (!beneathData(config.ledger))
+    return refuse('GATE_LITE_LEDGER must be a file beneath /data, written without . or ..');
+  const upstream = upstreamFault(config.upstreamUrl);
+  if (upstream !== null) return refuse(`GATE_LITE_UPSTREAM_URL ${upstream}`);
+  if (config.upstreamAdapter !== 'mcp-jsonrpc-v1') return refuse('GATE_LITE_UPSTREAM_ADAPTER must be mcp-jsonrpc-v1');
+  if (config.upstreamTimeoutSecs > 30) return refuse('GATE_LITE_UPSTREAM_TIMEOUT_SECS must be at most 30');
+  return null;
+}
+
+const beneathData = (file: string): boolean =>
+  isAbsolute(file) && normalize(file) === file && file.startsWith(`${sep}data${sep}`) && file.length > 6;
+
+function upstreamFault(text: string | undefined): string | null {
+  if (text === undefined) return 'is not set';
+  const url = new URL(text);
+  if (url.protocol !== 'https:') return 'must be https';
+  if (url.username !== '' || url.password !== '' || url.hash !== '') return 'must not carry user info or a fragment';
+  const host = url.hostname.replace(/\.$/, '');
+  if (host === '' || host === 'localhost' || host === 'example.com' || /\.(example|invalid|test)$/.test(host))
+    return 'names a host that is no real one';
+  const bare = host.replace(/^\[|\]$/g, '');
+  if (ipaddr.isValid(bare) && ipaddr.process(bare).range() !== 'unicast') return 'names an address that is not public';
+  return null;
+}

@@ -1,0 +1,107 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../api/plugins/service.js';
+import type { LiteConfig } from '../config/lite.js';
+import type { DecisionPrincipal } from '../contracts/review.js';
+import { uuidFromDigest } from '../domain/crypto/digest.js';
+import { GateError } from '../domain/errors.js';
+import { agentSpiffe } from '../domain/identity/spiffe.js';
+
+/** The tenant of whoever is not named by a registry. */
+export const DEFAULT_TENANT = '_legacy_unqualified';
+const TRUST_DOMAIN = 'gate.local';
+
+export type AgentAccess = 'open' | 'token' | 'registry';
+
+/** Whose rows an operator sees and decides; `tenant` is `null` for all of them. */
+export interface LiteOperator {
+  readonly tenant: string | null;
+  readonly principal: (tenant: string) => DecisionPrincipal;
+}
+
+/** Who calls and who decides, by bearer tokens instead of certificates (spec 5, lite sheet 6). */
+export interface Access {
+  readonly agents: AgentAccess;
+  readonly operators: AgentAccess;
+  /** Every tenant that an agent can belong to. */
+  readonly tenants: readonly string[];
+  readonly agentOf: (request: FastifyRequest) => Caller | null;
+  /** Throws `unauthenticated`. An agent's token is no operator's. */
+  readonly operatorOf: (request: FastifyRequest) => LiteOperator;
+  /** The operator of a token typed into the login form, or `null`. */
+  readonly operatorByToken: (token: string) => LiteOperator | null;
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+const bearerOf = ({ headers: { authorization } }: FastifyRequest): string | null =>
+  /^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? null;
+
+/** Every entry is compared, in constant time: neither length, prefix nor place in the list shows in the duration. */
+function lookUp<Value>(known: readonly { digest: Buffer; value: Value }[], token: string): Value | null {
+  const offered = digestOf(token);
+  let found: Value | null = null;
+  for (const { digest, value } of known) if (timingSafeEqual(digest, offered)) found = value;
+  return found;
+}
+
+/** `fingerprintKey` turns tokens into fingerprints for the ledger that say nothing about a token to who holds only the ledger. */
+export function createAccess(config: LiteConfig, fingerprintKey: string): Access {
+  const { token, agents: registry, decideToken, deciders } = config;
+  const fingerprint = (text: string) => createHmac('sha256', fingerprintKey).update(text).digest('hex');
+  const caller = (tenant: string, agent: string, credential: string): Caller => ({
+    kind: 'agent',
+    tenant,
+    agent,
+    callerId: 'agent-workload',
+    spiffe: agentSpiffe(TRUST_DOMAIN, tenant, agent, uuidFromDigest('gate.lite-instance', tenant, agent)),
+    fingerprint: fingerprint(credential),
+  });
+  const callers = registry
+    ? registry.map((entry) => ({
+        digest: digestOf(entry.token),
+        value: caller(entry.tenant, entry.agent, entry.token),
+      }))
+    : token
+      ? [{ digest: digestOf(token), value: caller(DEFAULT_TENANT, 'bearer-agent', token) }]
+      : [];
+  const anonymous = callers.length === 0 ? caller(DEFAULT_TENANT, 'anonymous', 'anonymous') : null;
+
+  const operator = (tenant: string | null, name: string, credential: string | null): LiteOperator => ({
+    tenant,
+    principal: (scope) => ({
+      subject: `operator:${name}`,
+      tenant: scope,
+      method: credential === null ? 'auth-disabled' : 'lite-bearer',
+      credential: credential === null ? 'none' : `bearer:sha256:${fingerprint(credential)}`,
+      credential_kind: credential === null ? 'auth-disabled' : 'console-bearer',
+    }),
+  });
+  const operators = deciders
+    ? deciders.map((entry) => ({
+        digest: digestOf(entry.token),
+        value: operator(entry.tenant, entry.tenant, entry.token),
+      }))
+    : decideToken
+      ? [{ digest: digestOf(decideToken), value: operator(null, 'lite', decideToken) }]
+      : [];
+  const anybody = operators.length === 0 ? operator(null, 'anonymous', null) : null;
+
+  return {
+    agents: registry ? 'registry' : token ? 'token' : 'open',
+    operators: deciders ? 'registry' : decideToken ? 'token' : 'open',
+    tenants: registry ? [...new Set(registry.map(({ tenant }) => tenant))] : [DEFAULT_TENANT],
+    agentOf(request) {
+      if (anonymous) return anonymous;
+      const offered = bearerOf(request);
+      return offered === null ? null : lookUp(callers, offered);
+    },
+    operatorOf(request) {
+      if (anybody) return anybody;
+      const offered = bearerOf(request);
+      const found = offered === null ? null : lookUp(operators, offered);
+      if (!found) throw new GateError('unauthenticated');
+      return found;
+    },
+    operatorByToken: (offered) => anybody ?? lookUp(operators, offered),
+  };
+}

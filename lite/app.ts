@@ -1,0 +1,204 @@
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { z } from 'zod';
+import { registerProbes } from '../api/plugins/health.js';
+import type { ServiceApp } from '../api/plugins/service.js';
+import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
+import type { Mode } from '../contracts/call.js';
+import { decideRequest, reviewStatus, type PendingRequest } from '../contracts/review.js';
+import { GateError } from '../domain/errors.js';
+import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
+import type { Decision } from '../domain/review/decisions.js';
+import type { ReviewStore } from '../domain/review/review-store.js';
+import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
+import { isAllowedAddress } from './hosts.js';
+import { registerPage } from './page.js';
+
+export interface LiteAppOptions {
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly mode: Mode;
+  readonly access: Access;
+  readonly reviews: ReviewStore;
+  readonly ledger: LedgerInFile;
+  readonly decide: (decision: Decision) => Promise<PendingRequest>;
+  /** Resolves when what was done so far is on disk; rejects when it was undone. */
+  readonly durable: () => Promise<void>;
+  readonly allowedHosts: readonly string[];
+  readonly loopback: boolean;
+  readonly proxy: Omit<
+    ProxyOptions,
+    'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
+  >;
+  readonly now: () => number;
+}
+
+const LIST_LIMIT = 500;
+const ListQuery = z.object({
+  status: z.union([reviewStatus, z.enum(['parked', 'decided', 'all'])]).default('parked'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(50)
+    .transform((limit) => Math.min(limit, LIST_LIMIT)),
+  sort: z.enum(['oldest', 'newest']).optional(),
+});
+const ById = z.object({ id: z.uuid() });
+const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
+
+/** The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the page (lite sheet 6). */
+export function createLiteApp(options: LiteAppOptions): ServiceApp {
+  const { access, reviews, ledger, mode } = options;
+  const { app } = createProxyService({
+    ...options.proxy,
+    mode,
+    logger: options.logger,
+    registry: options.registry,
+    trustDomain: 'gate.local',
+    resolveCaller: access.agentOf,
+    // In lite an id names a parked call whether it is the call's or its review's.
+    lookUp: async (id) => {
+      const found = await options.proxy.calls.find(id);
+      if (found) return found;
+      const row = z.uuid().safeParse(id).success ? await reviews.get(id) : null;
+      return row && options.proxy.calls.find(row.correlation_id);
+    },
+    pendingPaths: ['/pending/:correlation_id', '/pending/by-correlation/:correlation_id'],
+  });
+
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.header('X-Gate-Mode', mode);
+    done(isAllowedAddress(request, options) ? undefined : new GateError('host_not_allowed'));
+  });
+  // No answer leaves before what it says is on disk: the one place where requests wait for the shared sync.
+  app.addHook('onSend', async (_request, _reply, payload) => {
+    await options.durable();
+    return payload;
+  });
+
+  app.get('/health', () => ({ status: 'ok', mode, ledger: 'ready' }));
+  registerProbes(app as never, options.registry, {
+    ledger: () => ledger.ready(),
+    policy: async () => void (await options.proxy.calls.ready()),
+  });
+
+  app.get('/pending', { schema: { querystring: ListQuery } }, async (request): Promise<PendingRequest[]> => {
+    const { status, limit, sort } = request.query;
+    return listed(
+      access.operatorOf(request),
+      status,
+      limit,
+      sort ?? (status === 'parked' || status === 'pending' ? 'oldest' : 'newest'),
+    );
+  });
+
+  app.post('/decide/:id', { schema: { params: ById, body: decideRequest }, onRequest: authorised }, (request) => {
+    const { decision, reason, modification_diff, decided_by, decided_via, tenant } = request.body;
+    if ('modified_payload' in request.body) throw new GateError('modified_payload_rejected');
+    if (decision === 'modify' || modification_diff != null)
+      throw new GateError('unsupported_decision', 'lite takes approve and deny; modify needs the full edition');
+    return decideAs(access.operatorOf(request), request, decision, reason ?? null, decided_via ?? 'api', {
+      by: decided_by,
+      tenant: tenant ?? undefined,
+    });
+  });
+
+  app.post('/pending/:id/decide', { schema: { params: ById, body: LiteDecide }, onRequest: authorised }, (request) => {
+    const { decision, note } = request.body;
+    return decideAs(
+      access.operatorOf(request),
+      request,
+      decision === 'allow' ? 'approve' : 'deny',
+      note ?? null,
+      'api',
+    );
+  });
+
+  void app.register((scope, _options, done) => {
+    registerPage(scope as never, {
+      access,
+      mode,
+      newestVerdicts: async () =>
+        (await ledger.newest(400)).filter((row) => row.event_kind === 'proxy.verdict').slice(0, 50),
+      pending: (operator) => listed(operator, 'parked', 100, 'oldest'),
+      decide: (operator, id, decision, reason) =>
+        decideRow(operator, { id, decision, reason, decided_via: 'lite-page', request_id: crypto.randomUUID() }),
+    });
+    done();
+  });
+  return app;
+
+  /** Before the body is read: who may not decide learns nothing about what a decision looks like. */
+  function authorised(request: FastifyRequest, _reply: unknown, done: () => void): void {
+    access.operatorOf(request);
+    done();
+  }
+
+  async function listed(
+    operator: LiteOperator,
+    status: z.infer<typeof ListQuery>['status'],
+    limit: number,
+    sort: 'oldest' | 'newest',
+  ): Promise<PendingRequest[]> {
+    const tenants = operator.tenant === null ? new Set([...access.tenants, DEFAULT_TENANT]) : [operator.tenant];
+    const statuses = STATUSES[status];
+    const pages = await Promise.all(
+      [...tenants].flatMap((tenant) => statuses.map((one) => reviews.list({ tenant, status: one, limit }))),
+    );
+    const rows = pages.flatMap(({ rows: page }) => page).toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    const page = rows.slice(0, limit);
+    return sort === 'oldest' ? page.toReversed() : page;
+  }
+
+  function decideAs(
+    operator: LiteOperator,
+    request: FastifyRequest<{ Params: { id: string } }>,
+    decision: 'approve' | 'deny',
+    reason: string | null,
+    decidedVia: string,
+    claimed: { by?: string | undefined; tenant?: string | undefined } = {},
+  ): Promise<PendingRequest> {
+    if (/^system\b/i.test(decidedVia)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
+    const offered = request.headers['x-request-id'];
+    const request_id =
+      typeof offered === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(offered) ? offered : crypto.randomUUID();
+    return decideRow(
+      operator,
+      { id: request.params.id, decision, reason, decided_via: decidedVia, request_id },
+      claimed.by,
+    );
+  }
+
+  async function decideRow(
+    operator: LiteOperator,
+    asked: Pick<Decision, 'id' | 'decision' | 'reason' | 'decided_via' | 'request_id'>,
+    claimedBy?: string,
+  ): Promise<PendingRequest> {
+    const scope = operator.tenant ?? undefined;
+    const row = (await reviews.get(asked.id, scope)) ?? (await reviews.byCorrelation(asked.id, scope));
+    if (!row) throw new GateError('not_found');
+    const principal = operator.principal(row.tenant);
+    return options.decide({
+      ...asked,
+      id: row.id,
+      tenant: row.tenant,
+      // A name in the body counts only where nobody has to show who he is (spec 5, rule 1).
+      principal:
+        principal.credential_kind === 'auth-disabled' && claimedBy
+          ? { ...principal, subject: claimedBy.slice(0, 200) }
+          : principal,
+    });
+  }
+}
+
+const STATUSES: Readonly<Record<z.infer<typeof ListQuery>['status'], readonly z.infer<typeof reviewStatus>[]>> = {
+  pending: ['pending'],
+  parked: ['pending'],
+  approved: ['approved'],
+  denied: ['denied'],
+  expired: ['expired'],
+  decided: ['approved', 'denied'],
+  all: ['pending', 'approved', 'denied', 'expired'],
+};

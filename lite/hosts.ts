@@ -1,0 +1,29 @@
+import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '../config/lite.js';
+
+export interface AddressRules {
+  /** Names beside loopback, without a port. */
+  readonly allowedHosts: readonly string[];
+  /** The listener is reachable from this machine only. */
+  readonly loopback: boolean;
+}
+
+/**
+ * Against DNS rebinding (a web page whose name is pointed at this machine): the `Host` must be a name Gate is known by, and a request
+ * of a browser must come from a page of Gate's own. A listener for others that lists no names takes any `Host`; its tokens protect it.
+ */
+export function isAllowedAddress(
+  { headers: { host, origin } }: Pick<FastifyRequest, 'headers'>,
+  { allowedHosts, loopback }: AddressRules,
+): boolean {
+  const known = (name: string) => isLoopback(name) || allowedHosts.includes(name);
+  const checksHost = loopback || allowedHosts.length > 0;
+  if (checksHost && !known(nameOf(host ?? ''))) return false;
+  if (origin === undefined) return true;
+  if (!URL.canParse(origin)) return false;
+  const { host: from } = new URL(origin);
+  return checksHost ? known(nameOf(from)) && from === host : from === host;
+}
+
+/** Without the port; an IPv6 literal keeps its brackets. */
+const nameOf = (host: string): string => (/^(\[[^\]]*\]|[^:]*)/.exec(host)?.[1] ?? '').toLowerCase();

@@ -1,0 +1,63 @@
+import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
+import { errorText, GateError } from '../domain/errors.js';
+
+export interface LiteKeys {
+  readonly ring: KeyRing;
+  /** For what must not be guessed from the ledger alone. */
+  readonly fingerprintKey: string;
+  /** Signs what Gate vouches for; the same as long as the keys are. */
+  readonly signingKey: KeyObject;
+  readonly decisionKey: KeyObject;
+}
+
+export const keysFileOf = (ledger: string): string => `${ledger}.keys`;
+
+/**
+ * The keys of a ledger file, made at its first start. They lie beside the file and not in it: whoever edits the file alone can then
+ * neither read a request nor cut the chain unnoticed. Throws when the file is there and its keys are not.
+ */
+export function liteKeys(ledger: string, given: string | undefined): LiteKeys {
+  if (given) return keysOf(given);
+  if (ledger === ':memory:') return keysOf(newKey());
+  const file = keysFileOf(ledger);
+  if (!existsSync(file)) {
+    if (existsSync(ledger) && statSync(ledger).size > 0)
+      throw new GateError(
+        'store_unavailable',
+        `the keys of ${ledger} are missing: put ${file} back or set GATE_LITE_KEYS`,
+      );
+    mkdirSync(dirname(file), { recursive: true });
+    try {
+      writeFileSync(file, `${newKey()}\n`, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      throw new GateError('store_unavailable', `the keys of ${ledger} cannot be written: ${errorText(error)}`, {
+        cause: error,
+      });
+    }
+  }
+  return keysOf(readFileSync(file, 'utf8').trim());
+}
+
+/** The keys beside a file that is only looked at; `null` where there are none. */
+export const keysBeside = (ledger: string): KeyRing | null =>
+  existsSync(keysFileOf(ledger)) ? parseKeyRing(readFileSync(keysFileOf(ledger), 'utf8').trim()) : null;
+
+const newKey = () => `lite-1:${randomBytes(32).toString('hex')}`;
+
+const keysOf = (text: string): LiteKeys => ({
+  ring: parseKeyRing(text),
+  fingerprintKey: derived(text, 'gate.lite.fingerprint').toString('hex'),
+  signingKey: ed25519(derived(text, 'gate.lite.signing')),
+  decisionKey: ed25519(derived(text, 'gate.lite.decision')),
+});
+
+/** A key of its own for each use, from the one secret (a PRF keyed with it, as in NIST SP 800-108). */
+const derived = (text: string, use: string): Buffer => createHmac('sha256', text).update(use).digest();
+
+/** The PKCS #8 frame of an Ed25519 seed (RFC 8410). */
+const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+const ed25519 = (seed: Buffer): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([ED25519_PKCS8, seed]), format: 'der', type: 'pkcs8' });

@@ -1,0 +1,303 @@
+import { createPublicKey } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import pino, { type Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createCallbackSender } from '../activities/callback.js';
+import { createJsonUpstream } from '../activities/clients/json-upstream.js';
+import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
+import { createStdioUpstream } from '../activities/clients/stdio-upstream.js';
+import { isLoopback, type LiteConfig } from '../config/lite.js';
+import { callStoreInFile } from '../domain/call-record/file-call-store.js';
+import { uuidFromDigest } from '../domain/crypto/digest.js';
+import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { createSigner } from '../domain/identity/signer.js';
+import { createInspector } from '../domain/inspection/inspector.js';
+import { loadPersonas } from '../domain/inspection/personas.js';
+import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
+import type { Upstream } from '../domain/pipeline/upstream.js';
+import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
+import { loadPolicySet } from '../domain/policy/policy-set.js';
+import { POLICY_LAYOUT, shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { decisionVerifierFor } from '../domain/review/decision-signature.js';
+import { createDecisions } from '../domain/review/decisions.js';
+import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
+import { openLocalFile } from '../domain/store/local-file.js';
+import { callMigrations } from '../migrations/calls.js';
+import { hilMigrations } from '../migrations/hil.js';
+import { ledgerMigrations } from '../migrations/ledger.js';
+import { createActivities } from '../workers/activities.js';
+import { createAccess, type Access } from './access.js';
+import { createLiteApp } from './app.js';
+import { createInProcessHost, machineClock, type Clock } from './host.js';
+import { liteKeys } from './keys.js';
+import { tokenBuckets } from './token-bucket.js';
+
+export interface LiteOptions {
+  readonly config: LiteConfig;
+  /** An MCP server to run as a child instead of calling one by its address. */
+  readonly child?:
+    | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+    | undefined;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** For tests of a full disk. */
+  readonly maxPages?: number;
+}
+
+export interface Lite {
+  readonly url: string;
+  readonly access: Access;
+  readonly policies: { readonly directory: string; readonly builtIn: boolean; readonly version: string };
+  /** How many calls an earlier life of the process left open. */
+  readonly resumed: number;
+  /** Takes no more requests, finishes those under way, closes the file. Parked calls stay parked. */
+  close(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** A call must have begun within this time; later it is abandoned without an effect. */
+const CALL_DEADLINE_MS = 10_000;
+const MAX_IN_FLIGHT = 2_000;
+const CLEANING_EVERY_MS = 10 * 60_000;
+/** After the file lost a transaction: long enough for a burst of failures to pass, short enough for nobody to notice. */
+const LOOK_AGAIN_MS = 500;
+
+/** The lite edition: the pipeline on the in-process host over one file, behind one plain listener. Rejects with one clear line. */
+export async function startLite({
+  config,
+  child,
+  clock = machineClock,
+  maxPages,
+  ...options
+}: LiteOptions): Promise<Lite> {
+  const logger = options.logger ?? pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const { now } = clock;
+  const ledgerFile = config.ledger === ':memory:' ? config.ledger : resolve(config.ledger);
+  const { directory, builtIn } = policyDirectory(config.policies);
+  const keys = liteKeys(ledgerFile, config.keys);
+  const [policies, personas, file] = await Promise.all([
+    loadPolicySet({ directory }),
+    loadPersonas(),
+    openLocalFile({
+      file: ledgerFile,
+      migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
+      ...(maxPages !== undefined && { maxPages }),
+    }),
+  ]);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const access = createAccess(config, keys.fingerprintKey);
+  const calls = callStoreInFile(file, { keys: keys.ring, now });
+  const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
+  const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
+  const upstream = upstreamOf(config, child, logger);
+  const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
+  const deliver = createCallbackSender({
+    allowlist,
+    allowPrivate: config.callbackAllowPrivate,
+    ...(config.callbackSecret && { secret: config.callbackSecret }),
+  });
+  const activities = createActivities({
+    calls,
+    inspector: createInspector({ personas }),
+    policies: createLocalEvaluator(policies),
+    reviews: reviewsOf(reviews),
+    ledger,
+    // The claim is on disk before a byte leaves: after a crash nobody can take the call for one that was not tried.
+    upstream: {
+      ...(upstream ?? noUpstream),
+      async callTool(caller, request, limits) {
+        await file.durable();
+        return (upstream ?? noUpstream).callTool(caller, request, limits);
+      },
+    },
+    deliver: async (callback) => {
+      await file.durable();
+      await deliver(callback);
+    },
+    runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
+    verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
+    reconcile: { graceMs: 60_000, retentionMs: 30 * DAY_MS, windowMs: config.velocityWindowSecs * 1000 },
+    now,
+  });
+  const host = createInProcessHost({ calls, activities, logger, clock });
+  let lookAgain: NodeJS.Timeout | undefined;
+  file.onUndone(() => {
+    logger.error('the file did not take a transaction; calls go on from what it holds');
+    lookAgain ??= setTimeout(() => {
+      lookAgain = undefined;
+      host.resume().catch((error: unknown) => logger.error({ err: error }, 'calls could not be resumed'));
+    }, LOOK_AGAIN_MS);
+  });
+  const decide = createDecisions({
+    reviews,
+    sender: host,
+    decisionKey: keys.decisionKey,
+    clock: now,
+    decisionLifeMs: 10_000,
+    observe: () => undefined,
+  });
+  const app = createLiteApp({
+    logger,
+    registry,
+    mode: config.mode,
+    access,
+    reviews,
+    ledger,
+    decide,
+    durable: () => file.durable(),
+    allowedHosts: config.allowedHosts,
+    loopback: isLoopback(config.host),
+    now,
+    proxy: {
+      calls,
+      runner: host,
+      signer: createSigner(keys.signingKey),
+      ledger,
+      upstream: upstream ?? noUpstream,
+      velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },
+      callDeadlineMs: CALL_DEADLINE_MS,
+      upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
+      ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },
+      maxInFlight: MAX_IN_FLIGHT,
+      now,
+      checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
+      admitNew: rateLimit(),
+    },
+  });
+
+  try {
+    if (upstream && 'start' in upstream) await (upstream as ReturnType<typeof createStdioUpstream>).start();
+  } catch (error) {
+    await file.close();
+    throw new GateError(
+      'upstream_not_configured',
+      `${child?.command} does not start as an MCP server: ${errorText(error)}`,
+    );
+  }
+  const resumed = await host.resume();
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await host.close();
+    await file.close();
+    const { code } = error as NodeJS.ErrnoException;
+    throw new GateError(
+      'invalid_request',
+      code === 'EADDRINUSE'
+        ? `port ${config.port} is in use; stop what uses it or set --port`
+        : `cannot listen on ${config.host}:${config.port}: ${errorText(error)}`,
+    );
+  }
+  const clean = () =>
+    calls
+      .purge({
+        hitsMs: now() - 2 * config.velocityWindowSecs * 1000,
+        stagedMs: now() - HOUR_MS,
+        recordsMs: now() - 30 * DAY_MS,
+      })
+      .catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));
+  const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
+  cleaning.unref();
+
+  const { address, port, family } = app.server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    access,
+    policies: { directory, builtIn, version: policies.bundle.version },
+    resumed,
+    async close() {
+      clearInterval(cleaning);
+      clearTimeout(lookAgain);
+      // Answers under way drain; then the calls they belong to; then what is written of them.
+      await app.close();
+      await host.close();
+      await calls.close();
+      await upstream?.close();
+      await file.close();
+    },
+  };
+
+  /** What refuses a call before anything of it is kept: no tools to run it, or too many from this agent. */
+  function rateLimit(): NonNullable<Parameters<typeof createLiteApp>[0]['proxy']['admitNew']> {
+    const wait =
+      config.rateLimitQps > 0
+        ? tokenBuckets(config.rateLimitQps, config.rateLimitBurst ?? Math.max(1, Math.ceil(config.rateLimitQps)))
+        : null;
+    const told = new Map<string, number>();
+    return async ({ caller, contract, mcp }, correlationId) => {
+      if (contract === 'gate.server-execution/v1' && !upstream)
+        throw new GateError(
+          'upstream_not_configured',
+          'Gate knows no tools: start it with --upstream URL, or with `gate lite -- <mcp server>`. Nothing was executed.',
+          {
+            fields: { contract, executable: false },
+          },
+        );
+      const key = `${caller.tenant}/${caller.agent}`;
+      const seconds = wait?.(key, now()) ?? 0;
+      if (seconds === 0) return;
+      const reason = `more than ${config.rateLimitQps} calls per second`;
+      // One row per agent and minute: a flood of refusals must not become a flood of rows.
+      if (now() - (told.get(key) ?? 0) >= 60_000) {
+        told.set(key, now());
+        await ledger
+          .append([
+            {
+              id: uuidFromDigest('gate.rate-limited', correlationId, String(now())),
+              agent_id: caller.agent,
+              method: 'proxy.verdict',
+              event_kind: 'proxy.verdict',
+              intent_category: 'Direct Execution',
+              authorized: false,
+              reasoning: reason,
+              policy_decision: {
+                outcome: 'rate_limited',
+                scope: 'agent',
+                key,
+                qps_milli: Math.round(config.rateLimitQps * 1000),
+              },
+              state_namespace: 'operator',
+              correlation_id: correlationId,
+              agent_spiffe: caller.spiffe,
+              tenant: caller.tenant,
+              tool_name: mcp.tool,
+              signal: 'rate_limited_agent',
+            },
+          ])
+          .catch(() => undefined);
+      }
+      throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
+    };
+  }
+}
+
+/** The folder that is named, `./policies` where it holds compiled rules, else the rules that ship with Gate. */
+function policyDirectory(named: string | undefined): { directory: string; builtIn: boolean } {
+  if (named !== undefined) {
+    if (!existsSync(join(named, POLICY_LAYOUT.wasm)))
+      throw new GateError('policy_unavailable', `${named} holds no compiled rules (${POLICY_LAYOUT.wasm} is missing)`);
+    return { directory: named, builtIn: false };
+  }
+  if (existsSync(join('policies', POLICY_LAYOUT.wasm))) return { directory: resolve('policies'), builtIn: false };
+  return { directory: shippedPolicyDirectory(), builtIn: true };
+}
+
+const refusedHere = async () => ({ kind: 'not_sent' as const, reason: 'no upstream is configured' });
+const noUpstream: Upstream = {
+  callTool: refusedHere,
+  control: () => Promise.reject(new GateError('upstream_not_configured')),
+  close: () => Promise.resolve(),
+};
+
+function upstreamOf(config: LiteConfig, child: LiteOptions['child'], logger: Logger): Upstream | null {
+  if (child) return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
+  const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
+  if (!url) return null;
+  const target = { url, ...(apiKey && { apiKey }) };
+  return upstreamAdapter === 'raw-json' ? createJsonUpstream(target) : createMcpUpstream(target);
+}
