@@ -29,6 +29,9 @@ const DATABASE_ROLES = {
   temporal: ['temporal', 'temporal_visibility'],
 } as const;
 
+/** Who talks to the engine, each with a certificate of the engine's CA; `temporal` is the engine itself. */
+const ENGINE_WORKLOADS = ['temporal', 'temporal-ui', 'proxy', 'hil', 'worker', 'prepare'] as const;
+
 /** The containers that get a folder, each with what it needs and nothing of another's. */
 export const DEPLOYMENT_FOLDERS = [
   'proxy',
@@ -51,12 +54,22 @@ export const DEPLOYMENT_FOLDERS = [
 export async function writeDeploymentFiles(options: DeploymentFilesOptions): Promise<void> {
   const stateDir = resolve(options.stateDir);
   const { trustDomain, hosts, database } = options;
-  const pki = await ensureDevelopmentPki({ stateDir, trustDomain, hosts, also: ['temporal', 'temporal-ui'] });
+  const pki = await ensureDevelopmentPki({ stateDir, trustDomain, hosts });
+  // A CA of its own: whoever holds a certificate of the data plane, an agent above all, does not reach the engine with it.
+  const enginePki = await ensureDevelopmentPki({
+    stateDir: join(stateDir, 'engine'),
+    trustDomain: `engine.${trustDomain}`,
+    hosts,
+    also: ENGINE_WORKLOADS,
+  });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
   const passwordOf = (role: string) => ensureToken(join(stateDir, 'secrets', `postgres-${role}`));
   const urlOf = (role: string) => `postgresql://${role}:${passwordOf(role)}@${database}`;
-  const tls = (leaf: DevLeaf | undefined) =>
-    leaf ? { 'ca.crt': pki.ca, 'tls.crt': leaf.cert, 'tls.key': leaf.key } : {};
+  const tls = ({ cert, key }: DevLeaf) => ({ 'ca.crt': pki.ca, 'tls.crt': cert, 'tls.key': key });
+  const engine = (workload: (typeof ENGINE_WORKLOADS)[number]) => {
+    const { cert, key } = enginePki.also[workload] as DevLeaf;
+    return { 'engine-ca.crt': enginePki.ca, 'engine.crt': cert, 'engine.key': key };
+  };
   const { services, agents } = pki;
   const callStore = {
     'payload-keys': secrets.payloadKeys,
@@ -64,9 +77,10 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     'database-url': urlOf('gate_calls'),
   };
   const folders: Record<(typeof DEPLOYMENT_FOLDERS)[number], Record<string, string>> = {
-    proxy: { ...tls(services.proxy), ...callStore, 'signing.key': secrets.ledgerKey.key },
+    proxy: { ...tls(services.proxy), ...engine('proxy'), ...callStore, 'signing.key': secrets.ledgerKey.key },
     worker: {
       ...tls(services.proxy),
+      ...engine('worker'),
       ...callStore,
       'callback-secret': secrets.callbackSecret,
       'hil-decision.pub': secrets.hilDecisionKey.pub,
@@ -75,6 +89,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     'policy-engine': tls(services['policy-engine']),
     hil: {
       ...tls(services.hil),
+      ...engine('hil'),
       'payload-keys': secrets.payloadKeys,
       'hil-payload-keys': secrets.hilPayloadKeys,
       'hil-decision.key': secrets.hilDecisionKey.key,
@@ -86,11 +101,11 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
       'sidecar-keys': secrets.ledgerSidecarKeys,
       'database-url': urlOf('gate_ledger'),
     },
-    temporal: { ...tls(pki.also['temporal']), 'postgres-password': passwordOf('temporal') },
-    'temporal-ui': tls(pki.also['temporal-ui']),
+    temporal: { ...engine('temporal'), 'postgres-password': passwordOf('temporal') },
+    'temporal-ui': engine('temporal-ui'),
     postgres: { 'admin-password': passwordOf('postgres') },
     prepare: {
-      ...tls(pki.also['temporal']),
+      ...engine('prepare'),
       'admin-database-url': urlOf('postgres'),
       'database-roles': Object.entries(DATABASE_ROLES)
         .map(([role, owns]) => [role, passwordOf(role), ...(owns.length > 0 ? [owns.join('+')] : [])].join(':'))
@@ -131,6 +146,8 @@ function writeFolder(
   for (const [name, text] of Object.entries(files)) {
     const file = join(folder, name);
     replaceFile(file, text.endsWith('\n') ? text : `${text}\n`, mode.file);
+    // A strict umask of whoever runs this must not shut the reader out.
+    chmodSync(file, mode.file);
     if (owner) chownSync(file, owner.uid, owner.gid);
   }
   // A fresh volume belongs to root; without this its reader could not enter it.

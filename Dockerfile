@@ -1,0 +1,34 @@
+# syntax=docker/dockerfile:1
+# One image for every process of Gate; the command says which: `serve proxy`, `worker`, `prepare engine`, ... (docker-compose.yml).
+# NOT YET BUILT ON AN ENGINE: see docker-compose.yml.
+
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build
+
+FROM node:20-bookworm-slim AS modules
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=modules /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+COPY bin ./bin
+COPY policies ./policies
+COPY personas ./personas
+# Fresh volumes mounted here belong to the user below.
+RUN mkdir -p /data /state && chown node:node /data /state
+USER node
+# The plain health port of the process this container runs. Liveness only: readiness is /readyz, for whoever routes to it.
+ENV GATE_HEALTHCHECK_URL=""
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(process.env.GATE_HEALTHCHECK_URL).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/bin/gate.mjs"]
+CMD ["--help"]
