@@ -59,6 +59,13 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Gate is not called by this Host or from this Origin; list the name in GATE_LITE_ALLOWED_HOSTS.',
   },
+  method_not_allowed: { status: 405, retry: 'no', meaning: 'This address takes POST only; Gate opens no stream here.' },
+  request_timeout: {
+    status: 408,
+    retry: 'yes',
+    meaning: 'The request did not arrive whole in time; nothing was executed.',
+  },
+  request_headers_too_large: { status: 431, retry: 'no', meaning: 'The headers are larger than 16 KiB.' },
   request_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than 1,048,576 bytes.' },
   client_contract_required: {
     status: 426,

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
-import { answerErrors } from './errors.js';
+import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks } from './health.js';
 
 /** PEM text. `ca` verifies the peer, `cert` and `key` are the service's own SVID. */
@@ -45,6 +45,10 @@ export interface ServiceOptions {
   /** Governed services check every route against the route authority table before the body is read. */
   readonly governed?: GovernedService;
   readonly bodyLimit?: number;
+  /** On every answer, refusals of the HTTP parser included. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How refusals look that are not a route's own. */
+  readonly errorBody?: ErrorBody;
   readonly readiness?: ReadinessChecks;
   /** For unit tests over `inject`, where no TLS socket exists. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
@@ -72,14 +76,22 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** A request must have come in whole within this time; a slow sender must not hold a connection for ever. */
+const REQUEST_LIMIT_MS = 30_000;
+const HANDSHAKE_LIMIT_MS = 10_000;
+
+const CORRELATION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
 /** A Gate service without its routes: TLS, caller, correlation id, route authority, errors, health. Every service starts from this. */
 export function createService(options: ServiceOptions): Service {
-  const { tls } = options;
+  const { tls, headers = {}, errorBody = plainErrorBody } = options;
   const app = Fastify({
     loggerInstance: options.logger.child({ service: options.name }),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit ?? 2_097_152,
     forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_LIMIT_MS,
+    clientErrorHandler: answerUnreadable(errorBody, headers),
     // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },
@@ -91,6 +103,7 @@ export function createService(options: ServiceOptions): Service {
         minVersion: 'TLSv1.3' as const,
         requestCert: true,
         rejectUnauthorized: tls.clientCertificate === 'required',
+        handshakeTimeout: HANDSHAKE_LIMIT_MS,
       },
     }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
@@ -100,13 +113,14 @@ export function createService(options: ServiceOptions): Service {
   app.decorateRequest('correlationId', '');
   const resolveCaller = options.resolveCaller ?? callerOfSocket(options.trustDomain);
   app.addHook('onRequest', (request, reply, done) => {
-    const offered = request.headers['x-gate-correlation-id'];
-    request.correlationId = typeof offered === 'string' && /^[0-9a-f-]{36}$/.test(offered) ? offered : randomUUID();
     request.caller = resolveCaller(request);
-    void reply.header('X-Gate-Correlation-Id', request.correlationId);
+    // Services hand the id of a call on; nobody else names one (spec 1.3).
+    const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
+    request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
+    void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
     done();
   });
-  answerErrors(app);
+  answerErrors(app, errorBody);
   if (options.governed) enforceRouteAuthority(app, options.governed);
   const health = healthApp(options.name, options.registry, options.readiness ?? {});
   return {
@@ -131,34 +145,45 @@ function portOf(app: ServiceApp): number {
   return address.port;
 }
 
-/** One parse per connection: a kept-alive connection keeps its certificate. */
+interface SeenCaller {
+  readonly caller: Caller | null;
+  readonly validToMs: number;
+}
+
+/** One parse per connection: a kept-alive connection keeps its certificate, but not longer than the certificate lives. */
 function callerOfSocket(trustDomain: string): (request: FastifyRequest) => Caller | null {
-  const known = new WeakMap<object, Caller | null>();
+  const known = new WeakMap<object, SeenCaller>();
   return (request) => {
     const socket = request.raw.socket as TLSSocket;
-    const cached = known.get(socket);
-    if (cached !== undefined) return cached;
-    const caller = readCaller(socket, trustDomain);
-    known.set(socket, caller);
-    return caller;
+    let seen = known.get(socket);
+    if (seen === undefined) {
+      seen = readCaller(socket, trustDomain);
+      known.set(socket, seen);
+    }
+    return Date.now() <= seen.validToMs ? seen.caller : null;
   };
 }
 
-function readCaller(socket: TLSSocket, trustDomain: string): Caller | null {
-  if (!socket.encrypted || !socket.authorized) return null;
+const NOBODY: SeenCaller = { caller: null, validToMs: Number.POSITIVE_INFINITY };
+
+function readCaller(socket: TLSSocket, trustDomain: string): SeenCaller {
+  // A resumed session without a certificate counts as authorized for Node; the certificate below is what counts here.
+  if (!socket.encrypted || !socket.authorized) return NOBODY;
   const certificate = socket.getPeerX509Certificate();
   const spiffe = certificate && spiffeOfCertificate(certificate);
   const identity = spiffe ? parseSpiffe(spiffe, trustDomain) : null;
-  if (!certificate || !identity) return null;
+  if (!certificate || !identity) return NOBODY;
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
-  return identity.kind === 'service'
-    ? { kind: 'service', spiffe: identity.spiffe, callerId: `service-${identity.service}`, fingerprint }
-    : {
-        kind: 'agent',
-        spiffe: identity.spiffe,
-        callerId: 'agent-workload',
-        fingerprint,
-        tenant: identity.tenant,
-        agent: identity.agent,
-      };
+  const caller: Caller =
+    identity.kind === 'service'
+      ? { kind: 'service', spiffe: identity.spiffe, callerId: `service-${identity.service}`, fingerprint }
+      : {
+          kind: 'agent',
+          spiffe: identity.spiffe,
+          callerId: 'agent-workload',
+          fingerprint,
+          tenant: identity.tenant,
+          agent: identity.agent,
+        };
+  return { caller, validToMs: Date.parse(certificate.validTo) };
 }

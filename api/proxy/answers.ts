@@ -81,7 +81,7 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         body: result,
       };
     case 'uncertain':
-      return refusal(record, 'server_execution_uncertain', 'error', 'upstream', [
+      return refusal(record, 'server_execution_uncertain', 'error', 'proxy', [
         record.outcome?.error ?? 'the outcome is not known',
       ]);
     case 'not_run':
@@ -126,13 +126,14 @@ function refusal(
 const RETRY_AFTER_SECS = 2;
 
 /** An error that is not a verdict, in the proxy's envelope. */
-export function errorAnswer(error: GateError, correlationId: string): Answer {
+export function errorAnswer(error: GateError, correlationId: string): Answer & { readonly body: JsonObject } {
   const headers: Record<string, string> = {};
   const { retry_after_secs } = error.fields;
   if (typeof retry_after_secs === 'number') headers['Retry-After'] = String(retry_after_secs);
   else if (error.status === 503 && ERROR_CODES[error.code].retry === 'after_wait')
     headers['Retry-After'] = String(RETRY_AFTER_SECS);
-  if (error.code === 'client_contract_required' || 'contract' in error.fields) {
+  // What is wrong with the contract headers has a form of its own (proxy sheet 3).
+  if ((error.status === 400 || error.status === 426) && 'contract' in error.fields) {
     return {
       status: error.status,
       headers,

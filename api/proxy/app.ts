@@ -34,6 +34,8 @@ export function createProxyService(options: ProxyOptions): Service {
     registry: options.registry,
     trustDomain: options.trustDomain,
     bodyLimit: MAX_BODY_BYTES,
+    headers: { 'X-Gate-Mode': options.mode },
+    errorBody: (error, correlationId) => errorAnswer(error, correlationId).body,
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     readiness: {
@@ -65,7 +67,7 @@ export function createProxyService(options: ProxyOptions): Service {
       return send(reply, errorAnswer(known, request.correlationId));
     });
     scope.addHook('onSend', (request, reply, payload, next) => {
-      void reply.header('X-Gate-Mode', options.mode).header('X-Gate-Correlation-Id', request.correlationId);
+      void reply.header('X-Gate-Correlation-Id', request.correlationId);
       next(null, payload);
     });
     scope.addHook('onResponse', (request, reply, next) => {

@@ -7,16 +7,18 @@ import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../..
 import { GateError } from '../../../domain/errors.js';
 import type { Signer } from '../../../domain/identity/signer.js';
 import type { ServiceApp } from '../../plugins/service.js';
-import { agentOf } from './mcp.js';
+import { agentOf, idOf } from './mcp.js';
+
+const UNKNOWN = 'no authorization under this id';
 
 /** The signed word that a host may execute its call: `gate.execution/v1`, stage `authorization` (proxy sheet 8, DESIGN section 7). */
 export function registerAuthorizations(app: ServiceApp, { calls, signer }: { calls: CallStore; signer: Signer }): void {
   app.get(
     '/authorizations/:correlation_id',
-    { schema: { params: z.object({ correlation_id: z.string().max(64) }) } },
+    { schema: { params: z.object({ correlation_id: z.string() }) } },
     async (request): Promise<JsonObject> => {
       const caller = agentOf(request);
-      const record = await calls.find(request.params.correlation_id);
+      const record = await calls.find(idOf(request.params.correlation_id, UNKNOWN));
       const call = record?.evidence.call;
       const mine = call !== undefined && call.tenant === caller.tenant && call.agent === caller.agent;
       if (
@@ -24,7 +26,7 @@ export function registerAuthorizations(app: ServiceApp, { calls, signer }: { cal
         call.contract !== DECISION_CONTRACT ||
         (record?.state !== 'allowed' && record?.state !== 'approved')
       ) {
-        throw new GateError('not_found', 'no authorization under this id');
+        throw new GateError('not_found', UNKNOWN);
       }
       const staged = await calls.request(record.correlation_id, record.digest);
       if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');

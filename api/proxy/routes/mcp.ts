@@ -39,6 +39,15 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   );
 
   app.post('/mcp', async (request, reply) => send(reply, await answer(request)));
+  // What an MCP client reads as "no stream and no session to end here"; 404 would say that there is no MCP server.
+  app.route({
+    method: ['GET', 'DELETE'],
+    url: '/mcp',
+    handler: (_request, reply) => {
+      void reply.header('Allow', 'POST');
+      throw new GateError('method_not_allowed');
+    },
+  });
 
   // The order of these gates is the contract (proxy sheet 4; DESIGN section 7): 400, 413 and 426 before 401, 401 before everything else.
   async function answer(request: FastifyRequest): Promise<Answer> {
@@ -65,9 +74,11 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   }
 
   function text(request: FastifyRequest): string {
-    const type = request.headers['content-type'] ?? '';
-    if (!/^application\/json\s*(;|$)/i.test(type))
-      throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Type must be application/json');
+    if (!isJson(request.headers['content-type'] ?? ''))
+      throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Type must be application/json, in UTF-8');
+    // The bytes that came are the bytes that are judged; nothing here would unpack them.
+    if (request.headers['content-encoding'] !== undefined)
+      throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Encoding is not accepted');
     try {
       return utf8.decode(request.body as Buffer);
     } catch {
@@ -88,6 +99,14 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   }
 }
 
+function isJson(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(parameter)?.[1])
+    .find(Boolean);
+  return type.trim() === 'application/json' && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
+}
+
 type AgentCaller = Caller & { readonly tenant: string; readonly agent: string };
 
 /** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent. */
@@ -96,6 +115,14 @@ export function agentOf(request: FastifyRequest): AgentCaller {
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');
   return caller as AgentCaller;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** What the store may be asked for: anything else in a path names nothing. */
+export function idOf(path: string, whatIsMissing: string): string {
+  if (!UUID.test(path)) throw new GateError('not_found', whatIsMissing);
+  return path;
 }
 
 function header(request: FastifyRequest, name: string): string | undefined {

@@ -5,7 +5,9 @@ import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { effectiveState, executionId } from '../answers.js';
-import { agentOf } from './mcp.js';
+import { agentOf, idOf } from './mcp.js';
+
+const UNKNOWN = 'no parked call under this id';
 
 const STATUS: Readonly<Record<string, string>> = {
   parked: 'pending',
@@ -35,14 +37,14 @@ export function registerPending(
   for (const path of pendingPaths)
     app.get(
       path,
-      { schema: { params: z.object({ correlation_id: z.string().max(64) }) } },
+      { schema: { params: z.object({ correlation_id: z.string() }) } },
       async (request): Promise<JsonObject> => {
         const caller = agentOf(request);
-        const record = await lookUp(request.params.correlation_id);
+        const record = await lookUp(idOf(request.params.correlation_id, UNKNOWN));
         // Another agent's call is as unknown as one that never was.
         const mine =
           record && record.evidence.call.tenant === caller.tenant && record.evidence.call.agent === caller.agent;
-        if (!mine || !record.pending_id) throw new GateError('not_found', 'no parked call under this id');
+        if (!mine || !record.pending_id) throw new GateError('not_found', UNKNOWN);
         request.correlationId = record.correlation_id;
         const { call, verdict } = record.evidence;
         const state = effectiveState(record, now());
