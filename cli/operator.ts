@@ -1,11 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
+import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
+import { keysBeside } from '../lite/keys.js';
 import { CliError, developmentFile, UUID } from './target.js';
 
 const json = () => new Option('--json', 'print JSON instead of a table');
@@ -20,9 +23,11 @@ export function registerOperatorCommands(program: Command): void {
         .choices(['pending', 'approved', 'denied', 'expired'])
         .default('pending'),
     )
+    .addOption(endpoint())
+    .addOption(decideToken())
     .addOption(json())
-    .action(async ({ status, json: asJson }: { status: string; json?: boolean }) => {
-      const rows = await asConsole<PendingRequest[]>('hil', 'GET', `/pending?status=${status}`);
+    .action(async ({ status, json: asJson, ...target }: { status: string; json?: boolean } & LiteTarget) => {
+      const rows = await asOperator<PendingRequest[]>(target, 'GET', `/pending?status=${status}`);
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
       const table = new Table({
@@ -33,7 +38,9 @@ export function registerOperatorCommands(program: Command): void {
       for (const row of rows)
         table.push([row.id, row.agent_id, toolOf(row), row.risk_summary.slice(0, 60), expiry(row), row.status]);
       process.stdout.write(`${table.toString()}\n`);
-      if (status === 'pending') process.stdout.write('\ndecide with: gate decide <id> approve|deny --reason "…"\n');
+      const where = target.endpoint ? ` --endpoint ${target.endpoint}` : '';
+      if (status === 'pending')
+        process.stdout.write(`\ndecide with: gate decide <id> approve|deny --reason "…"${where}\n`);
     });
 
   program
@@ -42,62 +49,96 @@ export function registerOperatorCommands(program: Command): void {
     .argument('<id>', 'id of the pending row, or the correlation id of the call')
     .argument('<decision>', 'approve or deny')
     .option('--reason <text>', 'recorded with the decision and told to the agent')
+    .addOption(endpoint())
+    .addOption(decideToken())
     .addOption(json())
-    .action(async (id: string, decision: string, { reason, json: asJson }: { reason?: string; json?: boolean }) => {
-      if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
-      if (decision !== 'approve' && decision !== 'deny')
-        throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
-      const row = await pendingRow(id);
-      const decided = await asConsole<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
-        decision,
-        ...(reason && { reason }),
-        decided_via: 'console',
-      });
-      if (asJson) return print(decided);
-      process.stdout.write(`${decided.status}: ${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}\n`);
-      if (decided.status === 'approved')
-        process.stdout.write(`Gate now executes the call; see \`gate audit ${decided.correlation_id}\`\n`);
-    });
+    .action(
+      async (
+        id: string,
+        decision: string,
+        { reason, json: asJson, ...target }: { reason?: string; json?: boolean } & LiteTarget,
+      ) => {
+        if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
+        if (decision !== 'approve' && decision !== 'deny')
+          throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
+        // Lite finds a row by either id itself.
+        const rowId = target.endpoint ? id : (await pendingRow(id)).id;
+        const decided = await asOperator<PendingRequest>(target, 'POST', `/decide/${rowId}`, {
+          decision,
+          ...(reason && { reason }),
+          decided_via: 'console',
+        });
+        if (asJson) return print(decided);
+        process.stdout.write(
+          `${decided.status}: ${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}\n`,
+        );
+        if (decided.status === 'approved')
+          process.stdout.write(`Gate now executes the call; see \`gate audit ${decided.correlation_id}\`\n`);
+      },
+    );
 
   program
     .command('audit')
-    .description('print the ledger rows of one call, in order')
-    .argument('<correlation id>', 'the X-Gate-Correlation-Id of the call')
-    .option('--ledger <file>', 'read this ledger file instead of the running stack')
+    .description('print the ledger rows of one call, in order; on a file also those of an agent, or the newest')
+    .argument('[agent | correlation id]', 'the X-Gate-Correlation-Id of a call, or the name of an agent')
+    .addOption(ledgerFile())
+    .addOption(new Option('--limit <n>', 'at most so many rows, the newest').default(50).argParser(Number))
     .addOption(json())
-    .action(async (id: string, { ledger, json: asJson }: { ledger?: string; json?: boolean }) => {
-      if (!UUID.test(id)) throw new CliError(`${id} is not a correlation id`, 2);
-      const rows = ledger
-        ? await withLedgerFile(ledger, (opened) => opened.byCorrelation(id))
-        : await asConsole<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${id}`);
-      if (asJson) return print(rows);
-      if (rows.length === 0) throw new CliError(`the ledger has no rows of ${id}`);
-      const table = new Table({
-        head: ['seq', 'time', 'event', 'authorized', 'why', 'entry hash'],
-        style: { head: [], border: [] },
-        wordWrap: true,
-      });
-      for (const row of rows)
-        table.push([
-          row.seq,
-          row.timestamp,
-          row.event_kind ?? row.method,
-          String(row.authorized),
-          story(row),
-          row.entry_hash.slice(0, 16),
-        ]);
-      process.stdout.write(`${table.toString()}\n`);
-    });
+    .action(
+      async (
+        id: string | undefined,
+        { ledger: given, limit, json: asJson }: { ledger?: string; limit: number; json?: boolean },
+      ) => {
+        const ledger = fileTarget(given);
+        if (!Number.isInteger(limit) || limit < 1) throw new CliError('--limit is a number from 1', 2);
+        if (!ledger && (id === undefined || !UUID.test(id)))
+          throw new CliError('the running stack is asked by correlation id; give one, or --ledger FILE', 2);
+        const rows = ledger
+          ? await withLedgerFile(ledger, (opened) => rowsOfFile(opened, id, limit))
+          : await asConsole<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${id ?? ''}`);
+        if (asJson) return print(rows);
+        if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`);
+        const ofCall = id !== undefined && UUID.test(id);
+        const table = new Table({
+          head: [
+            'seq',
+            'time',
+            ...(ofCall ? [] : ['agent', 'tool', 'correlation id']),
+            'event',
+            'authorized',
+            'why',
+            'entry hash',
+          ],
+          style: { head: [], border: [] },
+          wordWrap: true,
+        });
+        for (const row of rows)
+          table.push([
+            row.seq,
+            row.timestamp,
+            ...(ofCall ? [] : [row.agent_id, row.tool_type ?? '', row.correlation_id ?? '']),
+            row.event_kind ?? row.method,
+            String(row.authorized),
+            story(row),
+            row.entry_hash.slice(0, 16),
+          ]);
+        process.stdout.write(`${table.toString()}\n`);
+      },
+    );
 
   program
     .command('verify')
     .description('walk the whole ledger chain; exits 2 where it does not hold')
-    .option('--ledger <file>', 'verify this ledger file instead of the running stack')
+    .addOption(ledgerFile())
+    .option('--expect-head <hash>', 'the head that was noted elsewhere; another one is an invalid chain')
+    .option('--expect-length <n>', 'the length that was noted elsewhere', Number)
     .addOption(json())
-    .action(async ({ ledger, json: asJson }: { ledger?: string; json?: boolean }) => {
-      const result = ledger
+    .action(async ({ ledger: given, expectHead, expectLength, json: asJson }: VerifyOptions) => {
+      const ledger = fileTarget(given);
+      const walked = ledger
         ? await withLedgerFile(ledger, (opened) => opened.verify())
         : await asConsole<VerifyResult>('ledger', 'GET', '/verify');
+      const result = compared(walked, expectHead, expectLength);
       if (asJson) print(result);
       else if (result.valid)
         process.stdout.write(
@@ -113,15 +154,121 @@ export function registerOperatorCommands(program: Command): void {
     });
 }
 
+interface VerifyOptions {
+  readonly ledger?: string;
+  readonly expectHead?: string;
+  readonly expectLength?: number;
+  readonly json?: boolean;
+}
+
+/** A lite process by its address. Without one the running stack of this folder is meant. */
+interface LiteTarget {
+  readonly endpoint?: string;
+  readonly decideToken?: string;
+}
+const endpoint = () =>
+  new Option('--endpoint <url>', 'a lite process instead of the running stack').env('GATE_LITE_URL');
+const decideToken = () =>
+  new Option('--decide-token <token>', 'its decide token; better given as a variable').env('GATE_LITE_DECIDE_TOKEN');
+const ledgerFile = () =>
+  new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
+
+/** The file that is named; `gate-lite.db` where it lies here and no stack is known; else the running stack is meant. */
+function fileTarget(given: string | undefined): string | null {
+  if (given !== undefined) return given;
+  const stackHere = existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
+  return !stackHere && existsSync('gate-lite.db') ? 'gate-lite.db' : null;
+}
+
+/** Oldest first: one call's rows, an agent's newest, or the newest of all. */
+async function rowsOfFile(ledger: LedgerReader, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
+  if (id === undefined) return (await ledger.newest(limit)).toReversed();
+  return UUID.test(id) ? ledger.byCorrelation(id) : (await ledger.byAgent(id, { limit })).toReversed();
+}
+
+/** A chain cut off at its end is a valid shorter chain; only what was noted elsewhere tells. */
+function compared(result: VerifyResult, head: string | undefined, length: number | undefined): VerifyResult {
+  if (!result.valid || !result.commitment) return result;
+  const { head_hash, length: found } = result.commitment;
+  if ((head === undefined || head === head_hash) && (length === undefined || length === found)) return result;
+  return {
+    ...result,
+    valid: false,
+    first_invalid_seq: Math.min(found, length ?? found) + 1,
+    first_invalid_reason: 'expected_head',
+  };
+}
+
+function asOperator<T>(
+  { endpoint: url, decideToken: token }: LiteTarget,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
+  return url === undefined
+    ? asConsole<T>('hil', method, path, body)
+    : asLiteOperator<T>(url, token, method, path, body);
+}
+
+async function asLiteOperator<T>(
+  url: string,
+  token: string | undefined,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(new URL(path, url), {
+      method,
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(60_000),
+    });
+  } catch (error) {
+    throw new CliError(
+      `no gate lite answers at ${url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
+      5,
+    );
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as T;
+  throw new CliError(refusalText(response.status, text), LITE_EXIT[response.status] ?? (response.status < 500 ? 2 : 5));
+}
+/** Lite sheet 16. */
+const LITE_EXIT: Readonly<Record<number, number>> = { 401: 3, 403: 3, 404: 4, 409: 4 };
+
+function refusalText(status: number, text: string): string {
+  let refused: { error?: string; reason?: string; decided_by?: string; status?: string } = {};
+  try {
+    refused = JSON.parse(text) as typeof refused;
+  } catch {
+    // Not Gate's own answer; its text is shown as it is.
+  }
+  const who = refused.decided_by ? ` (${refused.status} by ${refused.decided_by})` : '';
+  return `${refused.error ?? status}: ${refused.reason ?? text.slice(0, 200)}${who}`;
+}
+
 async function withLedgerFile<T>(
   file: string,
   use: (ledger: ReturnType<typeof openLedgerReadOnly>) => Promise<T>,
 ): Promise<T> {
-  const opened = openLedgerReadOnly(file);
+  const opened = readOnly(file);
   try {
     return await use(opened);
   } finally {
     await opened.close();
+  }
+}
+
+function readOnly(file: string): ReturnType<typeof openLedgerReadOnly> {
+  try {
+    return openLedgerReadOnly(file, { sidecarKeys: keysBeside(file) });
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -184,10 +331,5 @@ async function asConsole<T>(service: 'hil' | 'ledger', method: string, path: str
   }
   const text = await response.text();
   if (response.status < 300) return JSON.parse(text) as T;
-  const refused = JSON.parse(text) as { error?: string; reason?: string; decided_by?: string; status?: string };
-  const who = refused.decided_by ? ` (${refused.status} by ${refused.decided_by})` : '';
-  throw new CliError(
-    `${refused.error ?? response.status}: ${refused.reason ?? text.slice(0, 200)}${who}`,
-    response.status === 404 ? 4 : 1,
-  );
+  throw new CliError(refusalText(response.status, text), response.status === 404 ? 4 : 1);
 }

@@ -29,7 +29,10 @@ export const machineClock: Clock = {
 
 /** The pipeline in one process. The record is its journal: what it says of a call is where the call goes on after a restart. */
 export interface InProcessHost extends CallRunner, DecisionSender {
-  /** Goes on with every call the record left open and appends rows that are due; returns how many it found. Call it once, at start. */
+  /**
+   * Goes on with every open call that nothing runs and appends rows that are due; returns how many it found. Calls that wait although
+   * their record is gone are let go. For the start, and for after the store undid a transaction.
+   */
   resume(): Promise<number>;
   /** Resolves when nothing runs but calls that wait for a decision. */
   idle(): Promise<void>;
@@ -50,6 +53,8 @@ interface Run {
   decide: ((settled: CallSummary) => void) | null;
   /** Nothing but a decision or the deadline moves this call now. */
   waiting: boolean;
+  /** Lets a waiting call go whose record is gone. */
+  drop: () => void;
   readonly done: Promise<void>;
 }
 
@@ -67,7 +72,14 @@ export function createInProcessHost({
     const answered = deferred<CallSummary>();
     // A resumed call has nobody waiting; its answer is in the record.
     answered.promise.catch(() => undefined);
-    const run: Run = { digest: call.digest, answer: answered.promise, decide: null, waiting: false, done: finish() };
+    const run: Run = {
+      digest: call.digest,
+      answer: answered.promise,
+      decide: null,
+      waiting: false,
+      drop: () => undefined,
+      done: finish(),
+    };
     runs.set(call.correlation_id, run);
     return run;
 
@@ -111,6 +123,11 @@ export function createInProcessHost({
       run.waiting = false;
       decidable.abort();
     };
+    let dropped = false;
+    run.drop = () => {
+      dropped = true;
+      decidable.abort();
+    };
     const appendUntilNothingIsDue = async () => {
       do {
         again = false;
@@ -122,14 +139,14 @@ export function createInProcessHost({
       judge: (input) => judgeCall(input, { ...activities, now: clock.now }),
       openReview: (input) => activities.openReview(input, clock.now()),
       async awaitDecision(_input, parked) {
-        while (!decided && !stopping.signal.aborted) {
+        while (!decided && !dropped && !stopping.signal.aborted) {
           const leftMs = (parked.deadline_ms ?? 0) - clock.now();
           if (leftMs < 0) break;
           run.waiting = true;
           await clock.sleep(leftMs + 1, AbortSignal.any([decidable.signal, stopping.signal]));
           run.waiting = false;
         }
-        if (!decided && stopping.signal.aborted) throw STOPPED;
+        if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;
         decided ??= await activities.expireReview(call.correlation_id);
         inBackground(() => retried(() => activities.settleReviewRow(call.correlation_id)));
         return decided;
@@ -225,7 +242,9 @@ export function createInProcessHost({
 
     async resume() {
       let resumed = 0;
+      for (const [correlationId, run] of runs) if (run.waiting && !(await calls.find(correlationId))) run.drop();
       for (const open of await calls.openCalls(clock.now() + 1, 1_000_000)) {
+        if (runs.has(open.correlation_id)) continue;
         const record = await calls.find(open.correlation_id);
         if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
         launch(record.evidence.call, summarize(record));
