@@ -1,0 +1,113 @@
+import { expect } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { correlationIdFor, type Told } from '../support/kill-host.js';
+import { type FaultBench, type RunningHost, settled, until } from '../support/kill-host-driver.js';
+import { endOf, type KillCase, STORIES } from './kill-points.js';
+
+/** The engine finds a lost worker by its time-outs; in the journal everything is at hand. */
+const SETTLED_LIMIT_MS = { temporal: 75_000, lite: 15_000 } as const;
+
+/**
+ * One case of the table: the story up to the kill, the restart with judgements turned round, then what people do about a system that went
+ * away (the caller asks again, the operator decides again), then everything that must be true.
+ */
+export async function runKillCase(bench: FaultBench, given: KillCase): Promise<void> {
+  const story = STORIES[given.story];
+  const end = endOf(given, bench.kind);
+  const key = randomUUID();
+  const call = { key, callback: true };
+  const gate = bench.gate({ ttlSecs: story.ttlSecs });
+  try {
+    const before = await gate.start({
+      kill: { step: given.step, when: given.when, ...(given.nth && { nth: given.nth }) },
+      script: { tier: story.tier },
+    });
+    void tellStory(before, call, story.operator);
+    expect(await diedWithin(before, 30_000)).toBe('SIGKILL');
+
+    const after = await gate.start({ script: { tier: story.otherwise } });
+    await after.call(call);
+    const operator = given.operatorThen ?? story.operator;
+    const again = operator && (await decideWhenVisible(after, key, operator));
+    const seen = await settled(after, key, SETTLED_LIMIT_MS[bench.kind]);
+
+    expect({ ...seen, error: null }).toMatchObject({
+      state: end.state,
+      decision: end.review,
+      kinds: end.kinds,
+      verdictAuthorized: end.allowed,
+      review: end.review && { status: end.review },
+    });
+    expect(bench.tools.executed(key)).toBe(end.executed);
+    // The first decision stands: who comes after it with another one is told so.
+    if (given.operatorThen) expect(again).toMatchObject({ status: 409 });
+    expect(await after.verify()).toEqual({ valid: true, entries: end.kinds.length });
+
+    const replay = await after.call(call);
+    expect(replay).toMatchObject({ status: end.replay });
+    if (end.state === 'completed')
+      expect(replay).toMatchObject({ headers: { 'X-Gate-Server-Execution-Replayed': 'true' } });
+    expect(bench.tools.executed(key)).toBe(end.executed);
+    if (end.review) await callbackTold(bench, key, end.review);
+    if (bench.kind === 'temporal') await workflowsClosed(bench, key);
+    await after.kill();
+  } finally {
+    await gate.end();
+  }
+}
+
+/** The caller and the operator, until the process they talk to is gone. */
+async function tellStory(
+  host: RunningHost,
+  call: { key: string; callback: boolean },
+  operator: 'approve' | 'deny' | null,
+): Promise<void> {
+  try {
+    await host.call(call);
+    if (operator) await host.decide({ key: call.key, decision: operator, requestId: randomUUID() });
+  } catch {
+    // The process was killed; what became of the call is asked after the restart.
+  }
+}
+
+const diedWithin = (host: RunningHost, limitMs: number) =>
+  Promise.race([
+    host.ended,
+    new Promise<string>((resolve) =>
+      setTimeout(() => resolve(`still alive after ${limitMs} ms: the point was not reached`), limitMs).unref(),
+    ),
+  ]);
+
+/** The operator decides what is listed as pending; where it is no longer, the answer is the refusal. */
+async function decideWhenVisible(host: RunningHost, key: string, decision: 'approve' | 'deny'): Promise<Told> {
+  await until(
+    'the review row is visible',
+    () => host.state({ key }),
+    ({ pendingId, review }) => pendingId !== null && review !== null,
+    20_000,
+  );
+  return host.decide({ key, decision, requestId: randomUUID() });
+}
+
+async function callbackTold(bench: FaultBench, key: string, status: string): Promise<void> {
+  const id = correlationIdFor(key);
+  const bodies = await until(
+    'the callback arrives',
+    () => Promise.resolve(bench.tools.callbacks(id)),
+    ({ length }) => length > 0,
+    SETTLED_LIMIT_MS[bench.kind],
+  );
+  for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ correlation_id: id, status });
+  // At least once, and the same bytes each time.
+  expect(new Set(bodies).size).toBe(1);
+}
+
+async function workflowsClosed(bench: FaultBench, key: string): Promise<void> {
+  const client = await bench.engine.client();
+  await until(
+    'the workflow ends',
+    async () => (await client.workflow.getHandle(correlationIdFor(key)).describe()).status.name,
+    (status) => status === 'COMPLETED',
+    SETTLED_LIMIT_MS[bench.kind],
+  );
+}

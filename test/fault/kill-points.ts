@@ -1,0 +1,191 @@
+import type { CallState } from '../../contracts/call.js';
+import type { EventKind } from '../../contracts/event-kinds.js';
+import type { KillPoint, Moment, Step } from '../support/kill-host.js';
+import type { HostKind } from '../support/kill-host-driver.js';
+
+/**
+ * The one kill-point table (DESIGN section 2): where the process dies, in which story, and how the story must have ended after a restart
+ * in which inspection and policy say the opposite of what they said before. Both hosts run it.
+ */
+export interface KillCase extends KillPoint {
+  readonly story: Story;
+  readonly end: EndName | Readonly<Record<HostKind, EndName>>;
+  /** What the operator sends after the restart where the call still waits; by default what the story says. */
+  readonly operatorThen?: 'approve' | 'deny';
+  /** The fault this case is known by. */
+  readonly known?: string;
+}
+
+/** What happens before the kill: the first judgement, and what the operator does about a parked call. */
+export const STORIES = {
+  allow: { tier: 'green', otherwise: 'red', operator: null, ttlSecs: 600 },
+  deny: { tier: 'red', otherwise: 'green', operator: null, ttlSecs: 600 },
+  approve: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600 },
+  refuse: { tier: 'yellow', otherwise: 'green', operator: 'deny', ttlSecs: 600 },
+  expire: { tier: 'yellow', otherwise: 'green', operator: null, ttlSecs: 2 },
+} as const;
+export type Story = keyof typeof STORIES;
+
+/** How a story can end, as caller, operator, tools and auditor see it. */
+export interface End {
+  readonly state: CallState;
+  readonly kinds: readonly EventKind[];
+  /** `authorized` of the verdict's row: whether the verdict that stands is an allow. */
+  readonly allowed: boolean;
+  readonly executed: 0 | 1;
+  /** Status of the answer to an exact replay. */
+  readonly replay: number;
+  readonly review: 'approved' | 'denied' | 'expired' | null;
+}
+
+const JUDGED = ['proxy.verdict', 'brain.inspection', 'policy.evaluated'] as const;
+const ENDS = {
+  executed: {
+    state: 'completed',
+    kinds: [...JUDGED, 'upstream.outcome'],
+    allowed: true,
+    executed: 1,
+    replay: 200,
+    review: null,
+  },
+  denied: { state: 'denied', kinds: JUDGED, allowed: false, executed: 0, replay: 403, review: null },
+  'not run': {
+    state: 'not_run',
+    kinds: [...JUDGED, 'upstream.outcome'],
+    allowed: true,
+    executed: 0,
+    replay: 502,
+    review: null,
+  },
+  'uncertain, not sent': {
+    state: 'uncertain',
+    kinds: [...JUDGED, 'upstream.outcome'],
+    allowed: true,
+    executed: 0,
+    replay: 409,
+    review: null,
+  },
+  'uncertain, sent': {
+    state: 'uncertain',
+    kinds: [...JUDGED, 'upstream.outcome'],
+    allowed: true,
+    executed: 1,
+    replay: 409,
+    review: null,
+  },
+  'approved, executed': {
+    state: 'completed',
+    kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 1,
+    replay: 200,
+    review: 'approved',
+  },
+  'approved, not run': {
+    state: 'not_run',
+    kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 0,
+    replay: 502,
+    review: 'approved',
+  },
+  'approved, uncertain, not sent': {
+    state: 'uncertain',
+    kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 0,
+    replay: 409,
+    review: 'approved',
+  },
+  'approved, uncertain, sent': {
+    state: 'uncertain',
+    kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 1,
+    replay: 409,
+    review: 'approved',
+  },
+  'denied by the operator': {
+    state: 'denied',
+    kinds: [...JUDGED, 'hil.created', 'hil.denied'],
+    allowed: false,
+    executed: 0,
+    replay: 403,
+    review: 'denied',
+  },
+  expired: {
+    state: 'expired',
+    kinds: [...JUDGED, 'hil.created', 'hil.expired'],
+    allowed: false,
+    executed: 0,
+    replay: 403,
+    review: 'expired',
+  },
+} as const satisfies Record<string, End>;
+export type EndName = keyof typeof ENDS;
+
+export const endOf = ({ end }: KillCase, host: HostKind): End => ENDS[typeof end === 'string' ? end : end[host]];
+
+const each = (
+  story: Story,
+  step: Step,
+  moments: readonly Moment[],
+  end: KillCase['end'],
+  more: Partial<KillCase> = {},
+) => moments.map((when): KillCase => ({ story, step, when, end, ...more }));
+const AROUND = ['before', 'during', 'after'] as const;
+
+/** A claim that was never made is the engine's to give up (one attempt) and the journal's to make: there nobody else can hold it. */
+const unclaimed = { temporal: 'not run', lite: 'executed' } as const;
+const unclaimedApproved = { temporal: 'approved, not run', lite: 'approved, executed' } as const;
+
+export const KILL_POINTS: readonly KillCase[] = [
+  // Until a verdict stands, nothing has happened: the caller's second request is judged by what inspection and policy say then.
+  ...each('allow', 'inspect', AROUND, 'denied'),
+  ...each('allow', 'evaluate', AROUND, 'denied'),
+  ...each('allow', 'commitVerdict', ['before'], 'denied'),
+  ...each('deny', 'commitVerdict', ['before'], 'executed'),
+  // From here on the first verdict stands.
+  ...each('allow', 'commitVerdict', ['during', 'after'], 'executed'),
+  ...each('deny', 'commitVerdict', ['during', 'after'], 'denied', {
+    known: 'verdict committed, worker killed, inspector now answers otherwise: the first verdict stands',
+  }),
+  ...each('allow', 'tryAppendRows', AROUND, 'executed', {
+    known: 'kill -9 between append and end of the workflow task: every row once',
+  }),
+  ...each('deny', 'tryAppendRows', AROUND, 'denied'),
+
+  // The one attempt.
+  ...each('allow', 'callUpstream', ['before'], unclaimed),
+  ...each('allow', 'callUpstream', ['claimed'], 'uncertain, not sent'),
+  ...each('allow', 'callUpstream', ['bytes sent'], 'uncertain, sent', {
+    known: 'kill -9 of the worker during the upstream call: uncertain, never executed twice',
+  }),
+  ...each('allow', 'callUpstream', ['during', 'after'], 'executed'),
+  ...each('allow', 'tryAppendRows', AROUND, 'executed', { nth: 2 }),
+
+  // Parking: the verdict stands whatever is said later, and the call waits for its decision.
+  ...each('approve', 'openReview', ['before', 'row stored', 'during', 'after'], 'approved, executed'),
+  ...each('approve', 'tryAppendRows', AROUND, 'approved, executed'),
+
+  // A decision that was stored stands, and the opposite one is refused.
+  ...each('approve', 'applyDecision', ['before'], 'approved, executed'),
+  ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
+  ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),
+  ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
+  ...each('approve', 'settleReviewRow', AROUND, 'approved, executed'),
+  ...each('refuse', 'settleReviewRow', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
+  ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 2 }),
+  ...each('approve', 'callUpstream', ['before'], unclaimedApproved),
+  ...each('approve', 'callUpstream', ['claimed'], 'approved, uncertain, not sent'),
+  ...each('approve', 'callUpstream', ['bytes sent'], 'approved, uncertain, sent'),
+  ...each('approve', 'callUpstream', ['during', 'after'], 'approved, executed'),
+  ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 3 }),
+  ...each('refuse', 'deliver', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
+
+  // A deadline that passed is not undone by a restart.
+  ...each('expire', 'expireReview', AROUND, 'expired', { operatorThen: 'approve' }),
+];
+
+export const nameOf = ({ story, step, when, nth, known }: KillCase): string =>
+  `${story}: killed ${when} ${step}${nth ? ` (${nth})` : ''}${known ? ` — ${known}` : ''}`;

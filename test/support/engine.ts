@@ -1,0 +1,109 @@
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import type { DataConverter, PayloadCodec } from '@temporalio/common';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { createPayloadCodec } from '../../engine/codec.js';
+import { findTemporal } from '../../scripts/find-program.js';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { startTemporal, type TemporalServer } from '../../scripts/temporal-server.js';
+import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
+
+export const TEST_NAMESPACE = 'gate';
+
+/** A Temporal development server of a test's own, with its files in a temporary folder. */
+export interface TestEngine {
+  readonly address: string;
+  readonly namespace: string;
+  readonly folder: string;
+  /** A client over a fresh connection; `codecs` are the payload codecs it speaks with. Closed with the engine. */
+  client(codecs?: PayloadCodec[]): Promise<Client>;
+  /** Ends the server as a shutdown would; `restart` starts it again over the same files. */
+  stop(): Promise<void>;
+  restart(): Promise<void>;
+  /** Keeps a copy of the server's database as it is; only while it is stopped. */
+  keepCopy(): void;
+  /** Puts the kept copy back in place; only while it is stopped. */
+  putBack(): void;
+  /** Stops everything and removes the files. */
+  end(): Promise<void>;
+}
+
+/** The first run on a machine builds the server; give `beforeAll` this time. */
+export const ENGINE_START_LIMIT_MS = 15 * 60_000;
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as { port: number };
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+export async function startTestEngine(): Promise<TestEngine> {
+  const binary = await findTemporal({ onProgress: (line) => process.stderr.write(`${line}\n`) });
+  const folder = mkdtempSync(join(tmpdir(), 'gate-engine-'));
+  const port = await freePort();
+  const dbFile = join(folder, 'temporal.db');
+  const start = () =>
+    startTemporal({ binary, stateDir: folder, port, uiPort: null, namespace: TEST_NAMESPACE, dbFile });
+  let server: TemporalServer = await start();
+  const connections: Connection[] = [];
+  const files = ['', '-wal', '-shm'].map((part) => dbFile + part);
+  const copyOf = (file: string) => `${file}.kept`;
+  const copyIfThere = (from: string, to: string) => {
+    rmSync(to, { force: true });
+    try {
+      copyFileSync(from, to);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  };
+  const closeClients = async () => {
+    await Promise.allSettled(connections.splice(0).map((connection) => connection.close()));
+  };
+  return {
+    address: server.address,
+    namespace: TEST_NAMESPACE,
+    folder,
+    async client(codecs = [createPayloadCodec(TEST_PAYLOAD_KEYS)]) {
+      const connection = await Connection.connect({ address: server.address, connectTimeout: '10s' });
+      connections.push(connection);
+      return new Client({ connection, namespace: TEST_NAMESPACE, dataConverter: { payloadCodecs: codecs } });
+    },
+    async stop() {
+      await closeClients();
+      await server.stop();
+    },
+    async restart() {
+      server = await start();
+    },
+    keepCopy: () => files.forEach((file) => copyIfThere(file, copyOf(file))),
+    putBack: () => files.forEach((file) => copyIfThere(copyOf(file), file)),
+    async end() {
+      await closeClients();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Bundles workflow code once for every worker of a test and returns the file it is in. `workflows` is a path below the project's root;
+ * the default is the product's own.
+ */
+export async function bundleToFile(folder: string, workflows = 'workflows/index.ts'): Promise<string> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(PROJECT_ROOT, workflows),
+    failureConverterPath: join(PROJECT_ROOT, 'engine/failure-converter.ts'),
+    logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} },
+  });
+  const file = join(folder, `${workflows.replaceAll(/\W/g, '-')}.js`);
+  writeFileSync(file, code);
+  return file;
+}
+
+/** How the payloads of test histories are read where a worker does it: the codec alone; the failure converter is the default one. */
+export const testDataConverter: DataConverter = { payloadCodecs: [createPayloadCodec(TEST_PAYLOAD_KEYS)] };

@@ -1,0 +1,271 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { bundleToFile, startTestEngine, type TestEngine } from './engine.js';
+import type { CallState, HostCommands, HostScript, KillHostConfig, KillPoint } from './kill-host.js';
+import { startTestTools, type TestTools } from './kill-host-tools.js';
+
+export type HostKind = 'temporal' | 'lite';
+
+/** A host process and the ways to talk to it. A command rejects when the process ends before it answers. */
+export type RunningHost = HostCommands & {
+  readonly pid: number;
+  /** Resolves when it has ended, with the signal or exit code. */
+  readonly ended: Promise<NodeJS.Signals | number | null>;
+  /** Kill -9. */
+  kill(): Promise<void>;
+};
+
+export interface HostOptions {
+  readonly kill?: KillPoint;
+  readonly script?: Partial<HostScript>;
+  readonly worker?: boolean;
+  readonly bundleFile?: string;
+  readonly reconcileEverySecs?: number;
+}
+
+/** One Gate of a test: its stores in a folder, its task queue; its process may be killed and started as often as the test wants. */
+export interface TestGate {
+  readonly folder: string;
+  readonly taskQueue: string;
+  start(options?: HostOptions): Promise<RunningHost>;
+  /** Ends what runs and removes the files. */
+  end(): Promise<void>;
+}
+
+/** What the cases of one test file share: tools, and for the Temporal host an engine and the workflow bundle. */
+export interface FaultBench {
+  readonly kind: HostKind;
+  readonly tools: TestTools;
+  /** The Temporal host's; asking for it on the in-process host is a mistake of the test. */
+  readonly engine: TestEngine;
+  gate(settings?: Partial<GateSettings>): TestGate;
+  end(): Promise<void>;
+}
+
+export interface GateSettings {
+  readonly ttlSecs: number;
+  readonly callDeadlineMs: number;
+  readonly upstreamTimeoutMs: number;
+  readonly decisionLifeMs: number;
+  readonly reconcileGraceMs: number;
+}
+
+const DEFAULTS: GateSettings = {
+  ttlSecs: 600,
+  // Long: a busy machine must not turn a kill-point case into a case of lateness. Lateness has tests of its own.
+  callDeadlineMs: 60_000,
+  upstreamTimeoutMs: 10_000,
+  decisionLifeMs: 60_000,
+  reconcileGraceMs: 60_000,
+};
+
+export async function openBench(kind: HostKind): Promise<FaultBench> {
+  const program = join(PROJECT_ROOT, 'dist', 'test', 'support', `kill-host-${kind}.js`);
+  if (!existsSync(program)) throw new Error(`${program} is missing: build first (npm run build)`);
+  const tools = await startTestTools();
+  const engine = kind === 'temporal' ? await startTestEngine() : null;
+  const bundleFile = engine ? await bundleToFile(engine.folder) : '';
+  const gates: TestGate[] = [];
+  return {
+    kind,
+    tools,
+    get engine(): TestEngine {
+      if (!engine) throw new Error('the in-process host has no engine');
+      return engine;
+    },
+    gate(settings = {}) {
+      const gate = openGate({ kind, program, tools, engine, bundleFile, settings: { ...DEFAULTS, ...settings } });
+      gates.push(gate);
+      return gate;
+    },
+    async end() {
+      for (const gate of gates) await gate.end();
+      await engine?.end();
+      await tools.close();
+    },
+  };
+}
+
+interface GateParts {
+  readonly kind: HostKind;
+  readonly program: string;
+  readonly tools: TestTools;
+  readonly engine: TestEngine | null;
+  readonly bundleFile: string;
+  readonly settings: GateSettings;
+}
+
+function openGate({ program, tools, engine, bundleFile, settings }: GateParts): TestGate {
+  const folder = mkdtempSync(join(tmpdir(), 'gate-kill-'));
+  const taskQueue = `test-${randomUUID()}`;
+  const decisionKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const running = new Set<RunningHost>();
+  let starts = 0;
+  return {
+    folder,
+    taskQueue,
+    async start({ kill, script, worker = true, reconcileEverySecs, ...options } = {}) {
+      const config: KillHostConfig = {
+        folder,
+        kill: kill ?? null,
+        script: { tier: 'green', ledger: 'up', inspectMs: 0, ...script },
+        toolsUrl: tools.url,
+        ...settings,
+        decisionKey,
+        engine: engine && {
+          address: engine.address,
+          namespace: engine.namespace,
+          taskQueue,
+          bundleFile: options.bundleFile ?? bundleFile,
+          worker,
+          reconcileEverySecs: reconcileEverySecs ?? null,
+        },
+      };
+      const configFile = join(folder, `host-${(starts += 1)}.json`);
+      writeFileSync(configFile, JSON.stringify(config), { mode: 0o600 });
+      const host = await startHost(program, configFile);
+      running.add(host);
+      void host.ended.then(() => running.delete(host));
+      return host;
+    },
+    async end() {
+      for (const host of running) await host.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type Said = { ready: true } | { id: number; result: unknown } | { id: number; fault: string };
+
+async function startHost(program: string, configFile: string): Promise<RunningHost> {
+  const child: ChildProcess = fork(program, [configFile], {
+    execArgv: ['--no-warnings'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-4_000);
+  });
+  const asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  let ready: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => {
+    ready = resolve;
+  });
+  const ended = new Promise<NodeJS.Signals | number | null>((resolve) => {
+    child.once('close', (code, signal) => {
+      for (const { reject } of asked.values()) reject(new Error(`the host ended (${signal ?? code}) ${complaint}`));
+      asked.clear();
+      resolve(signal ?? code);
+    });
+  });
+  child.on('message', (said: Said) => {
+    if ('ready' in said) return ready();
+    const waiting = asked.get(said.id);
+    asked.delete(said.id);
+    if ('fault' in said) waiting?.reject(new Error(said.fault));
+    else waiting?.resolve(said.result);
+  });
+  const how = await Promise.race([started, ended.then((end) => new Error(`the host ended (${end}): ${complaint}`))]);
+  if (how instanceof Error) throw how;
+
+  let next = 0;
+  const ask = (command: string, argument?: unknown): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = (next += 1);
+      asked.set(id, { resolve, reject });
+      child.send({ id, command, argument: argument ?? null }, (error) => {
+        if (error && asked.delete(id)) reject(error);
+      });
+    });
+  const command = <Name extends keyof HostCommands>(name: Name): HostCommands[Name] =>
+    ((argument?: unknown) => ask(name, argument)) as HostCommands[Name];
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    call: command('call'),
+    startAnew: command('startAnew'),
+    decide: command('decide'),
+    sign: command('sign'),
+    state: command('state'),
+    script: command('script'),
+    reconcile: command('reconcile'),
+    verify: command('verify'),
+    rowsDue: command('rowsDue'),
+  };
+}
+
+/** Looks until what comes back satisfies the condition; throws with the last look when it does not in time. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T>,
+  condition: (seen: T) => boolean,
+  limitMs = 60_000,
+): Promise<T> {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    const seen = await look();
+    if (condition(seen)) return seen;
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${limitMs} ms; last seen ${JSON.stringify(seen)}`);
+    await sleep(100);
+  }
+}
+
+const FINAL = new Set(['denied', 'completed', 'uncertain', 'not_run', 'expired', 'abandoned', 'aborted']);
+
+/** The call has ended, its rows are in the ledger and its review row is closed. */
+export const settled = (host: RunningHost, key: string, limitMs?: number): Promise<CallState> =>
+  until(
+    `call ${key} settles`,
+    () => host.state({ key }),
+    ({ state, due, review }) => state !== null && FINAL.has(state) && !due && review?.status !== 'pending',
+    limitMs,
+  );
+
+/** Runs the jobs with at most `width` of them under way; each result is waited for where it is wanted. */
+export function pooled<Key, Result>(
+  keys: readonly Key[],
+  width: number,
+  job: (key: Key) => Promise<Result>,
+): Map<Key, Promise<Result>> {
+  const queue = [...keys];
+  const starts = new Map<Key, () => void>();
+  const results = new Map(
+    keys.map((key) => {
+      const begun = new Promise<void>((start) => starts.set(key, start));
+      const result = begun.then(() => job(key));
+      result.catch(() => undefined);
+      return [key, result];
+    }),
+  );
+  const lane = async (): Promise<void> => {
+    for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
+      starts.get(key)?.();
+      await results.get(key)?.catch(() => undefined);
+    }
+  };
+  for (let index = 0; index < width; index += 1) void lane();
+  return results;
+}
+
+/** A seed for a random test, printed so that a failure can be run again with `GATE_TEST_SEED`. Mulberry32. */
+export function seededRandom(name: string): { readonly seed: number; next(): number; pick<T>(from: readonly T[]): T } {
+  const seed = Number(process.env['GATE_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32)) >>> 0;
+  process.stderr.write(`${name}: GATE_TEST_SEED=${seed}\n`);
+  let state = seed;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return { seed, next, pick: (from) => from[Math.floor(next() * from.length)] as (typeof from)[number] };
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { createCallRunner, createDecisionSender, createRuns } from '../../engine/call-runner.js';
+import { connectClient, connectNative } from '../../engine/connect.js';
+import { installEngineRuntime } from '../../engine/runtime.js';
+import { ensureReconcileSchedule } from '../../engine/schedule.js';
+import { createWorker } from '../../engine/worker.js';
+import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
+import { composeKillHost, quietLogger, readConfig, serveCommands } from './kill-host.js';
+
+/** The Temporal host (proxy, HIL and worker in one, as in `gate start`) as a process of its own. Argument: the file of its KillHostConfig. */
+const config = readConfig();
+const { engine } = config;
+if (!engine) throw new Error('the Temporal host needs an engine');
+const { taskQueue, namespace } = engine;
+installEngineRuntime(quietLogger);
+const { client } = await connectClient(engine, TEST_PAYLOAD_KEYS);
+
+const commands = await composeKillHost(config, createRuns(client), async ({ activities }) => {
+  if (engine.worker) {
+    const worker = await createWorker({
+      connection: await connectNative(engine),
+      namespace,
+      taskQueue,
+      keys: TEST_PAYLOAD_KEYS,
+      activities,
+      bundle: { code: readFileSync(engine.bundleFile, 'utf8') },
+      shutdownGraceMs: config.upstreamTimeoutMs,
+    });
+    void worker.run();
+  }
+  if (engine.reconcileEverySecs !== null)
+    await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
+  return { runner: createCallRunner(client, taskQueue), sender: createDecisionSender(client) };
+});
+serveCommands(commands);

@@ -1,0 +1,446 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { createCallHandler, correlationIdOf } from '../../api/proxy/calls.js';
+import type { Answer } from '../../api/proxy/answers.js';
+import type { CallInput, CallSummary, Tier } from '../../contracts/call.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { SignedDecision } from '../../contracts/review.js';
+import { openCallStore, type CallStore } from '../../domain/call-record/call-store.js';
+import { keyRing, type KeyRing } from '../../domain/crypto/key-ring.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { openLedger } from '../../domain/ledger/ledger-store.js';
+import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { createDecisions } from '../../domain/review/decisions.js';
+import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import type { DecisionSender } from '../../domain/review/ports.js';
+import { openReviewStore } from '../../domain/review/review-store.js';
+import type { Reconciled, Runs } from '../../activities/reconcile.js';
+import type { CallRunner } from '../../engine/call-runner.js';
+import { createActivities, type GateActivities } from '../../workers/activities.js';
+import { decisionOf, inspectionOf } from './pipeline-fixture.js';
+
+/** The steps a host can be killed at. */
+export type Step =
+  | 'inspect'
+  | 'evaluate'
+  | 'commitVerdict'
+  | 'openReview'
+  | 'applyDecision'
+  | 'expireReview'
+  | 'callUpstream'
+  | 'tryAppendRows'
+  | 'settleReviewRow'
+  | 'deliver';
+
+/**
+ * When: at the step's first line; with its effect stored and its return lost; or with its return in the host's hands and nothing else
+ * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, bytes taken by the tool.
+ */
+export type Moment = 'before' | 'during' | 'after' | 'row stored' | 'claimed' | 'bytes sent';
+
+export interface KillPoint {
+  readonly step: Step;
+  readonly when: Moment;
+  /** The how many-th time the step comes there; the first by default. */
+  readonly nth?: number;
+}
+
+/** What the scripted neighbours answer. */
+export interface HostScript {
+  readonly tier: Tier;
+  readonly ledger: 'up' | 'down';
+  readonly inspectMs: number;
+}
+
+/** How a host process is started: the JSON of its one argument. */
+export interface KillHostConfig {
+  readonly folder: string;
+  readonly kill: KillPoint | null;
+  readonly script: HostScript;
+  readonly toolsUrl: string;
+  readonly ttlSecs: number;
+  readonly callDeadlineMs: number;
+  readonly upstreamTimeoutMs: number;
+  readonly decisionLifeMs: number;
+  readonly reconcileGraceMs: number;
+  /** PEM of the key HIL signs decisions with. */
+  readonly decisionKey: string;
+  /** The Temporal host's; the in-process host has no engine. */
+  readonly engine: {
+    readonly address: string;
+    readonly namespace: string;
+    readonly taskQueue: string;
+    readonly bundleFile: string;
+    /** Without one nothing runs: the proxy is up and its worker is not. */
+    readonly worker: boolean;
+    readonly reconcileEverySecs: number | null;
+  } | null;
+}
+
+export interface CallRequest {
+  /** The caller's idempotency id; the tool server counts executions by it. */
+  readonly key: string;
+  readonly tool?: string;
+  readonly arguments?: JsonObject;
+  readonly callback?: boolean;
+}
+
+/** What a caller or an operator is told: an answer, or the code of an error. */
+export type Told =
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+  | { readonly error: string; readonly message: string; readonly status: number };
+
+export interface CallState {
+  readonly state: string | null;
+  readonly tier: Tier | null;
+  readonly decision: string | null;
+  readonly pendingId: string | null;
+  readonly deadlineMs: number | null;
+  readonly due: boolean;
+  readonly review: { readonly status: string; readonly decided_by: string | null } | null;
+  readonly kinds: readonly (string | null)[];
+  readonly verdictAuthorized: boolean | null;
+  readonly error: string | null;
+}
+
+/** What a test can ask of a host process. Everything is JSON. */
+export interface HostCommands {
+  call(request: CallRequest): Promise<Told>;
+  /** Starts the pipeline under the id of a known call, past the look at the record. */
+  startAnew(request: CallRequest): Promise<CallSummary | null>;
+  decide(decision: { key: string; decision: 'approve' | 'deny'; requestId: string }): Promise<Told>;
+  /** A decision as HIL signs it, to be sent by the test itself. */
+  sign(decision: {
+    key: string;
+    decision: 'approve' | 'deny';
+    requestId: string;
+    lifeMs: number;
+  }): Promise<SignedDecision>;
+  state(request: { key: string }): Promise<CallState>;
+  script(script: Partial<HostScript>): Promise<void>;
+  reconcile(): Promise<Reconciled>;
+  verify(): Promise<{ valid: boolean; entries: number }>;
+  rowsDue(): Promise<boolean>;
+}
+
+const AGENT = {
+  kind: 'agent',
+  callerId: 'agent-workload',
+  spiffe: 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/0190b8d0-0000-7000-8000-000000000000',
+  tenant: 'acme',
+  agent: 'support-bot',
+  fingerprint: 'ab'.repeat(32),
+} as const;
+
+export const correlationIdFor = (key: string): string => correlationIdOf({ caller: AGENT, idempotencyId: key });
+
+const storeKeys = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
+
+/** Kill -9 at a point, from within: nothing runs after it, no handler, no flush. */
+function killSwitch(kill: KillPoint | null) {
+  let armed = false;
+  let seen = 0;
+  const die = (): Promise<never> => {
+    process.kill(process.pid, 'SIGKILL');
+    return new Promise<never>(() => undefined);
+  };
+  return {
+    async at(step: Step, when: Moment): Promise<void> {
+      if (armed && when === 'before') await die();
+      if (kill?.step !== step || kill.when !== when) return;
+      seen += 1;
+      if (seen !== (kill.nth ?? 1)) return;
+      if (when !== 'after') await die();
+      // The return travels to the host first; the next step, or a moment in which there is none, ends the process.
+      armed = true;
+      setTimeout(() => void die(), AFTER_MS);
+    },
+  };
+}
+type KillSwitch = ReturnType<typeof killSwitch>;
+const AFTER_MS = 60;
+
+export interface KillHostParts {
+  readonly calls: CallStore;
+  readonly activities: GateActivities;
+}
+
+/** The host's own half of the composition: how calls run and decisions reach them. */
+export interface HostHalf {
+  readonly runner: CallRunner;
+  readonly sender: DecisionSender;
+}
+
+/** The real stores and activities over a folder, with scripted neighbours and a switch that kills the process at a named point. */
+export async function composeKillHost(
+  config: KillHostConfig,
+  runs: Runs,
+  host: (parts: KillHostParts) => Promise<HostHalf>,
+): Promise<HostCommands> {
+  const script = { ...config.script };
+  const points = killSwitch(config.kill);
+  const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
+  const calls = await openCallStore({ target: file('calls'), keys: storeKeys('records') });
+  const ledger = await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') });
+  const reviews = await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') });
+  const decisionKey = createPrivateKey(config.decisionKey);
+
+  const activities = watched(
+    createActivities({
+      calls,
+      runs,
+      inspector: {
+        inspect: async () => {
+          if (script.inspectMs > 0) await new Promise((resolve) => setTimeout(resolve, script.inspectMs));
+          return inspectionOf(true);
+        },
+      },
+      policies: { evaluate: () => Promise.resolve(decisionOf(script.tier)) },
+      reviews: {
+        async createOnce(review) {
+          const { row } = await reviews.createOnce(review);
+          await points.at('openReview', 'row stored');
+          return row;
+        },
+        withdraw: (correlationId) => reviews.withdraw(correlationId),
+        settle: (settled) => reviews.settle(settled),
+      },
+      ledger: {
+        async append(rows) {
+          if (script.ledger === 'down') throw new Error('the ledger is away');
+          const receipts = await ledger.append(rows);
+          await points.at('tryAppendRows', 'during');
+          return receipts;
+        },
+      },
+      upstream: toolsAt(config.toolsUrl, points),
+      async deliver({ url, body, correlationId }) {
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { 'x-gate-correlation-id': correlationId },
+          body,
+        });
+        if (!response.ok) throw new Error(`the callback's receiver answered ${response.status}`);
+        await points.at('deliver', 'during');
+      },
+      verifyDecision: decisionVerifierFor(createPublicKey(decisionKey)),
+      reconcile: { graceMs: config.reconcileGraceMs, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
+    }),
+    points,
+  );
+  const { runner, sender } = await host({ calls, activities });
+  const handler = createCallHandler({
+    calls,
+    runner,
+    ledger,
+    mode: 'enforce',
+    velocity: { limit: 0, windowMs: 60_000 },
+    callDeadlineMs: config.callDeadlineMs,
+    upstreamTimeoutMs: config.upstreamTimeoutMs,
+    ttlSecs: { auto: config.ttlSecs, standard: config.ttlSecs, strict: config.ttlSecs },
+    maxInFlight: 1_000,
+  });
+  const decide = createDecisions({
+    reviews,
+    sender,
+    decisionKey,
+    clock: Date.now,
+    decisionLifeMs: config.decisionLifeMs,
+    observe: () => undefined,
+  });
+  const bodyOf = ({ key, tool = 'read_file', arguments: given = {} }: CallRequest): JsonObject => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: tool, arguments: { ...given, key } },
+  });
+  const reviewOf = (key: string) => reviews.byCorrelation(correlationIdFor(key));
+
+  return {
+    call(request) {
+      const body = bodyOf(request);
+      const tool = request.tool ?? 'read_file';
+      return told(() =>
+        handler.handle(
+          {
+            caller: AGENT,
+            mcp: { kind: 'tool', method: 'tools/call', tool, body },
+            contract: 'gate.server-execution/v1',
+            idempotencyId: request.key,
+            callbackUrl: request.callback ? `${config.toolsUrl}/callback` : null,
+          },
+          correlationIdFor(request.key),
+        ),
+      );
+    },
+    async startAnew({ key }) {
+      const record = await calls.find(correlationIdFor(key));
+      if (!record) throw new Error(`no record of ${key}`);
+      const now = Date.now();
+      const call: CallInput = {
+        ...record.evidence.call,
+        received_ms: now,
+        not_after_ms: now + config.callDeadlineMs,
+      };
+      return runner.start(call, call.not_after_ms);
+    },
+    decide: ({ key, decision, requestId }) =>
+      told(async () => {
+        const row = await reviewOf(key);
+        if (!row) throw new GateError('not_found');
+        const settled = await decide({
+          id: row.id,
+          tenant: 'acme',
+          decision,
+          reason: null,
+          decided_via: 'console',
+          principal: OPERATOR,
+          request_id: requestId,
+        });
+        return { status: 200, headers: {}, body: settled as unknown as JsonObject };
+      }),
+    async sign({ key, decision, requestId, lifeMs }) {
+      const row = await reviewOf(key);
+      if (!row) throw new Error(`no review row of ${key}`);
+      const now = Date.now();
+      return signDecision(
+        {
+          pending_id: row.id,
+          correlation_id: row.correlation_id,
+          action_digest: row.original_payload_digest,
+          decision,
+          reason: null,
+          decided_via: 'console',
+          principal: OPERATOR,
+          decided_at: new Date(now).toISOString(),
+          not_after: new Date(now + lifeMs).toISOString(),
+          request_id: requestId,
+        },
+        decisionKey,
+      );
+    },
+    async state({ key }) {
+      const record = await calls.find(correlationIdFor(key));
+      const rows = await ledger.byCorrelation(correlationIdFor(key));
+      const review = await reviewOf(key);
+      return {
+        state: record?.state ?? null,
+        tier: record?.tier ?? null,
+        decision: record?.decision?.status ?? null,
+        pendingId: record?.pending_id ?? null,
+        deadlineMs: record?.deadline_ms ?? null,
+        due: (await calls.rowsDue(Date.now() + 60_000, 10_000)).includes(correlationIdFor(key)),
+        review: review && { status: review.status, decided_by: review.decided_by },
+        kinds: rows.map((row) => row.event_kind),
+        verdictAuthorized: rows.find((row) => row.event_kind === 'proxy.verdict')?.authorized ?? null,
+        error: record?.outcome?.error ?? null,
+      };
+    },
+    script: (change) => Promise.resolve(void Object.assign(script, change)),
+    reconcile: () => activities.reconcileCalls(),
+    async verify() {
+      const { valid, entries_checked } = await ledger.verify();
+      return { valid, entries: entries_checked };
+    },
+    rowsDue: async () => (await calls.oldestRowsDueMs()) !== null,
+  };
+}
+
+const WATCHED: readonly Step[] = [
+  'inspect',
+  'evaluate',
+  'commitVerdict',
+  'openReview',
+  'applyDecision',
+  'expireReview',
+  'callUpstream',
+  'tryAppendRows',
+  'settleReviewRow',
+  'deliver',
+];
+/** Their effect lies at a port, which has the point. */
+const DURING_AT_PORT: ReadonlySet<Step> = new Set(['tryAppendRows', 'deliver']);
+
+function watched(activities: GateActivities, points: KillSwitch): GateActivities {
+  type AnyActivity = (...args: unknown[]) => Promise<unknown>;
+  const all = activities as unknown as Record<string, AnyActivity>;
+  const wrapped = WATCHED.map((step) => {
+    const activity = all[step] as AnyActivity;
+    return [
+      step,
+      async (...args: unknown[]) => {
+        await points.at(step, 'before');
+        const result = await activity(...args);
+        if (!DURING_AT_PORT.has(step)) await points.at(step, 'during');
+        await points.at(step, 'after');
+        return result;
+      },
+    ];
+  });
+  return { ...activities, ...(Object.fromEntries(wrapped) as Partial<GateActivities>) };
+}
+
+/** Tools over plain HTTP: headers come when the tool has run, the body after them. */
+function toolsAt(url: string, points: KillSwitch): Upstream {
+  return {
+    async callTool(_caller, request, { timeoutMs, signal }): Promise<UpstreamOutcome> {
+      await points.at('callUpstream', 'claimed');
+      const limit = AbortSignal.timeout(timeoutMs);
+      let response: Response;
+      try {
+        response = await fetch(`${url}/tool`, {
+          method: 'POST',
+          body: JSON.stringify(request),
+          signal: signal ? AbortSignal.any([signal, limit]) : limit,
+        });
+        await points.at('callUpstream', 'bytes sent');
+        const body = (await response.json()) as JsonObject;
+        return { kind: 'reply', statusCode: 200, body, failed: false };
+      } catch (error) {
+        return { kind: 'unknown', reason: errorText(error) };
+      }
+    },
+    control: () => Promise.resolve({ kind: 'accepted' }),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function told(work: () => Promise<Answer>): Promise<Told> {
+  try {
+    const { status, headers, body } = await work();
+    return { status, headers, body: Buffer.isBuffer(body) ? body.toString('utf8') : JSON.stringify(body) };
+  } catch (error) {
+    if (error instanceof GateError) return { error: error.code, message: error.message, status: error.status };
+    throw error;
+  }
+}
+
+const OPERATOR = {
+  subject: 'operator:dev',
+  tenant: 'acme',
+  method: 'console-bearer',
+  credential: 'token',
+  credential_kind: 'console-bearer',
+} as const;
+
+/** Answers the parent's commands over IPC: `{id, command, argument}` in, `{id, result}` or `{id, fault}` out. */
+export function serveCommands(commands: HostCommands): void {
+  type Ask = { id: number; command: keyof HostCommands; argument: Json };
+  process.on('message', ({ id, command, argument }: Ask) => {
+    const run = commands[command] as (argument: Json) => Promise<unknown>;
+    run(argument).then(
+      (result) => process.send?.({ id, result: result ?? null }),
+      (error: unknown) => process.send?.({ id, fault: errorText(error) }),
+    );
+  });
+  // Whoever started this process is gone: nobody would end it.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.send?.({ ready: true });
+}
+
+export const readConfig = (): KillHostConfig =>
+  JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as KillHostConfig;
+
+export const quietLogger = pino({ level: process.env['GATE_TEST_LOG'] ?? 'silent' });
