@@ -126,8 +126,10 @@ export async function startLite({
   });
   const host = createInProcessHost({ calls, activities, logger, clock });
   let lookAgain: NodeJS.Timeout | undefined;
-  file.onUndone(() => {
-    logger.error('the file did not take a transaction; calls go on from what it holds');
+  let undone: { readonly count: number; readonly why: GateError } | null = null;
+  file.onUndone((why) => {
+    undone = { count: (undone?.count ?? 0) + 1, why };
+    logger.error({ reason: why.message }, 'the file did not take a transaction; calls go on from what it holds');
     lookAgain ??= setTimeout(() => {
       lookAgain = undefined;
       host.resume().catch((error: unknown) => logger.error({ err: error }, 'calls could not be resumed'));
@@ -155,7 +157,7 @@ export async function startLite({
     now,
     proxy: {
       calls,
-      runner: host,
+      runner: { start: startSaying },
       signer: createSigner(keys.signingKey),
       ledger,
       upstream: upstream ?? noUpstream,
@@ -221,6 +223,16 @@ export async function startLite({
       await file.close();
     },
   };
+
+  /** A call that was undone under way is told why, and not what it stumbled over afterwards. */
+  async function startSaying(...asked: Parameters<typeof host.start>): ReturnType<typeof host.start> {
+    const before = undone?.count ?? 0;
+    try {
+      return await host.start(...asked);
+    } catch (error) {
+      throw undone && undone.count > before ? undone.why : error;
+    }
+  }
 
   /** What refuses a call before anything of it is kept: no tools to run it, or too many from this agent. */
   function rateLimit(): NonNullable<Parameters<typeof createLiteApp>[0]['proxy']['admitNew']> {

@@ -1,33 +1,39 @@
+import { buildConnector } from 'undici';
 import { errorText } from '../../domain/errors.js';
 
-/** Thrown below an HTTP client when a request surely did not leave this machine. */
-export class NotSent extends Error {}
+/** Errors of connections that never came to be. */
+const unsent = new WeakSet<object>();
 
-const UNSENT_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'EPROTO',
-]);
-
-function* causes(error: unknown): Generator<Error & { code?: unknown }> {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
-    yield at;
-    if (at instanceof AggregateError) for (const inner of at.errors) yield* causes(inner);
-  }
+/**
+ * undici's connector, which remembers the errors of connections that were not made: with those not a byte of a request left. The code of
+ * an error alone cannot tell, since a TLS error may also end a connection in the middle of an answer.
+ */
+export function connectorThatTells(options: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) =>
+    connect(target, (error, socket) => {
+      if (error) unsent.add(error);
+      if (error) callback(error, null);
+      else callback(null, socket as NonNullable<typeof socket>);
+    });
 }
 
-/** No connection, no name, no TLS: not a byte of the request was read by anybody. */
-export const surelyNotSent = (error: unknown): boolean =>
-  [...causes(error)].some(
-    ({ code }) =>
-      typeof code === 'string' &&
-      (UNSENT_CODES.has(code) || /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)),
-  );
-export const notSent = (error: unknown): boolean => [...causes(error)].some((cause) => cause instanceof NotSent);
+type Cause = { readonly message?: unknown; readonly code?: unknown; readonly cause?: unknown; readonly errors?: unknown };
+
+/** The error and what lies beneath it. By shape: an error may come from another realm and be no `Error` here. */
+function* causes(error: unknown, depth = 0): Generator<Cause> {
+  if (typeof error !== 'object' || error === null || depth > 8) return;
+  const at = error as Cause;
+  yield at;
+  if (Array.isArray(at.errors)) for (const inner of at.errors) yield* causes(inner, depth + 1);
+  yield* causes(at.cause, depth + 1);
+}
+
+/** No connection, no name, no TLS: not a byte of the request was read by anybody. Of errors under a connector made above. */
+export const surelyNotSent = (error: unknown): boolean => [...causes(error)].some((cause) => unsent.has(cause));
 
 /** The innermost message says what happened; outer ones say `fetch failed`. */
-export const causeText = (error: unknown): string => errorText([...causes(error)].at(-1) ?? error).slice(0, 300);
+export const causeText = (error: unknown): string => {
+  const innermost = [...causes(error)].at(-1)?.message;
+  return (typeof innermost === 'string' ? innermost : errorText(error)).slice(0, 300);
+};

@@ -26,8 +26,8 @@ export interface LocalFile {
   store<Tables>(): Store<Tables>;
   /** Runs inside each transaction, right before it is committed. */
   beforeCommit(hook: () => void): void;
-  /** Told after a transaction was undone: what memory holds of it is wrong. */
-  onUndone(listener: () => void): void;
+  /** Told after a transaction was undone, and why: what memory holds of it is wrong. */
+  onUndone(listener: (why: GateError) => void): void;
   close(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
   const log = memory ? null : openSync(`${file}-wal`, 'r+');
 
   const hooks: (() => void)[] = [];
-  const listeners: (() => void)[] = [];
+  const listeners: ((why: GateError) => void)[] = [];
   let open = false;
   let unsynced = false;
   let syncing: Waiter[] | null = null;
@@ -107,7 +107,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
     }
     const losers = waiting;
     waiting = [];
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener(known);
     for (const waiter of losers) waiter.reject(known);
     return known;
   };

@@ -1,0 +1,446 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { keysBeside } from '../../lite/keys.js';
+import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+
+let tools: EchoTools;
+let gate: LiteFixture;
+let closing: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  closing = [];
+  tools = await echoTools();
+  closing.push(() => tools.close());
+});
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+async function open(
+  env: Record<string, string> = {},
+  options: Parameters<typeof openLite>[1] = {},
+): Promise<LiteFixture> {
+  gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, ...env }, options);
+  const opened = gate;
+  closing.push(() => opened.close());
+  return gate;
+}
+const kinds = async (file: string, correlationId: unknown) => {
+  const ledger = openLedgerReadOnly(file);
+  const rows = await ledger.byCorrelation(String(correlationId));
+  await ledger.close();
+  return rows.map((row) => row.event_kind);
+};
+const until = async <T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> => {
+  const limit = Date.now() + 5_000;
+  for (;;) {
+    const value = await look();
+    if (holds(value) || Date.now() > limit) return value;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+describe('spec 1.8: lite without any setting', () => {
+  beforeEach(async () => {
+    gate = await openLite();
+    const opened = gate;
+    closing.push(() => opened.close());
+  });
+
+  it('judges a call under decision/v1 and answers with exactly four fields', async () => {
+    const { status, body, headers } = await gate.call('read_file', { decision: true });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      contract: 'gate.decision/v1',
+      decision: 'allow',
+      correlation_id: headers.get('x-gate-correlation-id'),
+      executable: false,
+    });
+  });
+
+  it('refuses an execution as upstream_not_configured, never as uncertain', async () => {
+    const { status, body } = await gate.call('read_file');
+    expect(status).toBe(503);
+    expect(body).toMatchObject({ error: 'upstream_not_configured', executable: false });
+  });
+
+  it('says status, mode and ledger at /health, and is ready', async () => {
+    expect((await gate.send('GET', '/health')).body).toEqual({ status: 'ok', mode: 'enforce', ledger: 'ready' });
+    expect((await gate.send('GET', '/readyz')).body).toMatchObject({
+      status: 'ready',
+      checks: { ledger: 'ok', policy: 'ok' },
+    });
+  });
+
+  it('marks every answer with mode and correlation id, refusals too', async () => {
+    for (const answer of [await gate.send('POST', '/mcp', { body: '{' }), await gate.send('GET', '/nowhere')]) {
+      expect(answer.headers.get('x-gate-mode')).toBe('enforce');
+      expect(answer.headers.get('x-gate-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(answer.body).toMatchObject({ error: expect.any(String), correlation_id: expect.any(String) });
+    }
+  });
+
+  it('says on its page that it is anonymous', async () => {
+    expect((await gate.send('GET', '/')).body.text).toContain('Anonymous mode');
+  });
+});
+
+describe('spec 4.1 in lite: an executed call', () => {
+  it('is executed once, retained, and answered again from the record', async () => {
+    await open();
+    const id = randomUUID();
+    const first = await gate.call('read_file', { id });
+    expect(first.status).toBe(200);
+    expect(first.body).toMatchObject({ result: { content: [{ text: 'done' }] } });
+    expect(first.headers.get('x-gate-server-execution-replayed')).toBe('false');
+    const again = await gate.call('read_file', { id });
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('x-gate-server-execution-replayed')).toBe('true');
+    expect(tools.executed).toHaveLength(1);
+    expect(await kinds(gate.ledger, first.headers.get('x-gate-correlation-id'))).toEqual([
+      'proxy.verdict',
+      'brain.inspection',
+      'policy.evaluated',
+      'upstream.outcome',
+    ]);
+  });
+
+  it('is refused under an id that is bound to another request', async () => {
+    await open();
+    const id = randomUUID();
+    await gate.call('read_file', { id });
+    const other = await gate.call('read_file', { id, arguments: { path: 'b.txt' } });
+    expect(other).toMatchObject({ status: 409, body: { error: 'server_execution_idempotency_conflict' } });
+    expect(tools.executed).toHaveLength(1);
+  });
+
+  it('is uncertain when the answer is lost, and is not tried again', async () => {
+    await open();
+    tools.answer = () => null;
+    const id = randomUUID();
+    expect(await gate.call('read_file', { id })).toMatchObject({
+      status: 409,
+      body: { error: 'server_execution_uncertain' },
+    });
+    expect(await gate.call('read_file', { id })).toMatchObject({
+      status: 409,
+      body: { error: 'server_execution_uncertain' },
+    });
+    expect(tools.executed).toHaveLength(1);
+  });
+
+  it('is surely not run when nobody listens there', async () => {
+    await open({ GATE_LITE_UPSTREAM_URL: 'http://127.0.0.1:1/mcp' });
+    expect(await gate.call('read_file')).toMatchObject({ status: 502, body: { error: 'upstream_unreachable' } });
+  });
+
+  it('is denied with its reasons where the rules say so, and nothing runs', async () => {
+    await open();
+    expect(await gate.call('delete_file')).toMatchObject({
+      status: 403,
+      body: { error: 'policy_denied', verdict: 'denied' },
+    });
+    expect(tools.executed).toHaveLength(0);
+  });
+
+  it('without a contract is 426 before anything else', async () => {
+    await open({ GATE_LITE_TOKEN: 'agent-token-for-this-test' });
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: {} } };
+    expect(await gate.send('POST', '/mcp', { body })).toMatchObject({
+      status: 426,
+      body: { error: 'client_contract_required', executable: false },
+    });
+  });
+});
+
+describe('spec 3.1 in lite: a call that waits', () => {
+  it('shows the approver its arguments, and is executed by Gate itself after the approval', async () => {
+    await open();
+    const id = randomUUID();
+    const parked = await gate.call('wire_transfer', { id, arguments: { amount: 25, to: 'vendor' } });
+    expect(parked).toMatchObject({ status: 202, body: { status: 'pending', tier: 'yellow', ttl_secs: 600 } });
+    const [row] = (await gate.send('GET', '/pending')).body as unknown as JsonObject[];
+    expect(row).toMatchObject({ request_payload: { params: { arguments: { amount: 25, to: 'vendor' } } } });
+    const decided = await gate.send('POST', `/decide/${String(parked.body.correlation_id)}`, {
+      body: { decision: 'approve', reason: 'fine' },
+    });
+    expect(decided).toMatchObject({ status: 200, body: { status: 'approved', decided_by: 'operator:anonymous' } });
+    const path = `/pending/${String(parked.body.pending_id)}`;
+    const view = await until(
+      () => gate.send('GET', path),
+      ({ body }) => (body.execution as JsonObject).state === 'completed',
+    );
+    expect(view.body).toMatchObject({ status: 'approved', decision: 'allow', decider_note: 'fine' });
+    expect(tools.executed).toHaveLength(1);
+    expect(await gate.call('wire_transfer', { id, arguments: { amount: 25, to: 'vendor' } })).toMatchObject({
+      status: 200,
+      body: { result: { content: [{ text: 'done' }] } },
+    });
+  });
+
+  it('takes the first decision only, in both forms of the route', async () => {
+    await open();
+    const { body } = await gate.call('wire_transfer');
+    expect(
+      await gate.send('POST', `/pending/${String(body.pending_id)}/decide`, { body: { decision: 'deny', note: 'no' } }),
+    ).toMatchObject({ status: 200 });
+    expect(
+      await gate.send('POST', `/decide/${String(body.pending_id)}`, { body: { decision: 'approve' } }),
+    ).toMatchObject({
+      status: 409,
+      body: { error: 'already_decided', status: 'denied' },
+    });
+    expect(tools.executed).toHaveLength(0);
+  });
+
+  it('refuses modify, unknown fields and unknown rows', async () => {
+    await open();
+    const { body } = await gate.call('wire_transfer');
+    const path = `/decide/${String(body.pending_id)}`;
+    expect(await gate.send('POST', path, { body: { decision: 'modify' } })).toMatchObject({
+      body: { error: 'unsupported_decision' },
+    });
+    expect(await gate.send('POST', path, { body: { decision: 'approve', wish: 1 } })).toMatchObject({ status: 400 });
+    expect(await gate.send('POST', `/decide/${randomUUID()}`, { body: { decision: 'approve' } })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('expires by itself and says so: expired is not denied', async () => {
+    await open({ GATE_LITE_PENDING_TTL_SECS: '1' });
+    const id = randomUUID();
+    const { body } = await gate.call('wire_transfer', { id });
+    const view = await until(
+      () => gate.send('GET', `/pending/${String(body.correlation_id)}`),
+      (answer) => answer.body.status === 'expired',
+    );
+    expect(view.body).toMatchObject({ status: 'expired', decision: null });
+    expect(await gate.call('wire_transfer', { id })).toMatchObject({ status: 403, body: { error: 'review_expired' } });
+    expect(
+      await gate.send('POST', `/decide/${String(body.pending_id)}`, { body: { decision: 'approve' } }),
+    ).toMatchObject({ status: 409, body: { error: 'pending_expired' } });
+  });
+
+  it('reports the decision to an allowed callback address, and refuses any other', async () => {
+    const received: JsonObject[] = [];
+    const receiver = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => (received.push(JSON.parse(text) as JsonObject), response.end()));
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    closing.push(async () => void receiver.close());
+    const { port } = receiver.address() as AddressInfo;
+    await open({
+      GATE_LITE_CALLBACK_ALLOWLIST: `http://127.0.0.1:${port}/hook`,
+      GATE_LITE_CALLBACK_ALLOW_PRIVATE: `127.0.0.1:${port}`,
+    });
+    const callback = (path: string) => ({ headers: { 'X-Gate-Callback-URL': `http://127.0.0.1:${port}${path}` } });
+    expect(await gate.call('wire_transfer', callback('/other'))).toMatchObject({
+      status: 400,
+      body: { error: 'callback_not_allowed' },
+    });
+    const { body } = await gate.call('wire_transfer', callback('/hook'));
+    await gate.send('POST', `/decide/${String(body.pending_id)}`, { body: { decision: 'deny' } });
+    await until(
+      async () => received.length,
+      (count) => count > 0,
+    );
+    expect(received).toEqual([
+      expect.objectContaining({ correlation_id: body.correlation_id, decision: 'deny', status: 'denied' }),
+    ]);
+  });
+});
+
+describe('a restart of lite', () => {
+  it('goes on with parked calls and executes them after the approval', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-lite-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    await open({}, { folder });
+    const id = randomUUID();
+    const { body } = await gate.call('wire_transfer', { id });
+    await gate.lite.close();
+    closing.pop();
+    await open({}, { folder });
+    expect(gate.lite.resumed).toBe(1);
+    expect(
+      await gate.send('POST', `/decide/${String(body.pending_id)}`, { body: { decision: 'approve' } }),
+    ).toMatchObject({ status: 200 });
+    expect(
+      await until(
+        () => gate.call('wire_transfer', { id }),
+        ({ status }) => status === 200,
+      ),
+    ).toMatchObject({ status: 200 });
+    expect(tools.executed).toHaveLength(1);
+  });
+
+  it('refuses to open a file without its keys', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-lite-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    await open({}, { folder });
+    await gate.lite.close();
+    closing.pop();
+    await rm(`${gate.ledger}.keys`);
+    await expect(openLite({}, { folder })).rejects.toThrow('the keys of');
+  });
+});
+
+describe('spec 1.6: observe mode', () => {
+  it('lets red and yellow calls through, says so in headers on both contracts, and counts them', async () => {
+    await open({ GATE_LITE_MODE: 'OBSERVE' });
+    const denied = await gate.call('delete_file');
+    expect(denied.status).toBe(200);
+    expect(denied.headers.get('x-gate-would-deny')).toBe('true');
+    const parked = await gate.call('wire_transfer', { decision: true });
+    expect(parked).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    expect(parked.headers.get('x-gate-would-pend')).toBe('true');
+    expect(Object.keys(parked.body)).toHaveLength(4);
+    const { body } = await gate.send('GET', '/metrics');
+    expect(body.text).toMatch(/gate_proxy_would_deny_total\{tool="delete_file",intent="[^"]+"\} 1/);
+  });
+});
+
+describe('spec 5: who may call and who may decide', () => {
+  const AGENT = 'agent-token-0123456789-0123456789-ab';
+  const OPERATOR = 'operator-token-0123456789-0123456789';
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+  it('takes the agent token for calls and the decide token for decisions, and neither for the other', async () => {
+    await open({ GATE_LITE_TOKEN: AGENT, GATE_LITE_DECIDE_TOKEN: OPERATOR });
+    expect(await gate.call('read_file')).toMatchObject({ status: 401, body: { error: 'unauthorized' } });
+    expect(await gate.call('read_file', { headers: bearer(OPERATOR) })).toMatchObject({ status: 401 });
+    expect(await gate.call('read_file', { headers: { authorization: `bearer ${AGENT}` } })).toMatchObject({
+      status: 401,
+    });
+    expect(await gate.call('read_file', { headers: bearer(AGENT) })).toMatchObject({ status: 200 });
+    const { body } = await gate.call('wire_transfer', { headers: bearer(AGENT) });
+    const path = `/decide/${String(body.pending_id)}`;
+    for (const headers of [{}, bearer(AGENT)])
+      expect(await gate.send('POST', path, { body: { decision: 'approve' }, headers })).toMatchObject({ status: 401 });
+    expect(await gate.send('GET', '/pending', { headers: bearer(AGENT) })).toMatchObject({ status: 401 });
+    expect(
+      await gate.send('POST', path, {
+        body: { decision: 'deny', decided_by: 'somebody else' },
+        headers: bearer(OPERATOR),
+      }),
+    ).toMatchObject({ status: 200, body: { decided_by: 'operator:lite' } });
+  });
+
+  it('keeps tenants apart: foreign rows are unknown to agents and operators', async () => {
+    await open({
+      GATE_LITE_AGENTS: `acme/bot:${AGENT}, other/bot:${AGENT}-2`,
+      GATE_LITE_DECIDERS: `acme:${OPERATOR},other:${OPERATOR}-2`,
+    });
+    const { body } = await gate.call('wire_transfer', { headers: bearer(AGENT) });
+    const row = String(body.pending_id);
+    expect(await gate.send('GET', `/pending/${row}`, { headers: bearer(`${AGENT}-2`) })).toMatchObject({ status: 404 });
+    expect((await gate.send('GET', '/pending', { headers: bearer(`${OPERATOR}-2`) })).body).toEqual([]);
+    expect(
+      await gate.send('POST', `/decide/${row}`, { body: { decision: 'deny' }, headers: bearer(`${OPERATOR}-2`) }),
+    ).toMatchObject({ status: 404 });
+    expect(await gate.send('GET', `/pending/${row}`, { headers: bearer(AGENT) })).toMatchObject({ status: 200 });
+  });
+
+  it('answers 429 with scope and key above the rate', async () => {
+    await open({ GATE_LITE_RATE_LIMIT_QPS: '0.5', GATE_LITE_RATE_LIMIT_BURST: '1' });
+    await gate.call('read_file');
+    const limited = await gate.call('read_file');
+    expect(limited).toMatchObject({
+      status: 429,
+      body: { error: 'rate_limited', scope: 'agent', retry_after_secs: 2 },
+    });
+    expect(limited.headers.get('retry-after')).toBe('2');
+  });
+
+  it('refuses foreign hosts and origins, on /mcp too', async () => {
+    await open();
+    const { port, hostname } = new URL(gate.lite.url);
+    const { request } = await import('node:http');
+    const statusOf = (headers: Record<string, string>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = request(
+          { port, hostname, path: '/mcp', method: 'POST', headers },
+          (answer) => (answer.resume(), resolve(answer.statusCode)),
+        );
+        asked.on('error', reject).end();
+      });
+    expect(await statusOf({ host: `evil.example.com:${port}` })).toBe(403);
+    expect(await statusOf({ host: `localhost:${port}`, origin: 'https://evil.example.com' })).toBe(403);
+    expect(await statusOf({ host: `localhost:${port}` })).toBe(400);
+  });
+});
+
+describe('the page', () => {
+  const OPERATOR = 'operator-token-0123456789-0123456789';
+  const form = (fields: Record<string, string>, cookie = '') => ({
+    body: new URLSearchParams(fields).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...(cookie && { cookie }) },
+  });
+
+  it('shows nothing before the decide token, then lets the operator decide without a script', async () => {
+    await open({ GATE_LITE_DECIDE_TOKEN: OPERATOR });
+    const parked = await gate.call('wire_transfer', { arguments: { to: '<script>alert(1)</script>' } });
+    expect((await gate.send('GET', '/')).body.text).not.toContain('wire_transfer');
+    expect(await gate.send('POST', '/login', form({ token: 'wrong' }))).toMatchObject({ status: 401 });
+    const login = await gate.send('POST', '/login', form({ token: OPERATOR }));
+    expect(login.status).toBe(303);
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    expect(login.headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Strict/);
+    const page = String((await gate.send('GET', '/', { headers: { cookie } })).body.text);
+    expect(page).toContain('wire_transfer');
+    expect(page).not.toContain('<script');
+    const csrf = /name="csrf" value="([0-9a-f]+)"/.exec(page)?.[1] ?? '';
+    const decision = { id: String(parked.body.pending_id), decision: 'approve', reason: 'seen' };
+    expect(await gate.send('POST', '/page/decide', form({ ...decision, csrf: 'x' }, cookie))).toMatchObject({
+      status: 401,
+    });
+    expect(await gate.send('POST', '/page/decide', form({ ...decision, csrf }))).toMatchObject({ status: 401 });
+    expect(await gate.send('POST', '/page/decide', form({ ...decision, csrf }, cookie))).toMatchObject({ status: 303 });
+    await until(
+      async () => tools.executed.length,
+      (count) => count === 1,
+    );
+    expect(await gate.send('POST', '/page/decide', form({ ...decision, csrf }, cookie))).toMatchObject({ status: 409 });
+  });
+});
+
+describe('the file', () => {
+  it('verifies with the keys beside it, while lite runs', async () => {
+    await open();
+    for (let index = 0; index < 5; index += 1) await gate.call('read_file');
+    const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keysBeside(gate.ledger) });
+    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 20 });
+    await ledger.close();
+  });
+
+  it('full: clear words, nothing runs, and what was answered before is still there', async () => {
+    await open({}, { maxPages: 130 });
+    const answers: number[] = [];
+    const ids: string[] = [];
+    let refused: Awaited<ReturnType<LiteFixture['call']>> | null = null;
+    for (let index = 0; index < 300 && !refused; index += 1) {
+      const id = randomUUID();
+      const answer = await gate.call('read_file', { id, arguments: { path: 'x'.repeat(500) } });
+      if (answer.status === 200) answers.push(answer.status), ids.push(id);
+      else refused = answer;
+    }
+    expect(answers.length).toBeGreaterThan(0);
+    expect(refused).toMatchObject({ status: 503, body: { error: expect.stringMatching(/unavailable/) } });
+    expect(JSON.stringify(refused?.body)).toContain('disk is full');
+    expect(tools.executed.length - ids.length).toBeLessThanOrEqual(1);
+    expect(await gate.call('read_file', { id: ids[0] as string, arguments: { path: 'x'.repeat(500) } })).toMatchObject({
+      status: 200,
+    });
+    const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keysBeside(gate.ledger) });
+    expect(await ledger.verify()).toMatchObject({ valid: true });
+    await ledger.close();
+  });
+});
