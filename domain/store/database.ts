@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { Kysely, Migrator, PostgresDialect, SqliteDialect, sql, type Migration } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 
 export type StoreTarget = { readonly file: string } | { readonly url: string; readonly schema: string };
@@ -46,25 +47,35 @@ function openSqlite<Tables>(file: string): Store<Tables> {
   return sqliteStore(connection);
 }
 
+const PREPARED_STATEMENTS = 256;
+
 /** A store over an open SQLite connection, as it is: for files that are only read, where no pragma may write. */
 export function sqliteStore<Tables>(
   connection: DatabaseSyncInstance,
   { beforeWrite }: { readonly beforeWrite?: () => void } = {},
 ): Store<Tables> {
+  const prepare = (query: string) => {
+    const statement = connection.prepare(query);
+    type Values = Parameters<typeof statement.all>;
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters: readonly unknown[]) => statement.all(...(parameters as Values)) as unknown[],
+      run: (parameters: readonly unknown[]) => statement.run(...(parameters as Values)),
+      // A walk in steps has a statement of its own: another query of the same text must not cut it off.
+      iterate: (parameters: readonly unknown[]) =>
+        connection.prepare(query).iterate(...(parameters as Values)) as IterableIterator<unknown>,
+    };
+  };
+  // Preparing costs as much as running; the same few texts come again and again.
+  const prepared = new LRUCache<string, ReturnType<typeof prepare>>({ max: PREPARED_STATEMENTS });
   const dialect = new SqliteDialect({
     database: {
       close: () => connection.close(),
       prepare: (query: string) => {
         if (beforeWrite && !/^\s*select\b/i.test(query)) beforeWrite();
-        const statement = connection.prepare(query);
-        type Values = Parameters<typeof statement.all>;
-        return {
-          reader: statement.columns().length > 0,
-          all: (parameters: readonly unknown[]) => statement.all(...(parameters as Values)) as unknown[],
-          run: (parameters: readonly unknown[]) => statement.run(...(parameters as Values)),
-          iterate: (parameters: readonly unknown[]) =>
-            statement.iterate(...(parameters as Values)) as IterableIterator<unknown>,
-        };
+        const known = prepared.get(query) ?? prepare(query);
+        prepared.set(query, known);
+        return known;
       },
     },
   });

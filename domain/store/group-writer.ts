@@ -52,23 +52,32 @@ export function createGroupWriter<Tables>(store: Store<Tables>): GroupWriter<Tab
   };
 }
 
+type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown };
+
 async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<Tables>[]): Promise<void> {
   const durable = batch.some((entry) => entry.durable);
-  const outcomes: ({ ok: true; value: unknown } | { ok: false; error: unknown })[] = [];
+  const outcomes: Outcome[] = [];
   try {
     await store.db.connection().execute(async (connection) => {
-      if (store.kind === 'sqlite') {
-        store.sqlite?.exec(`PRAGMA synchronous=${durable ? 'FULL' : 'NORMAL'}`);
-        await sql`begin immediate`.execute(connection);
-      } else {
-        await sql`begin`.execute(connection);
-        if (!durable) await sql`set local synchronous_commit = off`.execute(connection);
-      }
+      // SQLite takes these words below the query builder, where they cost a tenth.
+      const say = async (words: string): Promise<void> => {
+        if (store.sqlite) store.sqlite.exec(words);
+        else await sql.raw(words).execute(connection);
+      };
+      const undo = () => say('rollback').catch(() => undefined);
+      await say(
+        store.sqlite
+          ? `pragma synchronous=${durable ? 'full' : 'normal'}; begin immediate`
+          : durable
+            ? 'begin'
+            : 'begin; set local synchronous_commit = off',
+      );
       try {
-        for (const { job } of batch) outcomes.push(await runAlone(job, connection));
-        await sql`commit`.execute(connection);
+        for (const { job } of batch) outcomes.push(await runAlone(job, connection, say, batch.length === 1));
+        if (outcomes.some(({ ok }) => ok)) await say('commit');
+        else await undo();
       } catch (error) {
-        await sql`rollback`.execute(connection).catch(() => undefined);
+        await undo();
         throw error;
       }
     });
@@ -76,18 +85,23 @@ async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<
     for (const entry of batch) entry.settle({ ok: false, error });
     return;
   }
-  batch.forEach((entry, index) => entry.settle(outcomes[index] as { ok: true; value: unknown }));
+  batch.forEach((entry, index) => entry.settle(outcomes[index] as Outcome));
 }
 
-async function runAlone<Tables>(job: WriteJob<Tables, unknown>, connection: Kysely<Tables>) {
-  await sql`savepoint job`.execute(connection);
+/** The only job of a batch needs no savepoint: undoing it is undoing the transaction. */
+async function runAlone<Tables>(
+  job: WriteJob<Tables, unknown>,
+  connection: Kysely<Tables>,
+  say: (words: string) => Promise<void>,
+  only: boolean,
+): Promise<Outcome> {
+  if (!only) await say('savepoint job');
   try {
     const value = await job(connection);
-    await sql`release savepoint job`.execute(connection);
-    return { ok: true as const, value };
+    if (!only) await say('release savepoint job');
+    return { ok: true, value };
   } catch (error) {
-    await sql`rollback to savepoint job`.execute(connection);
-    await sql`release savepoint job`.execute(connection);
-    return { ok: false as const, error };
+    if (!only) await say('rollback to savepoint job; release savepoint job');
+    return { ok: false, error };
   }
 }
