@@ -1,0 +1,24 @@
+import pino from 'pino';
+import 'reflect-metadata';
+import { readLiteConfig } from '../config/lite.js';
+import { startLite, type Lite } from '../lite/serve.js';
+import { answerQuestions, ownCpuMs } from './child.js';
+
+/** The lite edition as the command starts it, in a process of its own. */
+let running: Lite | undefined;
+const answers = {
+  async start({ upstream, ledger }: { upstream: string; ledger: string }): Promise<string> {
+    const config = readLiteConfig({
+      GATE_LITE_PORT: '0',
+      GATE_LITE_LEDGER: ledger,
+      GATE_LITE_UPSTREAM_URL: upstream,
+      GATE_LITE_VELOCITY_LIMIT: '0',
+    });
+    running = await startLite({ config, logger: pino({ level: 'silent' }) });
+    return running.url;
+  },
+  cpuMs: async (): Promise<number> => ownCpuMs(),
+};
+export type LiteGateQuestions = typeof answers;
+
+answerQuestions(answers, async () => running?.close());
