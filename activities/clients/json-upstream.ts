@@ -1,7 +1,7 @@
 import { Agent, request as undiciRequest } from 'undici';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
-import { causeText, surelyNotSent } from './unsent.js';
+import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 
 export interface JsonUpstreamOptions {
   readonly url: string;
@@ -13,7 +13,11 @@ export interface JsonUpstreamOptions {
 
 /** Tools that take the JSON-RPC request as it is, one POST each, and answer with one JSON object. No session, no redirect, no retry. */
 export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 }: JsonUpstreamOptions): Upstream {
-  const dispatcher = new Agent({ connect: { timeout: 5_000 }, keepAliveTimeout: 30_000, pipelining: 1 });
+  const dispatcher = new Agent({
+    connect: connectorThatTells({ timeout: 5_000 }),
+    keepAliveTimeout: 30_000,
+    pipelining: 1,
+  });
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json',

@@ -2,16 +2,18 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Client,
   type FetchLike,
+  LATEST_PROTOCOL_VERSION,
   ProtocolError,
   SdkHttpError,
   StreamableHTTPClientTransport,
+  SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/client';
 import { LRUCache } from 'lru-cache';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
-import { causeText, NotSent, notSent, surelyNotSent } from './unsent.js';
+import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 
 export interface McpUpstreamOptions {
   readonly url: string;
@@ -25,12 +27,19 @@ export interface McpUpstreamOptions {
 interface Session {
   readonly client: Client;
   readonly transport: StreamableHTTPClientTransport;
+  inFlight: number;
+  /** Takes no new request; closed when the last one under way has ended, for closing it would lose their replies. */
+  retired: boolean;
 }
 
 /** What one attempt learns from below the SDK: that its stream ended, so that nobody waits for a reply that cannot come. */
 interface Attempt {
-  streamEnded(): void;
+  streamEnded(reason: Error): void;
 }
+
+/** The SDK hands over what a stream carried in the same turns; after this time nothing can come any more. */
+const LAST_REPLY_MS = 200;
+const GOODBYE_LIMIT_MS = 1_000;
 
 const anyResult = z.looseObject({});
 
@@ -45,31 +54,44 @@ export function createMcpUpstream({
   maxSessions = 1_000,
 }: McpUpstreamOptions): Upstream {
   const target = new URL(url);
-  const dispatcher = new Agent({ connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 });
+  const dispatcher = new Agent({
+    connect: connectorThatTells({ timeout: 5_000 }),
+    // Below what servers keep idle connections for (Node and uvicorn: 5 s): a request on one that the other side has just closed is lost, and
+    // nobody knows whether it ran.
+    keepAliveTimeout: 4_000,
+    // The limit of the call governs, and the stream of a session may be silent for hours.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
   const attempts = new AsyncLocalStorage<Attempt>();
 
   const trackedFetch = async (input: string | URL, init?: RequestInit): Promise<Response> => {
     const attempt = attempts.getStore();
-    let response: Awaited<ReturnType<typeof undiciFetch>>;
-    try {
-      response = await undiciFetch(input, { ...(init as object), dispatcher, redirect: 'manual' });
-    } catch (error) {
-      throw surelyNotSent(error) ? new NotSent(causeText(error)) : error;
-    }
+    const response = await undiciFetch(input, { ...(init as object), dispatcher });
     if (!response.body) return response as unknown as Response;
+    const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     let bytes = 0;
-    const counted = response.body.pipeThrough(
-      new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          bytes += chunk.byteLength;
-          if (bytes > maxResponseBytes)
-            controller.error(new Error(`the answer is larger than ${maxResponseBytes} bytes`));
-          else controller.enqueue(chunk);
-        },
-        flush: () => attempt?.streamEnded(),
-      }),
-    );
-    return new Response(counted as unknown as ReadableStream<Uint8Array>, {
+    const counted = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            controller.close();
+            attempt?.streamEnded(new Error('the upstream ended its answer without a reply'));
+            return;
+          }
+          bytes += value.byteLength;
+          if (bytes > maxResponseBytes) throw new Error(`the answer is larger than ${maxResponseBytes} bytes`);
+          controller.enqueue(value);
+        } catch (error) {
+          controller.error(error);
+          attempt?.streamEnded(error as Error);
+          await reader.cancel().catch(() => undefined);
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+    return new Response(counted, {
       status: response.status,
       statusText: response.statusText,
       headers: [...response.headers],
@@ -80,7 +102,8 @@ export function createMcpUpstream({
     const client = new Client({ name: 'gate', version: '1' }, { capabilities: {} });
     const transport = new StreamableHTTPClientTransport(target, {
       fetch: trackedFetch as FetchLike,
-      ...(apiKey && { requestInit: { headers: { Authorization: `Bearer ${apiKey}` } } }),
+      // One attempt at one address: the SDK would send the request again to where a redirect points.
+      requestInit: { redirect: 'manual', ...(apiKey && { headers: { Authorization: `Bearer ${apiKey}` } }) },
       // A dropped stream is an unknown outcome; going on with it quietly would hide that.
       reconnectionOptions: {
         maxRetries: 0,
@@ -90,12 +113,16 @@ export function createMcpUpstream({
       },
     });
     await client.connect(transport, { timeout: 10_000 });
-    return { client, transport };
+    return { client, transport, inFlight: 0, retired: false };
   };
 
+  const retire = (session: Session): void => {
+    session.retired = true;
+    if (session.inFlight === 0) void session.client.close().catch(() => undefined);
+  };
   const sessions = new LRUCache<string, Promise<Session>>({
     max: maxSessions,
-    dispose: (session) => void session.then(({ client }) => client.close()).catch(() => undefined),
+    dispose: (session) => void session.then(retire).catch(() => undefined),
   });
   const key = ({ tenant, agent }: UpstreamCaller) => `${tenant}/${agent}`;
   const sessionOf = (caller: UpstreamCaller): Promise<Session> => {
@@ -108,6 +135,12 @@ export function createMcpUpstream({
     });
     return opened;
   };
+  /** The agent's next request opens a session anew, unless another one has done so already. */
+  const forget = async (caller: UpstreamCaller, session: Session): Promise<void> => {
+    const kept = sessions.peek(key(caller));
+    if (kept && (await kept.catch(() => null)) === session && sessions.peek(key(caller)) === kept)
+      sessions.delete(key(caller));
+  };
 
   /** One request over one session. Rejects when no JSON-RPC answer came. */
   const ask = async (
@@ -119,14 +152,14 @@ export function createMcpUpstream({
   ): Promise<JsonObject> => {
     const given = new AbortController();
     let ended: NodeJS.Timeout | undefined;
-    const attempt = { streamEnded: () => undefined as void };
+    const attempt: Attempt = { streamEnded: () => undefined };
     const lost = new Promise<never>((_, reject) => {
-      attempt.streamEnded = () => {
-        // The SDK handles what the stream carried in the same turns; after these nothing can come any more.
-        ended ??= setTimeout(() => reject(new Error('the upstream closed the stream without an answer')), 500);
+      attempt.streamEnded = (reason) => {
+        ended ??= setTimeout(() => reject(reason), LAST_REPLY_MS);
       };
     });
     lost.catch(() => undefined);
+    session.inFlight += 1;
     try {
       const asked = attempts.run(attempt, () =>
         session.client.request({ method, ...(params && { params }) }, anyResult, {
@@ -139,6 +172,8 @@ export function createMcpUpstream({
     } finally {
       clearTimeout(ended);
       given.abort();
+      session.inFlight -= 1;
+      if (session.retired) retire(session);
     }
   };
 
@@ -176,26 +211,15 @@ export function createMcpUpstream({
             failed: true,
           };
         }
-        if (error instanceof SdkHttpError && error.status === 404 && tried === 1) {
-          sessions.delete(key(caller));
-          continue;
-        }
-        if (notSent(error)) {
-          sessions.delete(key(caller));
+        if (surelyNotSent(error)) {
+          await forget(caller, session);
           return { kind: 'not_sent', reason: causeText(error) };
         }
-        if (error instanceof SdkHttpError && error.status >= 400) {
-          // An HTTP answer is a result, also a refusal: the upstream took the request and spoke (proxy sheet 9).
-          return {
-            kind: 'reply',
-            statusCode: error.status,
-            body: {
-              jsonrpc: '2.0',
-              id: id ?? null,
-              error: { code: -32_000, message: `upstream answered HTTP ${error.status}` },
-            },
-            failed: true,
-          };
+        if (error instanceof SdkHttpError && error.status >= 300) {
+          // Many servers say 400 where the protocol says 404; such a call is not sent again, but the next one gets a new session.
+          if (error.status === 404 || error.status === 400) await forget(caller, session);
+          if (error.status === 404 && tried === 1) continue;
+          return httpRefusal(id, error);
         }
         return { kind: 'unknown', reason: causeText(error) };
       }
@@ -235,9 +259,17 @@ export function createMcpUpstream({
 
     async close() {
       const open = [...sessions.values()];
+      const goodbyes = Promise.allSettled(open.map(async (session) => (await session).transport.terminateSession()));
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([
+        goodbyes,
+        new Promise((resolve) => {
+          timer = setTimeout(resolve, GOODBYE_LIMIT_MS);
+        }),
+      ]);
+      clearTimeout(timer);
       sessions.clear();
-      await Promise.allSettled(open.map(async (session) => (await session).client.close()));
-      await dispatcher.close().catch(() => undefined);
+      await dispatcher.destroy().catch(() => undefined);
     },
   };
 
@@ -248,15 +280,36 @@ export function createMcpUpstream({
   ): Promise<UpstreamOutcome | { kind: 'accepted' }> {
     try {
       const { client } = await sessionOf(caller);
-      // The session was initialized by Gate itself; saying it twice would confuse the upstream.
-      if (method !== 'notifications/initialized')
+      if (!ABOUT_GATES_OWN_SESSION.has(method))
         await client.notification({ method, ...(params && { params }) } as never);
       return { kind: 'accepted' };
     } catch (error) {
-      return { kind: notSent(error) ? 'not_sent' : 'unknown', reason: causeText(error) };
+      return { kind: surelyNotSent(error) ? 'not_sent' : 'unknown', reason: causeText(error) };
     }
   }
 }
+
+/** An HTTP answer is a result, also a refusal: the upstream took the request and spoke (proxy sheet 9). A redirect has no place to go. */
+function httpRefusal(id: Json | undefined, error: SdkHttpError): UpstreamOutcome {
+  const said = (error.data as { text?: string } | undefined)?.text?.slice(0, 300) ?? '';
+  const message = `upstream answered HTTP ${error.status}${error.status < 400 ? '; redirects are not followed' : ''}`;
+  return {
+    kind: 'reply',
+    statusCode: error.status < 400 ? 502 : error.status,
+    body: { jsonrpc: '2.0', id: id ?? null, error: { code: -32_000, message, ...(said && { data: said }) } },
+    failed: true,
+  };
+}
+
+/**
+ * Notifications that end at Gate: it has initialized the session itself, declares no roots, and gives requests ids of its own, so that a
+ * cancellation under the agent's id would end another of its calls.
+ */
+const ABOUT_GATES_OWN_SESSION: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/roots/list_changed',
+]);
 
 /** Older names of control methods, as MCP spells them now. */
 export const CONTROL_ALIASES: Readonly<Record<string, string>> = {
@@ -265,8 +318,8 @@ export const CONTROL_ALIASES: Readonly<Record<string, string>> = {
   list_resources: 'resources/list',
 };
 
-const LATEST_PROTOCOL = '2025-11-25';
+/** The version the agent asked for where there is such a version, else the newest. */
 export const requestedVersion = (request: JsonObject): string => {
-  const params = request.params as JsonObject | undefined;
-  return typeof params?.protocolVersion === 'string' ? params.protocolVersion : LATEST_PROTOCOL;
+  const asked = (request.params as JsonObject | undefined)?.protocolVersion;
+  return SUPPORTED_PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
 };

@@ -1,0 +1,462 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
+import { createMcpUpstream, type McpUpstreamOptions } from './mcp-upstream.js';
+
+const ALICE: UpstreamCaller = { tenant: 'acme', agent: 'alice' };
+const BOB: UpstreamCaller = { tenant: 'acme', agent: 'bob' };
+const LIMIT = { timeoutMs: 20_000 };
+/** Far below the limit of a call: what is answered within it was not waited for. */
+const AT_ONCE_MS = 5_000;
+
+const call = (name: string, args: JsonObject = {}, id: string | number = 1): JsonObject => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+/** Until this side has seen that the other one closed its connections; a call sent before is an unknown outcome, and rightly so. */
+const untilClosed = () => new Promise((resolve) => setTimeout(resolve, 100));
+
+const open: Upstream[] = [];
+const clientOf = (url: string, options: Omit<McpUpstreamOptions, 'url'> = {}): Upstream => {
+  const upstream = createMcpUpstream({ url, ...options });
+  open.push(upstream);
+  return upstream;
+};
+const servers: Server[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((upstream) => upstream.close()));
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  }
+});
+
+describe.each([
+  ['server-sent events', true],
+  ['plain JSON', false],
+])('the tools behind Gate, answering by %s (DESIGN section 7)', (_how, sse) => {
+  let dataDir: string;
+  let tools: DemoUpstream;
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'gate-upstream-'));
+    tools = await startDemoUpstream({ dataDir, port: 0, sse });
+  });
+  afterEach(async () => {
+    await tools.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('end as one JSON-RPC object under the id of the caller', async () => {
+    const upstream = clientOf(tools.url);
+    for (const id of ['text', 17, 0]) {
+      expect(await upstream.callTool(ALICE, call('get_balance', { account: 'vendor' }, id), LIMIT)).toEqual({
+        kind: 'reply',
+        statusCode: 200,
+        failed: false,
+        body: { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'vendor: 0.00' }] } },
+      });
+    }
+  });
+
+  it('say that a tool failed, and what it answered', async () => {
+    const upstream = clientOf(tools.url);
+    expect(await upstream.callTool(ALICE, call('failing_tool', { reason: 'no luck' }), LIMIT)).toMatchObject({
+      kind: 'reply',
+      statusCode: 200,
+      failed: true,
+      body: { result: { isError: true, content: [{ text: 'no luck' }] } },
+    });
+  });
+
+  it('are one session per agent, however many calls come at once', async () => {
+    const upstream = clientOf(tools.url);
+    await Promise.all(
+      [ALICE, BOB].flatMap((caller) =>
+        Array.from({ length: 5 }, () => upstream.callTool(caller, call('list_files'), LIMIT)),
+      ),
+    );
+    expect(tools.state()).toMatchObject({ sessions: 2, counts: { list_files: 10 } });
+  });
+
+  it('get their sessions back when Gate ends', async () => {
+    const upstream = createMcpUpstream({ url: tools.url });
+    await upstream.callTool(ALICE, call('list_files'), LIMIT);
+    expect(tools.state().sessions).toBe(1);
+    await upstream.close();
+    expect(tools.state().sessions).toBe(0);
+  });
+
+  it('are met in a new session where the old one is gone, and the call runs once', async () => {
+    const upstream = clientOf(tools.url);
+    await upstream.callTool(ALICE, call('list_files'), LIMIT);
+    const { port } = tools;
+    await tools.close();
+    tools = await startDemoUpstream({ dataDir, port, sse });
+    await untilClosed();
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        upstream.callTool(ALICE, call('write_file', { path: `${index}`, content: '' }), LIMIT),
+      ),
+    );
+    for (const reply of replies) expect(reply).toMatchObject({ kind: 'reply', failed: false });
+    expect(tools.state()).toMatchObject({ sessions: 1, counts: { write_file: 6 } });
+  });
+
+  it('that hang up leave an unknown outcome, and at once', async () => {
+    const upstream = clientOf(tools.url);
+    await upstream.callTool(ALICE, call('list_files'), LIMIT);
+    const started = Date.now();
+    expect(await upstream.callTool(ALICE, call('drop_connection'), LIMIT)).toMatchObject({ kind: 'unknown' });
+    expect(Date.now() - started).toBeLessThan(AT_ONCE_MS);
+    expect(tools.state().counts.drop_connection).toBe(1);
+    expect(await upstream.callTool(ALICE, call('list_files'), LIMIT)).toMatchObject({ kind: 'reply' });
+  });
+
+  it('that take too long leave an unknown outcome', async () => {
+    const upstream = clientOf(tools.url);
+    expect(await upstream.callTool(ALICE, call('slow_task', { seconds: 10 }), { timeoutMs: 300 })).toMatchObject({
+      kind: 'unknown',
+      reason: expect.stringMatching(/timed out/),
+    });
+  });
+
+  it('that nobody waits for any more leave an unknown outcome', async () => {
+    const upstream = clientOf(tools.url);
+    const stop = new AbortController();
+    const asked = upstream.callTool(ALICE, call('slow_task', { seconds: 10 }), { ...LIMIT, signal: stop.signal });
+    setTimeout(() => stop.abort(), 300);
+    expect(await asked).toMatchObject({ kind: 'unknown' });
+  });
+
+  it('that answer with more than may be kept leave an unknown outcome, and at once', async () => {
+    const upstream = clientOf(tools.url, { maxResponseBytes: 100_000 });
+    expect(await upstream.callTool(ALICE, call('big_result', { bytes: 50_000 }), LIMIT)).toMatchObject({
+      kind: 'reply',
+    });
+    const started = Date.now();
+    expect(await upstream.callTool(ALICE, call('big_result', { bytes: 300_000 }), LIMIT)).toEqual({
+      kind: 'unknown',
+      reason: 'the answer is larger than 100000 bytes',
+    });
+    expect(Date.now() - started).toBeLessThan(AT_ONCE_MS);
+  });
+
+  it('answer control methods, under the id of the caller and by their older names too', async () => {
+    const upstream = clientOf(tools.url);
+    const control = (method: string, id: string | number = 'c') =>
+      upstream.control(ALICE, { jsonrpc: '2.0', id, method }, LIMIT);
+    expect(await control('ping')).toMatchObject({ kind: 'reply', body: { jsonrpc: '2.0', id: 'c', result: {} } });
+    for (const method of ['tools/list', 'list_tools'])
+      expect(await control(method)).toMatchObject({
+        kind: 'reply',
+        body: { id: 'c', result: { tools: expect.any(Array) } },
+      });
+    expect(await control('prompts/list')).toMatchObject({
+      kind: 'reply',
+      statusCode: 200,
+      failed: true,
+      body: { id: 'c', error: { code: -32601, message: expect.any(String) } },
+    });
+  });
+
+  it('are introduced by Gate: initialize answers with the session it has', async () => {
+    const upstream = clientOf(tools.url);
+    const initialize = (protocolVersion: string) =>
+      upstream.control(ALICE, { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion } }, LIMIT);
+    for (const [asked, answered] of [
+      ['2025-03-26', '2025-03-26'],
+      ['2025-06-18', '2025-06-18'],
+      ['1066-10-14', '2025-11-25'],
+    ] as const)
+      expect(await initialize(asked)).toMatchObject({
+        kind: 'reply',
+        body: {
+          id: 1,
+          result: {
+            protocolVersion: answered,
+            serverInfo: { name: 'gate-demo-upstream' },
+            capabilities: { tools: {} },
+          },
+        },
+      });
+    expect(tools.state().sessions).toBe(1);
+  });
+
+  it.each([
+    'notifications/initialized',
+    'initialized',
+    'notifications/cancelled',
+    'notifications/roots/list_changed',
+    'notifications/x',
+  ])('accept %s', async (method) => {
+    const upstream = clientOf(tools.url);
+    const params = method === 'notifications/cancelled' ? { params: { requestId: 1 } } : {};
+    expect(await upstream.control(ALICE, { jsonrpc: '2.0', method, ...params }, LIMIT)).toEqual({ kind: 'accepted' });
+  });
+
+  it('are not told to cancel another call: the ids of the agent are not those of the upstream', async () => {
+    const upstream = clientOf(tools.url);
+    await upstream.callTool(ALICE, call('list_files'), LIMIT);
+    const running = upstream.callTool(ALICE, call('slow_task', { seconds: 1 }), LIMIT);
+    for (let requestId = 0; requestId < 8; requestId += 1)
+      await upstream.control(
+        ALICE,
+        { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } },
+        LIMIT,
+      );
+    expect(await running).toMatchObject({ kind: 'reply', failed: false });
+  });
+
+  it('keep the reply of a call whose session must make room for another agent', async () => {
+    const upstream = clientOf(tools.url, { maxSessions: 1 });
+    const running = upstream.callTool(ALICE, call('slow_task', { seconds: 1 }), LIMIT);
+    while (tools.state().counts.slow_task === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await upstream.callTool(BOB, call('list_files'), LIMIT)).toMatchObject({ kind: 'reply' });
+    expect(await running).toMatchObject({ kind: 'reply', failed: false });
+  });
+});
+
+describe('an upstream that is no MCP server, or a bad one', () => {
+  /** Answers as an MCP server until the session stands; what becomes of a tool call is the test's to choose. */
+  async function badServer(
+    onCall: (request: IncomingMessage, response: ServerResponse, body: JsonObject) => void,
+    seen: { headers: IncomingMessage['headers']; body: JsonObject; method: string | undefined }[] = [],
+  ): Promise<string> {
+    const server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        const body = (text ? JSON.parse(text) : {}) as JsonObject;
+        seen.push({ headers: request.headers, body, method: request.method });
+        const json = (value: JsonObject) =>
+          response
+            .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, ...value }));
+        if (request.method !== 'POST') return void response.writeHead(405).end();
+        if (body.method === 'initialize')
+          return void json({
+            result: {
+              protocolVersion: '2025-06-18',
+              capabilities: { tools: {} },
+              serverInfo: { name: 'bad', version: '1' },
+            },
+          });
+        if (body.method === 'tools/call') return onCall(request, response, body);
+        return void response.writeHead(202).end();
+      });
+    });
+    servers.push(server);
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    return `http://127.0.0.1:${(server.address() as { port: number }).port}/mcp`;
+  }
+  const sseHead = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const calls = (seen: readonly { body: JsonObject }[]) => seen.filter(({ body }) => body.method === 'tools/call');
+
+  it('not there: surely nothing was sent', async () => {
+    const probe = createTcpServer();
+    await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
+    const { port } = probe.address() as { port: number };
+    await new Promise((closed) => probe.close(closed));
+    const upstream = clientOf(`http://127.0.0.1:${port}/mcp`);
+    expect(await upstream.callTool(ALICE, call('list_files'), LIMIT)).toMatchObject({
+      kind: 'not_sent',
+      reason: expect.stringMatching(/ECONNREFUSED/),
+    });
+    for (const method of ['tools/list', 'initialize', 'notifications/x'])
+      expect(await upstream.control(ALICE, { jsonrpc: '2.0', id: 1, method }, LIMIT)).toMatchObject({
+        kind: 'not_sent',
+      });
+  });
+
+  it('a name that does not resolve: surely nothing was sent', async () => {
+    const upstream = clientOf('http://no-such-host.invalid/mcp');
+    expect(await upstream.callTool(ALICE, call('list_files'), LIMIT)).toMatchObject({ kind: 'not_sent' });
+  });
+
+  it('not speaking TLS: surely nothing was sent', async () => {
+    const url = await badServer((_request, response) => response.end());
+    const upstream = clientOf(url.replace('http:', 'https:'));
+    expect(await upstream.callTool(ALICE, call('list_files'), LIMIT)).toMatchObject({ kind: 'not_sent' });
+  });
+
+  it('gone after the session was opened: surely nothing was sent, and the next call finds the new one', async () => {
+    let url = await badServer((_request, response, body) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result: {} })),
+    );
+    const upstream = clientOf(url);
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({ kind: 'reply' });
+    const [first] = servers.splice(0);
+    first?.closeAllConnections();
+    await new Promise((closed) => first?.close(closed));
+    await untilClosed();
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({ kind: 'not_sent' });
+    url = url.replace(/\/mcp$/, '');
+    const again = createServer((request, response) => {
+      request.resume();
+      response.writeHead(500).end();
+    });
+    servers.push(again);
+    await new Promise<void>((listening) => again.listen(Number(new URL(url).port), '127.0.0.1', listening));
+    // It opened a session anew, and that is what fails now.
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({
+      kind: 'not_sent',
+      reason: expect.stringMatching(/no session with the upstream/),
+    });
+  });
+
+  it.each([
+    ['before a byte of the answer', (response: ServerResponse) => response.destroy()],
+    [
+      'after the head of a JSON answer',
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc":');
+        setTimeout(() => response.destroy(), 50);
+      },
+    ],
+    [
+      'in the middle of a stream',
+      (response: ServerResponse) => {
+        sseHead(response).write(': hello\n\n');
+        setTimeout(() => response.destroy(), 50);
+      },
+    ],
+    ['at the end of a stream without a reply', (response: ServerResponse) => sseHead(response).end(': bye\n\n')],
+    [
+      'at the end of a stream that could be resumed',
+      (response: ServerResponse) => sseHead(response).end('id: 7\ndata: \n\n'),
+    ],
+    [
+      'with an empty answer',
+      (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end(),
+    ],
+    [
+      'with a page',
+      (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello</p>'),
+    ],
+    ['with 202 and nothing else', (response: ServerResponse) => response.writeHead(202).end()],
+  ])('hanging up %s: unknown at once, and never a second attempt', async (_when, hangUp) => {
+    const seen: Parameters<typeof badServer>[1] = [];
+    const upstream = clientOf(await badServer((_request, response) => hangUp(response), seen));
+    const started = Date.now();
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({ kind: 'unknown' });
+    expect(Date.now() - started).toBeLessThan(AT_ONCE_MS);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(calls(seen)).toHaveLength(1);
+  });
+
+  it('answering under another id: unknown when the time is up', async () => {
+    const upstream = clientOf(
+      await badServer((_request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end('{"jsonrpc":"2.0","id":"not-yours","result":{}}'),
+      ),
+    );
+    expect(await upstream.callTool(ALICE, call('x'), { timeoutMs: 1_500 })).toMatchObject({ kind: 'unknown' });
+  });
+
+  it.each([400, 401, 403, 429, 500, 503])(
+    'HTTP %i is a result: the upstream took the call and spoke',
+    async (status) => {
+      const seen: Parameters<typeof badServer>[1] = [];
+      const upstream = clientOf(await badServer((_request, response) => response.writeHead(status).end('no'), seen));
+      expect(await upstream.callTool(ALICE, call('x', {}, 5), LIMIT)).toEqual({
+        kind: 'reply',
+        statusCode: status,
+        failed: true,
+        body: {
+          jsonrpc: '2.0',
+          id: 5,
+          error: { code: -32000, message: `upstream answered HTTP ${status}`, data: 'no' },
+        },
+      });
+      expect(calls(seen)).toHaveLength(1);
+    },
+  );
+
+  it('404 twice is a result: one new session, not a third attempt', async () => {
+    const seen: Parameters<typeof badServer>[1] = [];
+    const upstream = clientOf(await badServer((_request, response) => response.writeHead(404).end(), seen));
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({
+      kind: 'reply',
+      statusCode: 404,
+      failed: true,
+    });
+    expect(seen.filter(({ body }) => body.method === 'initialize')).toHaveLength(2);
+    expect(calls(seen)).toHaveLength(2);
+  });
+
+  it('a server that says 400 for a lost session gets a new one with the next call', async () => {
+    const seen: Parameters<typeof badServer>[1] = [];
+    const upstream = clientOf(
+      await badServer((_request, response) => response.writeHead(400).end('Bad Request: No valid session ID'), seen),
+    );
+    await upstream.callTool(ALICE, call('x'), LIMIT);
+    await upstream.callTool(ALICE, call('x'), LIMIT);
+    expect(seen.filter(({ body }) => body.method === 'initialize')).toHaveLength(2);
+    expect(calls(seen)).toHaveLength(2);
+  });
+
+  it.each([301, 302, 307, 308])('a redirect (%i) is not followed, at whatever address', async (status) => {
+    const seen: Parameters<typeof badServer>[1] = [];
+    const upstream = clientOf(
+      await badServer((_request, response) => response.writeHead(status, { location: '/mcp' }).end(), seen),
+    );
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({
+      kind: 'reply',
+      statusCode: 502,
+      failed: true,
+    });
+    expect(calls(seen)).toHaveLength(1);
+  });
+
+  it('a JSON-RPC error is relayed with its code, message and data', async () => {
+    const error = { code: -32042, message: 'not today', data: { why: 'holiday' } };
+    const upstream = clientOf(
+      await badServer((_request, response, body) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, error })),
+      ),
+    );
+    expect(await upstream.callTool(ALICE, call('x', {}, 'mine'), LIMIT)).toEqual({
+      kind: 'reply',
+      statusCode: 200,
+      failed: true,
+      body: { jsonrpc: '2.0', id: 'mine', error },
+    });
+  });
+
+  it('gets its key and an id of Gate, and nothing of the agent but the call', async () => {
+    const seen: Parameters<typeof badServer>[1] = [];
+    const upstream = clientOf(
+      await badServer(
+        (_request, response, body) =>
+          response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result: {} })),
+        seen,
+      ),
+      { apiKey: 'key-of-the-upstream' },
+    );
+    await upstream.callTool(ALICE, call('x', { a: 1 }, 'agent-id'), LIMIT);
+    await upstream.callTool(ALICE, call('x', { a: 1 }, 'agent-id'), LIMIT);
+    const [first, second] = calls(seen) as typeof seen;
+    expect(first?.headers.authorization).toBe('Bearer key-of-the-upstream');
+    expect(first?.body.id).not.toBe('agent-id');
+    expect(second?.body.id).not.toBe(first?.body.id);
+    expect(first?.body).toMatchObject({ method: 'tools/call', params: { name: 'x', arguments: { a: 1 } } });
+    expect(JSON.stringify(seen)).not.toMatch(/alice|acme|agent-id/);
+  });
+});
