@@ -225,7 +225,8 @@ export function createInProcessHost({
       try {
         return await Promise.race([answer, late]);
       } finally {
-        limit.abort();
+        // A reason of its own: without one every call would make an exception with a stack.
+        limit.abort(ANSWERED);
       }
     },
 
@@ -289,5 +290,6 @@ function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
+const ANSWERED = Symbol('answered');
 /** Thrown into a waiting call when the process stops; its record says that it waits, and the next start goes on with it. */
 const STOPPED = Symbol('stopped');

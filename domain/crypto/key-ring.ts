@@ -26,6 +26,20 @@ export function parseKeyRing(text: string): KeyRing {
   return keyRing(keys);
 }
 
+const NONCE_BYTES = 12;
+let nonces = Buffer.alloc(0);
+let nextAt = 0;
+
+/** Random bytes that were never handed out before, drawn from the system some hundred nonces at a time. */
+function nextNonce(): Buffer {
+  if (nextAt === nonces.length) {
+    nonces = randomBytes(NONCE_BYTES * 256);
+    nextAt = 0;
+  }
+  nextAt += NONCE_BYTES;
+  return nonces.subarray(nextAt - NONCE_BYTES, nextAt);
+}
+
 /** A ring over raw 32-byte keys; the first entry of the map is the active one. */
 export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
   const [first] = keys;
@@ -35,7 +49,7 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
   return {
     activeKeyId,
     seal(plaintext, context) {
-      const nonce = randomBytes(12);
+      const nonce = nextNonce();
       const cipher = createCipheriv('aes-256-gcm', activeKey, nonce).setAAD(Buffer.from(context, 'utf8'));
       const body = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext);
       return Buffer.concat([header, nonce, body, cipher.final(), cipher.getAuthTag()]);

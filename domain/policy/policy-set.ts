@@ -53,6 +53,9 @@ const ruling = z.object({
   event: jsonObject,
 });
 
+/** Built once: making a schema costs more than an evaluation. */
+const oneRuling = z.array(z.object({ result: ruling })).length(1);
+
 /**
  * Arguments are checked to be an object and left alone below that: they came through a JSON parser, and a deep check of a megabyte
  * would cost more than the verdict.
@@ -150,10 +153,7 @@ export function createPolicySet(parts: {
       stage = 'evaluate';
       const results: unknown = instance.evaluate(checked, ENTRYPOINT);
       stage = 'result';
-      const [first] = z
-        .array(z.object({ result: ruling }))
-        .length(1)
-        .parse(results);
+      const [first] = oneRuling.parse(results);
       const { deny, review, ...rest } = (first as { result: z.infer<typeof ruling> }).result;
       const reasons = sortedTexts(deny);
       const reviewReasons = sortedTexts(review);
