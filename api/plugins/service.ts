@@ -120,6 +120,16 @@ export function createService(options: ServiceOptions): Service {
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
     done();
   });
+  // A connection whose last answer leaves while the service closes would be kept alive, and the close would wait for it.
+  let closing = false;
+  app.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) void reply.header('connection', 'close');
+    done(null, payload);
+  });
   answerErrors(app, errorBody);
   if (options.governed) enforceRouteAuthority(app, options.governed);
   const health = healthApp(options.name, options.registry, options.readiness ?? {});
