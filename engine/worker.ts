@@ -10,10 +10,14 @@ import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { GateActivities } from '../workers/activities.js';
 import { dataConverter, failureConverterPath } from './connect.js';
 
+const workflowsPath = fileURLToPath(new URL('../workflows/index.js', import.meta.url));
+
 /** The workflow code as one bundle; a start needs it once, tests share it. */
 export const bundleWorkflows = (): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)),
+    workflowsPath,
+    // Loaded once for all workflows instead of once for each. What these modules hold at their top level never changes.
+    preloadModules: [fileURLToPath(new URL('./workflow-sandbox.js', import.meta.url)), workflowsPath],
     // Workflows make failures too; a bundle that does not know the converter leaves their texts in clear.
     failureConverterPath,
     logger: quiet,
