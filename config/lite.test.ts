@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import { flagOf, LITE_SETTINGS, readLiteConfig } from './lite.js';
+
+const AGENT = 'agent-0123456789-0123456789-0123456789';
+const OPERATOR = 'operator-0123456789-0123456789-0123456';
+const HOSTED = {
+  GATE_LITE_DEPLOYMENT_PROFILE: 'Hosted',
+  GATE_LITE_TOKEN: AGENT,
+  GATE_LITE_DECIDE_TOKEN: OPERATOR,
+  GATE_LITE_RATE_LIMIT_QPS: '5',
+  GATE_LITE_RATE_LIMIT_BURST: '10',
+  GATE_LITE_LEDGER: '/data/gate-lite.db',
+  GATE_LITE_UPSTREAM_URL: 'https://tools.gate.dev/mcp',
+  GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
+  GATE_LITE_UPSTREAM_TIMEOUT_SECS: '30',
+};
+
+describe('lite sheet 3: settings', () => {
+  it('has a default for everything, on loopback, enforcing', () => {
+    expect(readLiteConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8088,
+      mode: 'enforce',
+      ledger: './gate-lite.db',
+      upstreamAdapter: 'raw-json',
+    });
+  });
+
+  it('names each flag once, as in the sheet where the sheet names it', () => {
+    const flags = Object.values(LITE_SETTINGS).map(flagOf);
+    expect(new Set(flags).size).toBe(flags.length);
+    expect(flags).toEqual(
+      expect.arrayContaining([
+        '--upstream',
+        '--policies',
+        '--velocity-window',
+        '--deployment-profile',
+        '--pending-ttl-secs',
+        '--decide-token',
+        '--rate-limit-qps',
+        '--port',
+      ]),
+    );
+  });
+
+  it('takes the mode of the stack where lite has none of its own, in any case', () => {
+    expect(readLiteConfig({ GATE_MODE: 'observe' }).mode).toBe('observe');
+    expect(readLiteConfig({ GATE_MODE: 'observe', GATE_LITE_MODE: 'Enforce' }).mode).toBe('enforce');
+    expect(() => readLiteConfig({ GATE_LITE_MODE: 'watch' })).toThrow('GATE_LITE_MODE');
+  });
+
+  it.each([
+    ['an empty token', { GATE_LITE_TOKEN: '' }, 'GATE_LITE_TOKEN: is empty'],
+    ['a placeholder', { GATE_LITE_TOKEN: 'changeme' }, 'GATE_LITE_TOKEN: looks like a placeholder'],
+    ['an agent without a tenant', { GATE_LITE_AGENTS: `bot:${AGENT}` }, 'tenant/agent'],
+    ['two agents with one token', { GATE_LITE_AGENTS: `a/b:${AGENT},a/c:${AGENT}` }, 'two entries have one token'],
+    ['a list that names nobody', { GATE_LITE_AGENTS: ' , ' }, 'it names nobody'],
+    ['an agent that could decide', { GATE_LITE_TOKEN: AGENT, GATE_LITE_DECIDE_TOKEN: AGENT }, 'GATE_LITE_DECIDE_TOKEN'],
+    ['others without an agent token', { GATE_LITE_HOST: '0.0.0.0' }, 'set GATE_LITE_TOKEN or GATE_LITE_AGENTS'],
+    [
+      'others without a decide token',
+      { GATE_LITE_HOST: '::', GATE_LITE_TOKEN: AGENT },
+      'set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS',
+    ],
+    ['an upstream that is no URL', { GATE_LITE_UPSTREAM_URL: 'tools' }, 'GATE_LITE_UPSTREAM_URL'],
+  ])('refuses %s, naming the setting', (_case, env, words) => {
+    expect(() => readLiteConfig(env)).toThrow(words);
+  });
+
+  it('reads several agents and operators', () => {
+    const config = readLiteConfig({
+      GATE_LITE_AGENTS: `acme/bot:${AGENT}, acme/other:x:y`,
+      GATE_LITE_DECIDERS: `acme:${OPERATOR}`,
+    });
+    expect(config.agents).toEqual([
+      { tenant: 'acme', agent: 'bot', token: AGENT },
+      { tenant: 'acme', agent: 'other', token: 'x:y' },
+    ]);
+    expect(config.deciders).toEqual([{ tenant: 'acme', token: OPERATOR }]);
+  });
+});
+
+describe('lite sheet 5: the hosted profile', () => {
+  it('starts when everything is as it must be', () => {
+    expect(readLiteConfig(HOSTED).profile).toBe('hosted');
+  });
+
+  it.each([
+    ['no agent token', { GATE_LITE_TOKEN: undefined }, 'set GATE_LITE_TOKEN or GATE_LITE_AGENTS'],
+    ['both kinds of agent tokens', { GATE_LITE_AGENTS: `a/b:${AGENT}-2` }, 'not both'],
+    [
+      'a short agent token',
+      { GATE_LITE_TOKEN: 'short-agent-token' },
+      'GATE_LITE_TOKEN holds a token shorter than 32 bytes',
+    ],
+    [
+      'a registry with an empty entry',
+      { GATE_LITE_TOKEN: undefined, GATE_LITE_AGENTS: `a/b:${AGENT},` },
+      'GATE_LITE_AGENTS has an empty entry',
+    ],
+    ['no decide token', { GATE_LITE_DECIDE_TOKEN: undefined }, 'set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS'],
+    ['a short decide token', { GATE_LITE_DECIDE_TOKEN: 'short-token' }, 'GATE_LITE_DECIDE_TOKEN holds'],
+    ['one token for both', { GATE_LITE_DECIDE_TOKEN: AGENT }, 'repeats a token of an agent'],
+    ['observe mode', { GATE_LITE_MODE: 'observe' }, 'GATE_LITE_MODE must be enforce'],
+    ['no rate limit', { GATE_LITE_RATE_LIMIT_QPS: undefined }, 'GATE_LITE_RATE_LIMIT_QPS'],
+    ['a rate too high', { GATE_LITE_RATE_LIMIT_QPS: '101' }, 'GATE_LITE_RATE_LIMIT_QPS'],
+    ['no burst', { GATE_LITE_RATE_LIMIT_BURST: undefined }, 'GATE_LITE_RATE_LIMIT_BURST'],
+    ['a burst too high', { GATE_LITE_RATE_LIMIT_BURST: '201' }, 'GATE_LITE_RATE_LIMIT_BURST'],
+    ['a ledger in memory', { GATE_LITE_LEDGER: ':memory:' }, 'GATE_LITE_LEDGER'],
+    ['a ledger beside /data', { GATE_LITE_LEDGER: '/data/../gate.db' }, 'GATE_LITE_LEDGER'],
+    ['/data itself as ledger', { GATE_LITE_LEDGER: '/data/' }, 'GATE_LITE_LEDGER'],
+    [
+      'an upstream in clear',
+      { GATE_LITE_UPSTREAM_URL: 'http://tools.gate.dev/mcp' },
+      'GATE_LITE_UPSTREAM_URL must be https',
+    ],
+    ['a reserved upstream host', { GATE_LITE_UPSTREAM_URL: 'https://tools.invalid/mcp' }, 'GATE_LITE_UPSTREAM_URL'],
+    ['a private upstream address', { GATE_LITE_UPSTREAM_URL: 'https://10.0.0.7/mcp' }, 'not public'],
+    ['an upstream with user info', { GATE_LITE_UPSTREAM_URL: 'https://me:x@tools.gate.dev/' }, 'user info'],
+    ['plain JSON tools', { GATE_LITE_UPSTREAM_ADAPTER: 'raw-json' }, 'GATE_LITE_UPSTREAM_ADAPTER'],
+    ['a long time-out', { GATE_LITE_UPSTREAM_TIMEOUT_SECS: '31' }, 'GATE_LITE_UPSTREAM_TIMEOUT_SECS'],
+  ])('refuses %s in one line that names the setting', (_case, change, words) => {
+    const env = Object.fromEntries(Object.entries({ ...HOSTED, ...change }).filter(([, value]) => value !== undefined));
+    expect(() => readLiteConfig(env)).toThrow(words);
+  });
+});

@@ -1,0 +1,280 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { copyFile, cp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import type { JsonObject } from '../../contracts/json.js';
+import { echoTools, liteFolder, type EchoTools } from '../support/lite.js';
+
+/** The command itself, in a folder of its own, as somebody types it. */
+const GATE = fileURLToPath(new URL('../../bin/gate.mjs', import.meta.url));
+const CHILD = fileURLToPath(new URL('../support/stdio-tools.mjs', import.meta.url));
+
+interface Running {
+  readonly url: string;
+  readonly page: () => string;
+  readonly process: ChildProcess;
+  ended: Promise<number | null>;
+}
+
+let folder: string;
+let tools: EchoTools;
+let running: Running[];
+beforeEach(async () => {
+  folder = await liteFolder();
+  tools = await echoTools();
+  running = [];
+});
+afterEach(async () => {
+  for (const one of running) if (one.process.exitCode === null) one.process.kill('SIGKILL');
+  await Promise.all(running.map(({ ended }) => ended));
+  await tools.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function run(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): { process: ChildProcess; out: () => string; ended: Promise<number | null> } {
+  const child = spawn(process.execPath, [GATE, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return { process: child, out: () => text, ended: new Promise((resolve) => child.on('close', resolve)) };
+}
+async function done(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; out: string }> {
+  const command = run(args, env);
+  return { code: await command.ended, out: command.out() };
+}
+async function lite(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Running> {
+  const command = run(['lite', '--port', '0', ...args], env);
+  const limit = Date.now() + 20_000;
+  let url: string | undefined;
+  while (url === undefined) {
+    url = /ready at (\S+)/.exec(command.out())?.[1];
+    if (url === undefined && (command.process.exitCode !== null || Date.now() > limit)) throw new Error(command.out());
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  const started = { url, page: command.out, process: command.process, ended: command.ended };
+  running.push(started);
+  return started;
+}
+async function call(
+  url: string,
+  tool: string,
+  { id = randomUUID(), path = 'a.txt' } = {},
+): Promise<{ status: number; body: JsonObject }> {
+  const answer = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'X-Gate-Server-Execution-Contract': 'gate.server-execution/v1',
+      'X-Gate-Idempotency-Id': id,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: { path } } }),
+  });
+  return { status: answer.status, body: (await answer.json()) as JsonObject };
+}
+const textOf = ({ body }: { body: JsonObject }) => JSON.stringify(body);
+
+describe('gate lite, typed in an empty folder', () => {
+  it('prints a first call that works as it is printed, and stops tidily on SIGTERM', async () => {
+    const gate = await lite();
+    const curl = /curl [^]*?\}\}\}'/.exec(gate.page())?.[0] ?? '';
+    const shell = spawn('sh', ['-c', curl], { env: { PATH: process.env.PATH ?? '' } });
+    let said = '';
+    shell.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await new Promise((resolve) => shell.on('close', resolve));
+    expect(JSON.parse(said)).toMatchObject({ contract: 'gate.decision/v1', decision: 'allow', executable: false });
+    gate.process.kill('SIGTERM');
+    expect(await gate.ended).toBe(0);
+    expect(await done(['verify'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('the chain holds: 3 entries'),
+    });
+  });
+
+  it('names each flag with its variable, its default and its reason', async () => {
+    const { out } = await done(['lite', '--help']);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(
+      '--port <value> Port to listen on; 0 takes a free one. [GATE_LITE_PORT, default 8088]',
+    );
+  });
+
+  it('says which setting is wrong, and does not start', async () => {
+    expect(await done(['lite', '--mode', 'watch'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('GATE_LITE_MODE'),
+    });
+    expect(await done(['lite', '--wish'])).toMatchObject({ code: 2 });
+  });
+
+  it('lets one process have the file', async () => {
+    await lite();
+    expect(await done(['lite', '--port', '0'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('in use by another gate process'),
+    });
+  });
+});
+
+describe('gate lite before a stdio MCP server', () => {
+  it("runs it as a child that sees none of Gate's own settings, and starts it again when it died: that call is uncertain", async () => {
+    const gate = await lite(['--', process.execPath, CHILD], { TOOL_SETTING: 'given' });
+    expect(textOf(await call(gate.url, 'read_file'))).toContain('read_file no token given');
+    expect(await call(gate.url, 'read_file', { path: 'die' })).toMatchObject({
+      status: 409,
+      body: { error: 'server_execution_uncertain' },
+    });
+    expect(await call(gate.url, 'read_file')).toMatchObject({ status: 200 });
+    const list = await fetch(`${gate.url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}',
+    });
+    expect(await list.json()).toMatchObject({ id: 7, result: { tools: [{ name: 'read_file' }] } });
+  });
+
+  it('refuses to start when the child is no MCP server', async () => {
+    expect(await done(['lite', '--port', '0', '--', 'no-such-program'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('does not start as an MCP server'),
+    });
+  });
+});
+
+describe('a lite process that is killed', () => {
+  it('loses nothing it answered, executes what is approved afterwards, and settles the attempt under way as uncertain', async () => {
+    const gate = await lite(['--upstream', tools.url]);
+    const parkedId = randomUUID();
+    const parked = await call(gate.url, 'wire_transfer', { id: parkedId });
+    const doneId: string = randomUUID();
+    expect(await call(gate.url, 'read_file', { id: doneId })).toMatchObject({ status: 200 });
+    const slowId = randomUUID();
+    let reached: () => void = () => undefined;
+    const inTool = new Promise<void>((resolve) => (reached = resolve));
+    const { answer } = tools;
+    tools.answer = (request) => (reached(), gate.process.kill('SIGKILL'), answer(request));
+    const lost = call(gate.url, 'read_file', { id: slowId }).catch(() => null);
+    await inTool;
+    await gate.ended;
+    await lost;
+    tools.answer = answer;
+
+    const again = await lite(['--upstream', tools.url]);
+    expect(await call(again.url, 'read_file', { id: doneId })).toMatchObject({ status: 200 });
+    expect(await call(again.url, 'read_file', { id: slowId })).toMatchObject({
+      status: 409,
+      body: { error: 'server_execution_uncertain' },
+    });
+    const before = tools.executed.length;
+    expect(
+      await done(['decide', String(parked.body.correlation_id), 'approve', '--endpoint', again.url]),
+    ).toMatchObject({ code: 0 });
+    const limit = Date.now() + 5_000;
+    while (tools.executed.length === before && Date.now() < limit)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(tools.executed.length).toBe(before + 1);
+    again.process.kill('SIGTERM');
+    await again.ended;
+    expect(await done(['verify'])).toMatchObject({ code: 0 });
+  });
+});
+
+describe('commands on the file', () => {
+  let seeded: string | null = null;
+  afterAll(() => seeded && rm(seeded, { recursive: true, force: true }));
+  beforeEach(async () => {
+    if (seeded !== null) return cp(seeded, folder, { recursive: true });
+    const gate = await lite(['--upstream', tools.url, '--mode', 'observe']);
+    await call(gate.url, 'read_file');
+    await call(gate.url, 'delete_file');
+    gate.process.kill('SIGTERM');
+    await gate.ended;
+    seeded = await liteFolder();
+    await cp(folder, seeded, { recursive: true });
+  });
+
+  it('audit prints the newest rows, those of an agent, those of a call', async () => {
+    const rows = JSON.parse((await done(['audit', '--json'])).out) as { correlation_id: string; event_kind: string }[];
+    expect(rows).toHaveLength(8);
+    expect(JSON.parse((await done(['audit', 'anonymous', '--json'])).out)).toHaveLength(8);
+    expect(JSON.parse((await done(['audit', rows[0]?.correlation_id ?? '', '--json'])).out)).toHaveLength(4);
+    expect(await done(['audit', 'nobody'])).toMatchObject({ code: 1 });
+  });
+
+  it('verify never makes a file, and finds a changed row and removed newest rows', async () => {
+    expect(await done(['verify', '--ledger', 'nothing.db'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('no ledger file'),
+    });
+    expect(existsSync(join(folder, 'nothing.db'))).toBe(false);
+    await copyFile(join(folder, 'gate-lite.db'), join(folder, 'cut.db'));
+    await copyFile(join(folder, 'gate-lite.db.keys'), join(folder, 'cut.db.keys'));
+    const file = new DatabaseSync(join(folder, 'cut.db'));
+    file.exec('drop trigger ledger_entries_no_delete; drop trigger entry_payloads_no_delete;');
+    file.exec('delete from entry_payloads where entry_seq > 6; delete from ledger_entries where seq > 6;');
+    file.exec('update ledger_head set length = 6, head_hash = (select entry_hash from ledger_entries where seq = 6)');
+    file.close();
+    expect(await done(['verify', '--ledger', 'cut.db'])).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('INVALID'),
+    });
+    await writeFile(join(folder, 'text.db'), 'not a database');
+    expect((await done(['verify', '--ledger', 'text.db'])).code).toBe(1);
+  });
+
+  it('report counts calls, not rows', async () => {
+    expect(JSON.parse((await done(['report', '--json'])).out)).toMatchObject({
+      total_requests: 2,
+      would_deny: 1,
+      would_pend: 0,
+      allowed: 1,
+      recommend_enforce: false,
+      ledger_chain_valid: true,
+    });
+    expect((await done(['report', '--since', 'yesterday'])).code).toBe(2);
+  });
+
+  it('backup and restore bring the same chain back, and a damaged backup changes nothing', async () => {
+    expect(await done(['backup', '--output', 'copy.db'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('8 entries verified'),
+    });
+    expect(await done(['restore', '--input', 'copy.db'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('--force'),
+    });
+    await rm(join(folder, 'gate-lite.db'));
+    expect(await done(['restore', '--input', 'copy.db'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('8 entries verified'),
+    });
+    expect(await done(['verify'])).toMatchObject({ code: 0 });
+    const file = new DatabaseSync(join(folder, 'copy.db'));
+    file.exec("drop trigger ledger_entries_no_update; update ledger_entries set reasoning = 'harmless' where seq = 2");
+    file.close();
+    expect(await done(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 2 });
+    expect(await done(['verify'])).toMatchObject({ code: 0 });
+  });
+
+  it('replay judges a recorded call again and comes to the same', async () => {
+    const rows = JSON.parse((await done(['audit', '--json'])).out) as { correlation_id: string; tool_type: string }[];
+    const id = rows.find((row) => row.tool_type === 'delete_file')?.correlation_id ?? '';
+    expect(await done(['replay', id])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('the same: allow (red)'),
+    });
+    expect(await done(['replay', randomUUID()])).toMatchObject({ code: 1 });
+  });
+});
