@@ -6,14 +6,13 @@ import { ConfigError } from '../config/env.js';
 import { GateError } from '../domain/errors.js';
 import { PROJECT_ROOT } from '../scripts/project-root.js';
 import { registerLiteCommands } from './lite.js';
-import { registerOperatorCommands } from './operator.js';
-import { registerProcessCommands } from './processes.js';
 import { CliError } from './target.js';
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage or an invalid chain. */
 const USAGE = 2;
 
-export function createProgram(): Command {
+/** `first` is the command that was typed: lite is ready sooner without what only the other commands need. */
+export async function createProgram(first?: string): Promise<Command> {
   const { version } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as { version: string };
   const program = new Command('gate')
     .description(
@@ -22,8 +21,11 @@ export function createProgram(): Command {
     .version(version)
     .showHelpAfterError('(gate --help lists the commands)')
     .exitOverride();
-  registerProcessCommands(program);
-  registerOperatorCommands(program);
+  if (first !== 'lite') {
+    const [processes, operator] = await Promise.all([import('./processes.js'), import('./operator.js')]);
+    processes.registerProcessCommands(program);
+    operator.registerOperatorCommands(program);
+  }
   registerLiteCommands(program);
   return program;
 }
@@ -31,7 +33,8 @@ export function createProgram(): Command {
 /** One clear line for what an operator can mend; a stack only for what is a fault in Gate. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync([...argv]);
+    const program = await createProgram(argv[2]);
+    await program.parseAsync([...argv]);
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;

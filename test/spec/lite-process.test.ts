@@ -72,7 +72,7 @@ async function lite(args: readonly string[] = [], env: Record<string, string> = 
 async function call(
   url: string,
   tool: string,
-  { id = randomUUID(), path = 'a.txt' } = {},
+  { id = randomUUID(), path = 'a.txt' }: { id?: string; path?: string } = {},
 ): Promise<{ status: number; body: JsonObject }> {
   const answer = await fetch(`${url}/mcp`, {
     method: 'POST',
@@ -193,7 +193,9 @@ describe('a lite process that is killed', () => {
 
 describe('commands on the file', () => {
   let seeded: string | null = null;
-  afterAll(() => seeded && rm(seeded, { recursive: true, force: true }));
+  afterAll(async () => {
+    if (seeded !== null) await rm(seeded, { recursive: true, force: true });
+  });
   beforeEach(async () => {
     if (seeded !== null) return cp(seeded, folder, { recursive: true });
     const gate = await lite(['--upstream', tools.url, '--mode', 'observe']);
