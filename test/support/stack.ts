@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../contracts/json.js';
+import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { issueAgent } from '../../scripts/dev-pki.js';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import type { DevelopmentFile } from '../../stack/development.js';
+import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from './agent.js';
+
+/** The whole of Gate as a user runs it: `gate start` in a process of its own, over a folder and ports of its own. */
+export interface TestStack {
+  readonly development: DevelopmentFile;
+  readonly stateDir: string;
+  /** An agent of tenant `acme` with a certificate of its own; a name not met before is a new agent. */
+  agent(name?: string, tenant?: string): Promise<AgentClient>;
+  /** Somebody at the proxy's door with this certificate, or with none. */
+  stranger(credential?: { cert: string; key: string }): AgentClient;
+  /** HIL as the console reaches it, with the operator's token. */
+  readonly operator: {
+    request(method: string, path: string, body?: JsonObject, headers?: Record<string, string>): Promise<Reply>;
+    pending(status?: string): Promise<PendingRequest[]>;
+    rowOf(correlationId: string): Promise<PendingRequest>;
+    decide(correlationId: string, decision: 'approve' | 'deny', reason?: string): Promise<Reply>;
+  };
+  /** The ledger rows of a call, in order, once `complete` holds for their kinds. Rows may follow the answer by a moment. */
+  rows(correlationId: string, complete?: (kinds: readonly (string | null)[]) => boolean): Promise<LedgerEntry[]>;
+  kinds(correlationId: string, last: string): Promise<(string | null)[]>;
+  verify(): Promise<VerifyResult>;
+  /** GET on the plain listener of a service. */
+  health(service: string, path: string): Promise<{ status: number; text: string }>;
+  /** What the demonstration tools did. */
+  tools(): Promise<ToolsState>;
+  readonly process: ChildProcess;
+  output(): string;
+  stop(): Promise<void>;
+}
+
+export interface ToolsState {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly balances: Readonly<Record<string, number>>;
+  readonly effects: readonly { tool: string; arguments: JsonObject }[];
+}
+
+/** Time for `beforeAll`: the first run on a machine builds the engine. */
+export const STACK_START_LIMIT_MS = 15 * 60_000;
+const STOP_LIMIT_MS = 30_000;
+const WAIT_LIMIT_MS = 15_000;
+
+/** Free ports for everything that listens. */
+export const FREE_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ...['PROXY', 'BRAIN', 'POLICY', 'HIL', 'LEDGER'].flatMap((name) => [
+      `GATE_${name}_PORT`,
+      `GATE_${name}_HEALTH_PORT`,
+    ]),
+    'GATE_TEMPORAL_PORT',
+    'GATE_TEMPORAL_UI_PORT',
+    'GATE_DEMO_UPSTREAM_PORT',
+  ].map((variable) => [variable, '0']),
+);
+
+/** The environment without what a developer's shell says about Gate. */
+export const bareEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !name.startsWith('GATE_') || /^GATE_(TEMPORAL_BIN|OPA_BIN|CACHE_DIR)$/.test(name),
+    ),
+  );
+
+/** Starts the built stack (`npm run build` first; `npm test` does) and returns when it is ready. Throws with what it said when it ended. */
+export async function startStack({ env = {} }: { env?: Readonly<Record<string, string>> } = {}): Promise<TestStack> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'gate-stack-'));
+  const child = spawn(process.execPath, [join(PROJECT_ROOT, 'bin', 'gate.mjs'), 'start', '--quiet'], {
+    cwd: PROJECT_ROOT,
+    env: { ...bareEnvironment(), ...FREE_PORTS, GATE_LOG_LEVEL: 'warn', ...env, GATE_STATE_DIR: stateDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  // A test run that ends early must not leave a stack behind; Gate then stops its own children tidily.
+  const leave = () => void child.kill('SIGTERM');
+  process.once('exit', leave);
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const file = join(stateDir, 'dev.json');
+  const up = await Promise.race([ended, appears(file, child)]);
+  if (up !== true) throw new Error(`gate start: ${up}\n${output}${logTail(stateDir)}`);
+  const development = JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
+  const ca = readFileSync(development.proxy.ca, 'utf8');
+  const open: Http[] = [];
+  const kept = <Client extends Http>(client: Client): Client => {
+    open.push(client);
+    return client;
+  };
+  const credential = ({ cert, key }: { cert: string; key: string }) => ({
+    ca,
+    cert: readFileSync(cert, 'utf8'),
+    key: readFileSync(key, 'utf8'),
+  });
+  const console_ = credential(development.console_workload);
+  const hil = kept(createHttp(development.hil.url, console_));
+  const ledger = kept(createHttp(development.ledger.url, console_));
+  const authorization = `Bearer ${development.operator_token}`;
+  const agents = new Map<string, Promise<AgentClient>>();
+
+  const operator: TestStack['operator'] = {
+    request: (method, path, body, headers) =>
+      hil.request(method, path, { headers: { authorization, ...headers }, ...(body && { body }) }),
+    pending: async (status = 'pending') =>
+      JSON.parse((await operator.request('GET', `/pending?status=${status}`)).text) as PendingRequest[],
+    async rowOf(correlationId) {
+      const reply = await operator.request('GET', `/pending/by-correlation/${correlationId}`);
+      if (reply.status !== 200) throw new Error(`no review row of ${correlationId}: ${reply.text}`);
+      return JSON.parse(reply.text) as PendingRequest;
+    },
+    decide: async (correlationId, decision, reason) =>
+      operator.request('POST', `/decide/${(await operator.rowOf(correlationId)).id}`, {
+        decision,
+        ...(reason !== undefined && { reason }),
+      }),
+  };
+
+  const rows: TestStack['rows'] = async (correlationId, complete = () => true) => {
+    const deadline = Date.now() + WAIT_LIMIT_MS;
+    for (;;) {
+      const reply = await ledger.request('GET', `/audit/correlation/${correlationId}`, { headers: { authorization } });
+      const found = JSON.parse(reply.text) as LedgerEntry[];
+      const kinds = found.map((row) => row.event_kind);
+      if (complete(kinds)) return found;
+      if (Date.now() > deadline)
+        throw new Error(`the ledger holds only ${kinds.join(', ') || 'nothing'} of ${correlationId}`);
+      await sleep(50);
+    }
+  };
+
+  return {
+    development,
+    stateDir,
+    agent(name = 'support-bot', tenant = 'acme') {
+      const known = agents.get(`${tenant}/${name}`);
+      if (known) return known;
+      const opened = issueAgent({ stateDir, trustDomain: 'gate.local' }, tenant, name).then((leaf) =>
+        kept(createAgentClient(development.proxy.url, leaf)),
+      );
+      agents.set(`${tenant}/${name}`, opened);
+      return opened;
+    },
+    stranger: (shown) => kept(createAgentClient(development.proxy.url, { ca, ...shown })),
+    operator,
+    rows,
+    kinds: async (correlationId, last) =>
+      (await rows(correlationId, (kinds) => kinds.includes(last))).map((row) => row.event_kind),
+    verify: async () =>
+      JSON.parse((await ledger.request('GET', '/verify', { headers: { authorization } })).text) as VerifyResult,
+    async health(service, path) {
+      const reply = await fetch(`${development.health[service]}${path}`);
+      return { status: reply.status, text: await reply.text() };
+    },
+    async tools() {
+      return (await (await fetch(new URL('/state', development.upstream.url))).json()) as ToolsState;
+    },
+    process: child,
+    output: () => output,
+    async stop() {
+      await Promise.all(open.map((client) => client.close()));
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM');
+        const late = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+        await ended;
+        clearTimeout(late);
+      }
+      process.removeListener('exit', leave);
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function appears(file: string, child: ChildProcess): Promise<true> {
+  const deadline = Date.now() + STACK_START_LIMIT_MS;
+  while (!existsSync(file)) {
+    if (Date.now() > deadline) throw new Error('gate start did not become ready');
+    if (child.exitCode !== null) return new Promise(() => undefined);
+    await sleep(50);
+  }
+  return true;
+}
+
+const logTail = (stateDir: string): string => {
+  const file = join(stateDir, 'logs', 'gate.log');
+  return existsSync(file) ? readFileSync(file, 'utf8').slice(-4_000) : '';
+};
+
+/** Looks until `look` gives something, for a bounded time. */
+export async function eventually<Found>(
+  what: string,
+  look: () => Promise<Found | null | undefined | false> | Found | null | undefined | false,
+): Promise<Found> {
+  const deadline = Date.now() + WAIT_LIMIT_MS;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`not within ${WAIT_LIMIT_MS / 1000} s: ${what}`);
+    await sleep(50);
+  }
+}
