@@ -66,4 +66,6 @@ export interface CallSummary {
   readonly pending_id: string | null;
   /** Deadline of a parked call, epoch milliseconds. */
   readonly deadline_ms: number | null;
+  /** When its review was decided, epoch milliseconds. */
+  readonly decided_ms: number | null;
 }

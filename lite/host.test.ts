@@ -308,6 +308,24 @@ describe('a restart of the in-process host', () => {
     await before.close();
   });
 
+  it('does not run today what was approved yesterday: an approval is for now', async () => {
+    const clock = handClock();
+    const before = await openPipeline({ clock, script: { tier: 'yellow' } });
+    const call = await before.call();
+    await before.host.start(call, clock.now() + 10_000);
+    await before.host.close();
+    // The decision is stored, and the process ends before anything comes of it.
+    await before.activities.applyDecision(await before.decision(call, 'approve'));
+    clock.advance(86_400_000);
+    const after = await openPipeline({ folder: before.folder, clock });
+    await after.host.resume();
+    await after.host.idle();
+    expect((await after.calls.find(call.correlation_id))?.state).toBe('not_run');
+    expect(after.executed).toHaveLength(0);
+    await after.close();
+    await before.close();
+  });
+
   it('settles an attempt that was under way as uncertain and does not send it again', async () => {
     const before = await openPipeline();
     const call = await before.call();

@@ -71,4 +71,5 @@ export const summarize = (record: CallRecord): CallSummary => ({
   approval_tier: record.approval_tier,
   pending_id: record.pending_id,
   deadline_ms: record.deadline_ms,
+  decided_ms: record.decision && Date.parse(record.decision.decided_at),
 });

@@ -89,7 +89,9 @@ export async function runCall(
     call.contract === 'gate.server-execution/v1' &&
     (record.state === 'allowed' || record.state === 'approved' || record.state === 'intended')
   ) {
-    const claimNotAfterMs = record.state === 'approved' ? steps.now() + APPROVED_CLAIM_LIMIT_MS : call.not_after_ms;
+    // Counted from the decision itself: a call that a restart finds approved since yesterday is not run today.
+    const claimNotAfterMs =
+      record.state === 'approved' ? (record.decided_ms ?? steps.now()) + APPROVED_CLAIM_LIMIT_MS : call.not_after_ms;
     record = await steps.execute(call, record, claimNotAfterMs);
     await steps.appendRows(call);
   }
