@@ -64,7 +64,10 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
     };
     const lost = await calls.move(correlationId, 'lose', { outcome: { ...outcome, stage: 'uncertain' } });
     if (lost.applied) return summarize(lost.record);
-    const { record: closed } = await calls.move(correlationId, 'abort', { outcome: { ...outcome, stage: 'aborted' } });
+    const { record: closed } = await calls.move(correlationId, 'abort', {
+      outcome: { ...outcome, stage: 'aborted' },
+      callback: record.evidence.call.has_callback,
+    });
     return summarize(closed);
   },
 

@@ -27,10 +27,11 @@ export const createCallbackActivities = ({ calls, deliver: send }: { calls: Call
     try {
       await send({ url, body, correlationId });
     } catch (error) {
-      if ((error as { final?: boolean }).final)
-        throw new GateError('callback_not_allowed', (error as Error).message, { cause: error });
-      throw error;
+      if (!(error as { final?: boolean }).final) throw error;
+      await calls.followedUp(correlationId, 'callback');
+      throw new GateError('callback_not_allowed', (error as Error).message, { cause: error });
     }
+    await calls.followedUp(correlationId, 'callback');
   },
 });
 export type CallbackActivities = ReturnType<typeof createCallbackActivities>;

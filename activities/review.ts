@@ -14,6 +14,8 @@ export type DecisionVerdict =
       readonly applied: false;
       readonly code: 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused';
       readonly settled: SettledReview | null;
+      /** Where the record no longer waits: how it stands. Whoever waits for the call then goes on from there. */
+      readonly summary: CallSummary | null;
     };
 
 export interface ReviewActivityOptions {
@@ -89,14 +91,12 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
           request_id: decision.request_id.slice(0, 128),
         },
       }).catch(() => undefined);
-      return { applied: false, code: 'decision_refused', settled: null };
+      return { applied: false, code: 'decision_refused', settled: null, summary: null };
     }
     const record = await calls.find(decision.correlation_id);
     // The signature binds the action the approver saw; one for another action or row is not a decision about this call.
     if (!record || record.pending_id !== decision.pending_id)
-      return { applied: false, code: 'not_pending', settled: null };
-    const at = now();
-    if (at > Date.parse(decision.not_after)) return { applied: false, code: 'decision_refused', settled: null };
+      return { applied: false, code: 'not_pending', settled: null, summary: null };
     const recorded: RecordedDecision = {
       status: decision.decision === 'approve' ? 'approved' : 'denied',
       decided_at: decision.decided_at,
@@ -105,9 +105,13 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       reason: decision.reason,
       principal: decision.principal,
     };
+    const at = now();
+    const lateMs = Date.parse(decision.not_after);
     const moved = await calls.move(decision.correlation_id, decision.decision, {
       decision: recorded,
-      ...(record.deadline_ms !== null && { before_ms: record.deadline_ms }),
+      callback: record.evidence.call.has_callback,
+      // Also a late one is tried, in vain: the same decision may have been stored by a worker that died before it could say so.
+      before_ms: Math.min(lateMs, record.deadline_ms ?? lateMs),
       ...(decision.decision === 'approve' &&
         record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
@@ -115,15 +119,12 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
     const mine = moved.record.decision !== null && sameDecision(moved.record.decision, recorded);
     if (moved.applied || mine)
       return { applied: true, summary: summarize(moved.record), settled: settled as SettledReview };
-    const code =
-      moved.record.state === 'parked'
-        ? 'pending_expired'
-        : settled
-          ? settled.status === 'expired'
-            ? 'pending_expired'
-            : 'already_decided'
-          : 'not_pending';
-    return { applied: false, code, settled };
+    if (moved.record.state === 'parked') {
+      const expired = record.deadline_ms !== null && record.deadline_ms <= lateMs;
+      return { applied: false, code: expired ? 'pending_expired' : 'decision_refused', settled: null, summary: null };
+    }
+    const code = !settled ? 'not_pending' : settled.status === 'expired' ? 'pending_expired' : 'already_decided';
+    return { applied: false, code, settled, summary: summarize(moved.record) };
   },
 
   /** Moves a parked record past its deadline to expired. Met twice, or too late, it returns what stands. */
@@ -132,6 +133,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
     if (!record) throw new Error(`no call record ${correlationId}`);
     const deadline = record.deadline_ms ?? now();
     const { record: expired } = await calls.move(correlationId, 'expire', {
+      callback: record.evidence.call.has_callback,
       decision: {
         status: 'expired',
         decided_at: new Date(deadline).toISOString(),
@@ -153,13 +155,12 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       await reviews.settle(settled);
     } catch (error) {
       // The row is gone past its retention, or closed as something else before: the record is the authority, nothing to wait for.
-      if (
+      const final =
         error instanceof GateError &&
-        (error.code === 'not_found' || error.code === 'already_decided' || error.code === 'not_pending')
-      )
-        return;
-      throw error;
+        (error.code === 'not_found' || error.code === 'already_decided' || error.code === 'not_pending');
+      if (!final) throw error;
     }
+    await calls.followedUp(correlationId, 'review');
   },
 });
 export type ReviewActivities = ReturnType<typeof createReviewActivities>;

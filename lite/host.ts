@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
 import { summarize } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -66,6 +66,7 @@ export function createInProcessHost({
 }: InProcessOptions): InProcessHost {
   const runs = new Map<string, Run>();
   const background = new Set<Promise<void>>();
+  const following = new Set<string>();
   const stopping = new AbortController();
 
   function launch(call: CallInput, resumed: CallSummary | null): Run {
@@ -148,7 +149,7 @@ export function createInProcessHost({
         }
         if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;
         decided ??= await activities.expireReview(call.correlation_id);
-        inBackground(() => retried(() => activities.settleReviewRow(call.correlation_id)));
+        followUp('review', call.correlation_id);
         return decided;
       },
       async execute(input, permitted, claimNotAfterMs) {
@@ -175,7 +176,7 @@ export function createInProcessHost({
         inBackground(() => appending ?? Promise.resolve());
       },
       notify(input) {
-        inBackground(() => deliverCallback(input.correlation_id));
+        followUp('callback', input.correlation_id);
         return Promise.resolve();
       },
       answer,
@@ -205,9 +206,24 @@ export function createInProcessHost({
   }
   const appendDurably = (correlationId: string) => retried(() => activities.appendRows(correlationId));
   const deliverCallback = (correlationId: string) =>
-    retried(() => activities.deliver(correlationId), 5).catch((error: unknown) =>
-      logger.warn({ correlation_id: correlationId, reason: errorText(error) }, 'callback given up'),
-    );
+    retried(() => activities.deliver(correlationId), 5).catch(async (error: unknown) => {
+      logger.warn({ correlation_id: correlationId, reason: errorText(error) }, 'callback given up');
+      await calls.followedUp(correlationId, 'callback');
+    });
+  /** What a settled review owes, in the background and once at a time; the record remembers it until it is done. */
+  function followUp(what: FollowUp, correlationId: string): void {
+    const key = `${what}/${correlationId}`;
+    if (following.has(key)) return;
+    following.add(key);
+    inBackground(async () => {
+      try {
+        if (what === 'callback') await deliverCallback(correlationId);
+        else await retried(() => activities.settleReviewRow(correlationId));
+      } finally {
+        following.delete(key);
+      }
+    });
+  }
 
   return {
     async start(call, deadlineMs) {
@@ -235,9 +251,9 @@ export function createInProcessHost({
       if (!run?.decide) return { outcome: 'refused', code: 'not_pending' };
       // The record's compare-and-set picks the winner; this only wakes the call that waits.
       const verdict = await activities.applyDecision(decision);
+      if (verdict.summary) run.decide(verdict.summary);
       if (!verdict.applied)
         return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
-      run.decide(verdict.summary);
       return { outcome: 'applied', settled: verdict.settled };
     },
 
@@ -256,6 +272,10 @@ export function createInProcessHost({
         inBackground(() => appendDurably(correlationId));
         resumed += 1;
       }
+      // What a decided call still owed when the process ended; the call itself may be over.
+      for (const what of ['review', 'callback'] as const)
+        for (const correlationId of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
+          followUp(what, correlationId);
       return resumed;
     },
 

@@ -61,4 +61,22 @@ const createTables: Migration = {
   },
 };
 
-export const callMigrations: Record<string, Migration> = { '0001-calls': createTables };
+/**
+ * 0002: what a settled review still owes: its row, and the callback. Kept with the record, because a process that dies between the
+ * decision and these two leaves nothing else that would remember them. Adds columns only; locks the table for a moment on Postgres.
+ */
+const addFollowUps: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const column of ['review_due_ms', 'callback_due_ms']) {
+      await db.schema.alterTable('call_records').addColumn(column, 'bigint').execute();
+      await sql`create index ${sql.ref(`call_records_${column.slice(0, -3)}`)} on call_records (${sql.ref(column)}) where ${sql.ref(column)} is not null`.execute(
+        db,
+      );
+    }
+  },
+};
+
+export const callMigrations: Record<string, Migration> = {
+  '0001-calls': createTables,
+  '0002-follow-ups': addFollowUps,
+};

@@ -62,6 +62,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     },
     ...clock,
   });
+  const callback = createCallbackActivities({ calls, deliver: ports.deliver });
   return {
     ...createInspectionActivities({ calls, inspector: ports.inspector }),
     ...createPolicyActivities({ calls, policies: ports.policies }),
@@ -69,7 +70,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...rows,
     ...review,
     ...createUpstreamActivities({ calls, upstream: ports.upstream, ...clock }),
-    ...createCallbackActivities({ calls, deliver: ports.deliver }),
+    ...callback,
     ...createReconcileActivities({
       calls,
       runs: ports.runs,
@@ -77,6 +78,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       record,
       review,
       rows,
+      deliver: (correlationId) => callback.deliver(correlationId),
       ...ports.reconcile,
       ...clock,
       ...(ports.onAlarm && { onAlarm: ports.onAlarm }),

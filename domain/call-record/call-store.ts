@@ -45,7 +45,13 @@ export interface MovePatch {
   readonly counted_ms?: number;
   /** Only before this moment; later the move is not made. */
   readonly before_ms?: number;
+  /** The caller asked to be told how its review ended. */
+  readonly callback?: boolean;
 }
+
+/** What is owed when a review has ended: its row in HIL, and word to the caller. */
+export type FollowUp = 'review' | 'callback';
+export const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms' } as const;
 
 /** An open call that has not moved for a while, as reconciliation sees it. */
 export interface OpenCall {
@@ -85,6 +91,9 @@ export interface CallStore {
   openCalls(untouchedSinceMs: number, limit: number): Promise<OpenCall[]>;
   /** Records whose rows are due since before the moment. */
   rowsDue(sinceMs: number, limit: number): Promise<string[]>;
+  /** Records whose review ended before the moment and that still owe its row, or its callback. */
+  followUpsDue(what: FollowUp, sinceMs: number, limit: number): Promise<string[]>;
+  followedUp(correlationId: string, what: FollowUp): Promise<void>;
   /** Removes hits outside every window, staged requests that never got a record, and records past retention. Returns how many rows went. */
   purge(before: { hitsMs: number; stagedMs: number; recordsMs: number }): Promise<number>;
   /** Resolves with the record when it satisfies the condition, or with what stands at the deadline. */
@@ -295,6 +304,31 @@ export async function openCallStore({
         .limit(limit)
         .execute();
       return rows.map((row) => row.correlation_id);
+    },
+
+    async followUpsDue(what, sinceMs, limit) {
+      const column = FOLLOW_UP_COLUMN[what];
+      const rows = await db
+        .selectFrom('call_records')
+        .select('correlation_id')
+        .where(column, '<', sinceMs)
+        .orderBy(column)
+        .limit(limit)
+        .execute();
+      return rows.map((row) => row.correlation_id);
+    },
+
+    async followedUp(correlationId, what) {
+      await writer.run(
+        (transaction) =>
+          transaction
+            .updateTable('call_records')
+            .set({ [FOLLOW_UP_COLUMN[what]]: null })
+            .where('correlation_id', '=', correlationId)
+            .execute(),
+        // Lost, it is done once more: both are safe to repeat.
+        { durable: false },
+      );
     },
 
     async purge({ hitsMs, stagedMs, recordsMs }) {

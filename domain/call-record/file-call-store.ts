@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { LocalFile } from '../store/local-file.js';
-import { HISTORY_LENGTH, type Admission, type CallStore, type OpenCall } from './call-store.js';
+import { FOLLOW_UP_COLUMN, HISTORY_LENGTH, type Admission, type CallStore, type OpenCall } from './call-store.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import { RECORD_COLUMNS, recordSealing, type RecordRow, type StoredRecord } from './sealed-record.js';
@@ -24,6 +24,8 @@ const MOVED_COLUMNS = [
   'decision_sealed',
   'outcome_sealed',
   'result_sealed',
+  'review_due_ms',
+  'callback_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
 /** Records and requests of calls under way are kept opened: each is looked at a dozen times in the millisecond it takes. */
@@ -95,6 +97,12 @@ export function callStoreInFile(
   const selectDue = connection.prepare(
     'select correlation_id from call_records where rows_due_ms < ? order by rows_due_ms limit ?',
   );
+  const clearing = (column: string) =>
+    connection.prepare(`update call_records set ${column} = null where correlation_id = ? and ${column} is not null`);
+  const clearFollowUp = {
+    review: clearing(FOLLOW_UP_COLUMN.review),
+    callback: clearing(FOLLOW_UP_COLUMN.callback),
+  };
   const selectOpen = connection.prepare(
     `select correlation_id, state, deadline_ms, updated_ms from call_records
       where state in ('decided', 'parked', 'allowed', 'approved', 'intended') and updated_ms < ?
@@ -265,6 +273,18 @@ export function callStoreInFile(
       return (selectDue.all(sinceMs, limit) as unknown as { correlation_id: string }[]).map(
         (row) => row.correlation_id,
       );
+    },
+
+    async followUpsDue(what, sinceMs, limit) {
+      const column = FOLLOW_UP_COLUMN[what];
+      const due = connection.prepare(
+        `select correlation_id from call_records where ${column} < ? order by ${column} limit ?`,
+      );
+      return (due.all(sinceMs, limit) as unknown as { correlation_id: string }[]).map((row) => row.correlation_id);
+    },
+
+    async followedUp(correlationId, what) {
+      file.apply(() => clearFollowUp[what].run(correlationId));
     },
 
     async purge({ hitsMs, stagedMs, recordsMs }) {

@@ -26,6 +26,8 @@ export interface StoredRecord {
   updated_ms: number;
   counted_ms: number | null;
   rows_due_ms: number | null;
+  review_due_ms: number | null;
+  callback_due_ms: number | null;
 }
 
 /** What a look at a record reads. Results are read apart: they can be megabytes, and most looks do not want them. */
@@ -90,6 +92,8 @@ export function recordSealing(keys: KeyRing) {
         updated_ms: at,
         counted_ms: state === 'allowed' && call.contract === 'gate.decision/v1' ? at : null,
         rows_due_ms: at,
+        review_due_ms: null,
+        callback_due_ms: null,
       };
     },
 
@@ -107,6 +111,8 @@ export function recordSealing(keys: KeyRing) {
         state,
         updated_ms: Math.max(at, Number(row.updated_ms) + 1),
         rows_due_ms: at,
+        // Whatever ends the wait for a decision owes the review its row and the caller its callback.
+        ...(row.state === 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
         ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),

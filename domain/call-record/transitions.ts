@@ -31,6 +31,9 @@ export function nextState(state: CallState, move: CallMove): CallState | null {
   return (from as readonly CallState[]).includes(state) ? to : null;
 }
 
+/** The id of the workflow that tells the caller how its review ended: a second start meets the first. */
+export const callbackIdOf = (correlationId: string, ended: CallState): string => `callback/${correlationId}/${ended}`;
+
 const TERMINAL: ReadonlySet<CallState> = new Set([
   'denied',
   'completed',

@@ -18,6 +18,7 @@ import type { RecordActivities } from '../../activities/call-record.js';
 import type { ReviewActivities } from '../../activities/review.js';
 import type { Stepped, StepActivities } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
+import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
 import type { callback as callbackWorkflow } from '../callback/workflow.js';
 import { answerUpdate, decideUpdate, FAILURES, viewQuery, type CallView } from './messages.js';
@@ -82,11 +83,12 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
     decideUpdate,
     async (decision) => {
       await condition(() => !deciding && !opening);
-      if (settled) return { applied: false, code: 'already_decided', settled: null };
+      if (settled) return { applied: false, code: 'already_decided', settled: null, summary: settled };
       deciding = true;
       try {
         const verdict = await local.applyDecision(decision);
-        if (verdict.applied) settled = verdict.summary;
+        // Also a refused one tells where the record stands: an earlier decision may be in it that this workflow never heard of.
+        settled ??= verdict.summary;
         return verdict;
       } finally {
         deciding = false;
@@ -103,8 +105,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
         // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
         if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
           throw refusal(FAILURES.expired, 'the deadline has passed');
-        if (!(Date.now() <= Date.parse(decision.not_after)))
-          throw refusal(FAILURES.refused, 'the decision came later than it allows itself');
+        // Its own `not_after` is judged with the record: one that comes again after a crash may be stored there already.
       },
     },
   );
@@ -170,7 +171,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
       try {
         await startChild<typeof callbackWorkflow>('callback', {
           args: [input.correlation_id],
-          workflowId: `callback/${input.correlation_id}/${decided.state}`,
+          workflowId: callbackIdOf(input.correlation_id, decided.state),
           parentClosePolicy: ParentClosePolicy.ABANDON,
           workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         });
