@@ -1,0 +1,201 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AgentClient } from '../support/agent.js';
+import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+
+const SECRET = 'a secret that only Gate and this receiver know';
+
+interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A receiver on loopback; what it answers is the test's to choose, by path. */
+const received: Received[] = [];
+const answers = new Map<string, (response: ServerResponse, attempt: number) => void>();
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+  request.on('end', () => {
+    const path = request.url ?? '';
+    received.push({ path, headers: request.headers, body });
+    const answer = answers.get(path);
+    if (answer) answer(response, at(path).length);
+    else response.writeHead(204).end();
+  });
+});
+const at = (path: string) => received.filter((call) => call.path === path);
+const arrives = (path: string, count = 1) =>
+  eventually(`${count} callbacks at ${path}`, () => (at(path).length >= count ? at(path) : null));
+
+let gate: TestStack;
+let bot: AgentClient;
+let origin: string;
+beforeAll(async () => {
+  await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
+  const { port } = receiver.address() as { port: number };
+  origin = `http://127.0.0.1:${port}`;
+  gate = await startStack({
+    env: {
+      GATE_PROXY_CALLBACK_ALLOWLIST: `${origin}/hooks`,
+      GATE_CALLBACK_ALLOW_PRIVATE: `127.0.0.1:${port}`,
+      GATE_CALLBACK_SECRET: SECRET,
+      GATE_REVIEW_TTL_STRICT_SECS: '2',
+    },
+  });
+  bot = await gate.agent('support-bot');
+}, STACK_START_LIMIT_MS);
+afterAll(async () => {
+  receiver.closeAllConnections();
+  receiver.close();
+  await gate?.stop();
+});
+afterEach(() => answers.clear());
+
+const park = async (path: string, tool = 'wire_transfer', args = { from: 'operating', to: 'vendor', amount: 1 }) => {
+  const parked = await bot.call(tool, args, { callback: origin + path });
+  expect(parked.status).toBe(202);
+  return parked;
+};
+/** The time in which a callback that should not come would have come. */
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 1_500));
+
+describe('spec 6, review sheet 12: the callback', () => {
+  it('reports an approval once, to the address of the call, signed over time and body', async () => {
+    const parked = await park('/hooks/approved');
+    await gate.operator.decide(parked.correlationId, 'approve', 'fine');
+    const [call] = await arrives('/hooks/approved');
+    expect(JSON.parse(call?.body ?? '')).toEqual({
+      correlation_id: parked.correlationId,
+      pending_id: parked.body.pending_id,
+      status: 'approved',
+      decision: 'allow',
+      decision_kind: 'approve',
+      decider_note: 'fine',
+      decided_at: expect.any(String),
+    });
+    expect(call?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-gate-correlation-id': parked.correlationId,
+    });
+    const timestamp = call?.headers['x-gate-timestamp'];
+    expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(60);
+    expect(call?.headers['x-gate-signature']).toBe(
+      `v1=${createHmac('sha256', SECRET)
+        .update(`${String(timestamp)}.${call?.body}`)
+        .digest('hex')}`,
+    );
+    await aWhile();
+    expect(at('/hooks/approved')).toHaveLength(1);
+  });
+
+  it('reports a denial', async () => {
+    const parked = await park('/hooks/denied');
+    await gate.operator.decide(parked.correlationId, 'deny', 'not today');
+    const [call] = await arrives('/hooks/denied');
+    expect(JSON.parse(call?.body ?? '')).toMatchObject({
+      status: 'denied',
+      decision: 'deny',
+      decision_kind: 'deny',
+      decider_note: 'not today',
+    });
+  });
+
+  it('reports an expiry as expired, never as a denial', async () => {
+    const parked = await bot.call('db_write', { target_env: 'production' }, { callback: `${origin}/hooks/expired` });
+    const [call] = await arrives('/hooks/expired');
+    expect(JSON.parse(call?.body ?? '')).toMatchObject({
+      correlation_id: parked.correlationId,
+      status: 'expired',
+      decision: null,
+      decision_kind: null,
+    });
+  });
+
+  it('is for parked calls alone: an allow and a deny send none', async () => {
+    expect((await bot.call('list_files', {}, { callback: `${origin}/hooks/none` })).status).toBe(200);
+    expect((await bot.call('delete_file', { path: 'x' }, { callback: `${origin}/hooks/none` })).status).toBe(403);
+    await aWhile();
+    expect(at('/hooks/none')).toEqual([]);
+  });
+
+  it('goes to the address of the first request, whatever a replay names', async () => {
+    const idempotencyId = randomUUID();
+    const args = { from: 'operating', to: 'vendor', amount: 8 };
+    const call = (path: string) => bot.call('wire_transfer', args, { idempotencyId, callback: origin + path });
+    const parked = await call('/hooks/first');
+    expect((await call('/hooks/second')).status).toBe(202);
+    await gate.operator.decide(parked.correlationId, 'deny');
+    await arrives('/hooks/first');
+    await aWhile();
+    expect(at('/hooks/second')).toEqual([]);
+  });
+
+  it('is tried again after a 5xx, with the same bytes and a fresh signature, until it is taken', async () => {
+    answers.set('/hooks/flaky', (response, attempt) => response.writeHead(attempt === 1 ? 503 : 200).end());
+    const parked = await park('/hooks/flaky');
+    await gate.operator.decide(parked.correlationId, 'deny');
+    const [first, second] = await arrives('/hooks/flaky', 2);
+    expect(second?.body).toBe(first?.body);
+    expect(second?.headers['x-gate-correlation-id']).toBe(parked.correlationId);
+    for (const call of [first, second])
+      expect(call?.headers['x-gate-signature']).toBe(
+        `v1=${createHmac('sha256', SECRET)
+          .update(`${String(call?.headers['x-gate-timestamp'])}.${call?.body}`)
+          .digest('hex')}`,
+      );
+    await aWhile();
+    expect(at('/hooks/flaky')).toHaveLength(2);
+  });
+
+  it('takes a redirect for a failure: not followed, not tried again', async () => {
+    answers.set('/hooks/moved', (response) => response.writeHead(307, { location: '/hooks/target' }).end());
+    const parked = await park('/hooks/moved');
+    await gate.operator.decide(parked.correlationId, 'deny');
+    await arrives('/hooks/moved');
+    await aWhile();
+    expect(at('/hooks/moved')).toHaveLength(1);
+    expect(at('/hooks/target')).toEqual([]);
+  });
+
+  it('delays nothing: an approved call runs while its receiver is silent', async () => {
+    const silent: ServerResponse[] = [];
+    answers.set('/hooks/silent', (response) => void silent.push(response));
+    const parked = await park('/hooks/silent');
+    await gate.operator.decide(parked.correlationId, 'approve');
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    expect((await bot.request('GET', `/pending/${parked.correlationId}`)).body).toMatchObject({
+      execution: { state: 'completed' },
+    });
+    for (const response of silent) response.destroy();
+  });
+});
+
+describe('proxy sheet 18: where a callback may go', () => {
+  it.each([
+    ['outside the allowlist', '/elsewhere'],
+    ['beside a path segment of it', '/hooksmith'],
+    ['out of it by dots', '/hooks/../elsewhere'],
+  ])('%s: 400, and nothing is parked', async (_what, path) => {
+    const before = (await gate.operator.pending()).length;
+    const reply = await bot.call('wire_transfer', { amount: 1 }, { callback: origin + path });
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({ error: 'callback_not_allowed', verdict: 'error', layer: 'gateway' });
+    expect((await gate.operator.pending()).length).toBe(before);
+  });
+
+  it.each([
+    'http://127.0.0.1:1/hooks',
+    'http://localhost/hooks',
+    'http://169.254.169.254/latest/meta-data',
+    'https://example.com/hooks',
+    'ftp://127.0.0.1/hooks',
+    'not an address',
+    '',
+  ])('%s is refused with 400', async (callback) => {
+    const reply = await bot.call('list_files', {}, { callback });
+    expect([reply.status, reply.body.error]).toEqual([400, 'callback_not_allowed']);
+  });
+});

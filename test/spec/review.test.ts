@@ -1,0 +1,335 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { type AgentClient, type CallOptions, createHttp } from '../support/agent.js';
+import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+
+let gate: TestStack;
+let bot: AgentClient;
+beforeAll(async () => {
+  // Calls of the strict tier expire while a test waits; those of the standard tier stay.
+  gate = await startStack({ env: { GATE_REVIEW_TTL_STRICT_SECS: '2' } });
+  bot = await gate.agent('support-bot');
+}, STACK_START_LIMIT_MS);
+afterAll(() => gate?.stop());
+
+const transfer = (amount: number): JsonObject => ({ from: 'operating', to: 'vendor', amount });
+const park = async (amount = 1, options: CallOptions = {}) => {
+  const parked = await bot.call('wire_transfer', transfer(amount), options);
+  expect(parked.status).toBe(202);
+  return parked;
+};
+const expiring = (options: CallOptions = {}) => bot.call('db_write', { target_env: 'production' }, options);
+const view = async (correlationId: string) => (await bot.request('GET', `/pending/${correlationId}`)).body;
+const settled = (correlationId: string, state: string) =>
+  eventually(`the call is ${state}`, async () => {
+    const seen = await view(correlationId);
+    return (seen.execution as JsonObject | null)?.state === state ? seen : null;
+  });
+const vendorHolds = async () => (await gate.tools()).balances.vendor ?? 0;
+
+describe('spec 3.1, 6: an approved call', () => {
+  it('is executed once by Gate itself; the result is had by replay and by the view', async () => {
+    const idempotencyId = randomUUID();
+    const before = await vendorHolds();
+    const parked = await park(25, { idempotencyId });
+    const decided = await gate.operator.decide(parked.correlationId, 'approve', 'invoice 7 is real');
+    expect(decided.status).toBe(200);
+    expect(decided.body).toMatchObject({
+      id: parked.body.pending_id,
+      correlation_id: parked.correlationId,
+      status: 'approved',
+      decided_by: 'operator:dev',
+      decision_reason: 'invoice 7 is real',
+      credential_kind: 'console-bearer',
+      tenant: 'acme',
+    });
+
+    const replay = await bot.call('wire_transfer', transfer(25), { idempotencyId });
+    expect(replay.status).toBe(200);
+    expect(replay.correlationId).toBe(parked.correlationId);
+    const again = await bot.call('wire_transfer', transfer(25), { idempotencyId });
+    expect(again.text).toBe(replay.text);
+    expect(await vendorHolds()).toBe(before + 2_500);
+
+    expect(await settled(parked.correlationId, 'completed')).toMatchObject({
+      status: 'approved',
+      decision: 'allow',
+      decider_note: 'invoice 7 is real',
+      decided_at: expect.any(String),
+      execution: { state: 'completed', status_code: 200, result: replay.body },
+    });
+  });
+
+  it('stands in the ledger in the order of the specification, with who decided', async () => {
+    const parked = await park();
+    await gate.operator.decide(parked.correlationId, 'approve', 'fine');
+    const rows = await gate.rows(parked.correlationId, (kinds) => kinds.includes('upstream.outcome'));
+    expect(rows.map((row) => row.event_kind)).toEqual([
+      'proxy.verdict',
+      'brain.inspection',
+      'policy.evaluated',
+      'hil.created',
+      'hil.approved',
+      'upstream.outcome',
+    ]);
+    expect(rows[0]).toMatchObject({ authorized: false, policy_decision: { tier: 'yellow', outcome: 'park' } });
+    expect(rows[4]).toMatchObject({
+      authorized: true,
+      reasoning: 'fine',
+      policy_decision: { status: 'approved', decided_by: 'operator:dev', credential_kind: 'console-bearer' },
+    });
+    expect(rows[5]).toMatchObject({ policy_decision: { stage: 'completed', status_code: 200 } });
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  });
+
+  it('runs once, however many replays wait for it', async () => {
+    const idempotencyId = randomUUID();
+    const before = await vendorHolds();
+    const parked = await park(3, { idempotencyId });
+    const decision = gate.operator.decide(parked.correlationId, 'approve');
+    const replays = await Promise.all(
+      Array.from({ length: 8 }, () => bot.call('wire_transfer', transfer(3), { idempotencyId })),
+    );
+    await decision;
+    // Each is either still the handle or the result, never anything else.
+    for (const { status } of replays) expect([200, 202]).toContain(status);
+    await settled(parked.correlationId, 'completed');
+    expect(await vendorHolds()).toBe(before + 300);
+  });
+
+  it('of a decision contract becomes a signed authorization, and no tool is touched', async () => {
+    const options = { idempotencyId: randomUUID(), contract: 'decision' } as const;
+    const before = await vendorHolds();
+    const parked = await park(9, options);
+    expect((await bot.request('GET', `/authorizations/${parked.correlationId}`)).status).toBe(404);
+    await gate.operator.decide(parked.correlationId, 'approve');
+    const replay = await bot.call('wire_transfer', transfer(9), options);
+    expect(replay.status).toBe(200);
+    expect(replay.body).toEqual({
+      contract: 'gate.decision/v1',
+      decision: 'allow',
+      correlation_id: parked.correlationId,
+      executable: false,
+    });
+    const authorization = await bot.request('GET', `/authorizations/${parked.correlationId}`);
+    expect(authorization.status).toBe(200);
+    expect(authorization.body).toMatchObject({
+      authorization: { contract: 'gate.execution/v1', decision_principal: { subject: 'operator:dev', tenant: 'acme' } },
+      identity_signature: { algorithm: 'Ed25519' },
+    });
+    const other = await gate.agent('build-bot');
+    expect((await other.request('GET', `/authorizations/${parked.correlationId}`)).status).toBe(404);
+    expect(await vendorHolds()).toBe(before);
+    expect(await gate.kinds(parked.correlationId, 'hil.approved')).not.toContain('upstream.outcome');
+    expect(await view(parked.correlationId)).toMatchObject({ status: 'approved', execution: null });
+  });
+});
+
+describe('spec 3.1, 6: a denied call', () => {
+  it('is a 403 to every replay, and nothing runs', async () => {
+    const idempotencyId = randomUUID();
+    const before = await vendorHolds();
+    const parked = await park(4, { idempotencyId });
+    expect((await gate.operator.decide(parked.correlationId, 'deny', 'no such invoice')).body).toMatchObject({
+      status: 'denied',
+      decided_by: 'operator:dev',
+    });
+    const replay = await bot.call('wire_transfer', transfer(4), { idempotencyId });
+    expect(replay.status).toBe(403);
+    expect(replay.body).toMatchObject({
+      error: 'review_denied',
+      verdict: 'review_denied',
+      layer: 'hil',
+      reasons: ['no such invoice'],
+      reasoning: 'no such invoice',
+      correlation_id: parked.correlationId,
+    });
+    expect(await gate.kinds(parked.correlationId, 'hil.denied')).toEqual([
+      'proxy.verdict',
+      'brain.inspection',
+      'policy.evaluated',
+      'hil.created',
+      'hil.denied',
+    ]);
+    expect(await view(parked.correlationId)).toMatchObject({
+      status: 'denied',
+      decision: 'deny',
+      decider_note: 'no such invoice',
+      execution: { state: 'denied', result: null },
+    });
+    expect(await vendorHolds()).toBe(before);
+  });
+});
+
+describe('spec 3.1: the first accepted decision wins', () => {
+  it('a later one is 409 and changes nothing', async () => {
+    const parked = await park();
+    await gate.operator.decide(parked.correlationId, 'deny', 'first');
+    for (const decision of ['approve', 'deny'] as const) {
+      const late = await gate.operator.decide(parked.correlationId, decision, 'second');
+      expect(late.status).toBe(409);
+      expect(late.body).toMatchObject({ error: 'already_decided', status: 'denied', decided_by: 'operator:dev' });
+    }
+    expect(await gate.operator.rowOf(parked.correlationId)).toMatchObject({
+      status: 'denied',
+      decision_reason: 'first',
+    });
+    expect((await gate.rows(parked.correlationId)).map((row) => row.event_kind)).not.toContain('hil.approved');
+  });
+
+  it('of many at once exactly one is accepted', async () => {
+    const parked = await park(6);
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        gate.operator.decide(parked.correlationId, index % 2 === 0 ? 'approve' : 'deny', `voice ${index}`),
+      ),
+    );
+    const accepted = replies.filter(({ status }) => status === 200);
+    expect(accepted).toHaveLength(1);
+    for (const reply of replies) if (reply !== accepted[0]) expect(reply.status).toBe(409);
+    const row = await gate.operator.rowOf(parked.correlationId);
+    expect(row.decision_reason).toBe(accepted[0]?.body.decision_reason);
+    const kinds = await gate.kinds(parked.correlationId, `hil.${row.status}`);
+    expect(kinds.filter((kind) => kind === 'hil.approved' || kind === 'hil.denied')).toHaveLength(1);
+  });
+});
+
+describe('DESIGN section 7: a call nobody decides', () => {
+  it('expires: 403 review_expired to every replay, a row, and no effect', async () => {
+    const idempotencyId = randomUUID();
+    const parked = await expiring({ idempotencyId });
+    expect(parked.body).toMatchObject({ status: 'pending', ttl_secs: 2 });
+    const row = await gate.operator.rowOf(parked.correlationId);
+    expect(await gate.kinds(parked.correlationId, 'hil.expired')).toEqual([
+      'proxy.verdict',
+      'brain.inspection',
+      'policy.evaluated',
+      'hil.created',
+      'hil.expired',
+    ]);
+    const replay = await expiring({ idempotencyId });
+    expect(replay.status).toBe(403);
+    expect(replay.body).toMatchObject({ error: 'review_expired', verdict: 'review_expired', layer: 'hil' });
+    expect(await view(parked.correlationId)).toMatchObject({ status: 'expired', decision: null });
+    expect(
+      await eventually('the row is closed', async () => {
+        const found = await gate.operator.rowOf(parked.correlationId);
+        return found.status === 'pending' ? null : found;
+      }),
+    ).toMatchObject({ id: row.id, status: 'expired', decided_by: 'system:ttl-sweep' });
+  });
+
+  it('cannot be decided any more: 409', async () => {
+    const parked = await expiring();
+    await gate.kinds(parked.correlationId, 'hil.expired');
+    for (const decision of ['approve', 'deny'] as const) {
+      const late = await gate.operator.decide(parked.correlationId, decision);
+      expect(late.status).toBe(409);
+      expect(late.body.error).toBe('pending_expired');
+    }
+    expect((await gate.tools()).counts.db_write).toBeUndefined();
+  });
+
+  it('is expired to its caller from the deadline on, not from when somebody noticed', async () => {
+    const idempotencyId = randomUUID();
+    const parked = await expiring({ idempotencyId });
+    const { expires_at } = await view(parked.correlationId);
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at as string) - Date.now() + 5));
+    expect((await expiring({ idempotencyId })).status).toBe(403);
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(409);
+  });
+});
+
+describe('spec 5: who decides', () => {
+  it('is derived from the credential, never taken from the body', async () => {
+    const parked = await park();
+    const { id } = await gate.operator.rowOf(parked.correlationId);
+    const decided = await gate.operator.request('POST', `/decide/${id}`, {
+      decision: 'deny',
+      decided_by: 'mallory',
+      tenant: 'rival',
+      approver_assertion: { subject: 'mallory' },
+    });
+    expect(decided.status).toBe(200);
+    expect(decided.body).toMatchObject({ decided_by: 'operator:dev', tenant: 'acme' });
+    const rows = await gate.rows(parked.correlationId, (kinds) => kinds.includes('hil.denied'));
+    expect(JSON.stringify(rows)).not.toContain('mallory');
+  });
+
+  it('is refused with a legacy identity header, a wrong token, or none', async () => {
+    const parked = await park();
+    const { id } = await gate.operator.rowOf(parked.correlationId);
+    const decide = (headers: Record<string, string>) =>
+      gate.operator.request('POST', `/decide/${id}`, { decision: 'approve' }, headers);
+    expect([(await decide({ 'x-gate-decided-by': 'mallory' })).status]).toEqual([400]);
+    expect((await decide({ authorization: `Bearer ${'x'.repeat(40)}` })).status).toBe(401);
+    expect((await decide({ authorization: '' })).status).toBe(401);
+    expect((await gate.operator.rowOf(parked.correlationId)).status).toBe('pending');
+  });
+
+  it('is no agent, not the proxy, and nobody without a certificate, whatever token they have', async () => {
+    const parked = await park();
+    const { id } = await gate.operator.rowOf(parked.correlationId);
+    const { hil, proxy, proxy_workload, operator_token } = gate.development;
+    const ca = readFileSync(proxy.ca, 'utf8');
+    const as = ({ cert, key }: { cert: string; key: string }) =>
+      createHttp(hil.url, { ca, cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') });
+    for (const client of [as(proxy), as(proxy_workload)]) {
+      const reply = await client.request('POST', `/decide/${id}`, {
+        headers: { authorization: `Bearer ${operator_token}` },
+        body: { decision: 'approve' },
+      });
+      expect([reply.status, reply.body.error]).toEqual([403, 'capability_denied']);
+      await client.close();
+    }
+    const nobody = createHttp(hil.url, { ca });
+    await expect(nobody.request('GET', '/pending')).rejects.toThrow();
+    await nobody.close();
+    expect((await gate.operator.rowOf(parked.correlationId)).status).toBe('pending');
+  });
+});
+
+describe('spec 4.4, 7: what is no decision', () => {
+  it.each<[string, JsonObject, number, string]>([
+    ['an unknown decision', { decision: 'maybe' }, 400, 'invalid_request'],
+    ['no decision', {}, 400, 'invalid_request'],
+    ['a field nobody knows', { decision: 'approve', force: true }, 400, 'invalid_request'],
+    ['modify without a diff', { decision: 'modify' }, 400, 'modification_diff_required'],
+    ['a whole new payload', { decision: 'modify', modified_payload: { amount: 1 } }, 422, 'modified_payload_rejected'],
+  ])('%s', async (_what, body, status, error) => {
+    const parked = await park();
+    const { id } = await gate.operator.rowOf(parked.correlationId);
+    const reply = await gate.operator.request('POST', `/decide/${id}`, body);
+    expect([reply.status, reply.body.error]).toEqual([status, error]);
+    expect((await gate.operator.rowOf(parked.correlationId)).status).toBe('pending');
+  });
+
+  it('about a row nobody knows: 404', async () => {
+    const reply = await gate.operator.request('POST', `/decide/${randomUUID()}`, { decision: 'approve' });
+    expect([reply.status, reply.body.error]).toEqual([404, 'not_found']);
+  });
+});
+
+describe('spec 4.4: what waits', () => {
+  it('is listed with what the approver must see, and found by row and by call', async () => {
+    const parked = await park(12);
+    const listed = (await gate.operator.pending()).find((row) => row.correlation_id === parked.correlationId);
+    expect(listed).toMatchObject({
+      id: parked.body.pending_id,
+      agent_id: 'support-bot',
+      method: 'tools/call',
+      status: 'pending',
+      state_namespace: 'operator',
+      ttl_seconds: 600,
+      request_payload: { params: { name: 'wire_transfer', arguments: transfer(12) } },
+      review_reasons: parked.body.review_reasons,
+    });
+    for (const path of [`/pending/${listed?.id}`, `/pending/by-correlation/${parked.correlationId}`])
+      expect((await gate.operator.request('GET', path)).body).toEqual(listed);
+    await gate.operator.decide(parked.correlationId, 'deny');
+    expect((await gate.operator.pending()).map((row) => row.correlation_id)).not.toContain(parked.correlationId);
+    expect((await gate.operator.pending('denied')).map((row) => row.correlation_id)).toContain(parked.correlationId);
+  });
+});
