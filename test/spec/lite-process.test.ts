@@ -232,6 +232,13 @@ describe('commands on the file', () => {
       code: 2,
       out: expect.stringContaining('INVALID'),
     });
+    const newer = new DatabaseSync(join(folder, 'gate-lite.db'));
+    newer.exec('drop trigger ledger_entries_no_update; update ledger_entries set chain_version = 99 where seq = 8');
+    newer.close();
+    expect(await done(['verify'])).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('UNSUPPORTED chain version 99'),
+    });
     await writeFile(join(folder, 'text.db'), 'not a database');
     expect((await done(['verify', '--ledger', 'text.db'])).code).toBe(1);
   });

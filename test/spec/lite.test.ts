@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import type { JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
 import { keysBeside } from '../../lite/keys.js';
@@ -419,6 +420,43 @@ describe('the file', () => {
     const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keysBeside(gate.ledger) });
     expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 20 });
     await ledger.close();
+  });
+
+  it('that is none: says so and is left as it is', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-lite-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(join(folder, 'gate-lite.db'), 'x'.repeat(8_192));
+    await writeFile(join(folder, 'gate-lite.db.keys'), `k:${randomBytes(32).toString('hex')}`);
+    await expect(openLite({}, { folder })).rejects.toThrow('not a ledger file');
+    expect(await readFile(join(folder, 'gate-lite.db'), 'utf8')).toBe('x'.repeat(8_192));
+  });
+
+  it('that another process writes: says so at the start', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-lite-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    await open({}, { folder });
+    await gate.lite.close();
+    closing.pop();
+    const other = new DatabaseSync(gate.ledger);
+    other.exec('BEGIN IMMEDIATE');
+    await expect(openLite({}, { folder })).rejects.toThrow('locked by another process');
+    other.exec('ROLLBACK');
+    other.close();
+    await open({}, { folder });
+    expect((await gate.send('GET', '/readyz')).status).toBe(200);
+  });
+
+  it('locked while lite runs: nothing runs, and calls go on when it is free again', async () => {
+    await open();
+    const other = new DatabaseSync(gate.ledger);
+    other.exec('BEGIN IMMEDIATE');
+    const refused = await gate.call('read_file');
+    expect(refused.status).toBe(503);
+    expect(JSON.stringify(refused.body)).toContain('locked by another process');
+    expect(tools.executed).toHaveLength(0);
+    other.exec('ROLLBACK');
+    other.close();
+    expect(await gate.call('read_file')).toMatchObject({ status: 200 });
   });
 
   it('full: clear words, nothing runs, and what was answered before is still there', async () => {
