@@ -23,11 +23,8 @@ export function registerLiteCommands(program: Command): void {
     .argument('[command...]', 'an MCP server that speaks over its standard streams, with its arguments, behind --')
     .option('--quiet', 'print nothing but errors');
   for (const setting of Object.values(LITE_SETTINGS)) {
-    const fallback = setting.type.safeParse(undefined);
-    const shown =
-      fallback.success && fallback.data !== undefined && String(fallback.data) !== ''
-        ? `, default ${String(fallback.data)}`
-        : '';
+    const fallback = setting.type.safeParse(undefined).data;
+    const shown = typeof fallback === 'string' || typeof fallback === 'number' ? `, default ${fallback}` : '';
     lite.addOption(new Option(`${flagOf(setting)} <value>`, `${setting.meaning} [${setting.variable}${shown}]`));
   }
   lite.action(async (command: string[], given: Record<string, string | boolean | undefined>) => {

@@ -81,7 +81,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   app.get('/health', () => ({ status: 'ok', mode, ledger: 'ready' }));
   registerProbes(app as never, options.registry, {
     ledger: () => ledger.ready(),
-    policy: async () => void (await options.proxy.calls.ready()),
+    policy: () => options.proxy.calls.ready(),
   });
 
   app.get('/pending', { schema: { querystring: ListQuery } }, async (request): Promise<PendingRequest[]> => {

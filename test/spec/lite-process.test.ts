@@ -85,6 +85,10 @@ async function call(
   });
   return { status: answer.status, body: (await answer.json()) as JsonObject };
 }
+const textField = ({ body }: { body: JsonObject }, name: string): string => {
+  const value = body[name];
+  return typeof value === 'string' ? value : '';
+};
 const textOf = ({ body }: { body: JsonObject }) => JSON.stringify(body);
 
 describe('gate lite, typed in an empty folder', () => {
@@ -179,7 +183,7 @@ describe('a lite process that is killed', () => {
     });
     const before = tools.executed.length;
     expect(
-      await done(['decide', String(parked.body.correlation_id), 'approve', '--endpoint', again.url]),
+      await done(['decide', textField(parked, 'correlation_id'), 'approve', '--endpoint', again.url]),
     ).toMatchObject({ code: 0 });
     const limit = Date.now() + 5_000;
     while (tools.executed.length === before && Date.now() < limit)
