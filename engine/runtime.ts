@@ -1,7 +1,7 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
-let installed = false;
+let installed: Runtime | null = null;
 
 /**
  * The worker's runtime, once per process. Signals are Gate's business: the worker must finish after the proxy has drained, not when the
@@ -9,12 +9,21 @@ let installed = false;
  */
 export function installEngineRuntime(logger: Logger): void {
   if (installed) return;
-  installed = true;
-  Runtime.install({
+  installed = Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
       logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message),
     ),
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
   });
+}
+
+/**
+ * Lets go of the runtime. It ends by itself with its last connection; one that never had a connection would keep the process alive, so
+ * a start that failed calls this too. May be called again.
+ */
+export async function closeEngineRuntime(): Promise<void> {
+  const runtime = installed;
+  installed = null;
+  await runtime?.shutdown();
 }

@@ -15,7 +15,7 @@ import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
-import { installEngineRuntime } from '../engine/runtime.js';
+import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
@@ -33,6 +33,7 @@ import {
   engineAddress,
   engineAnswers,
   listen,
+  needed,
   newRegistry,
   openCalls,
   openInspector,
@@ -102,7 +103,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
   });
   const release = claimStateFolder(join(stateDir, 'run', 'gate.pid'), stateDir);
   const logger = stackLogger(stateDir, config.shared.logLevel);
-  const undo: (() => Promise<void>)[] = [() => Promise.resolve(release())];
+  const undo: (() => Promise<void>)[] = [() => Promise.resolve(release()), closeEngineRuntime];
   const stopAll = async () => {
     // Backwards: what was started last depends on what was started before it.
     for (const step of undo.splice(0).reverse())
@@ -138,7 +139,10 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     undo.push(() => upstream.close());
 
     const address = engineAddress(config.engine, engine.address);
-    const engineClient = await connectClient(address, config.engine.payloadKeys);
+    const engineClient = await needed(
+      `the workflow engine at ${engine.address}`,
+      connectClient(address, config.engine.payloadKeys),
+    );
     undo.push(() => engineClient.close());
     const { client } = engineClient;
     const native = await connectNative(address);

@@ -24,6 +24,7 @@ import { openCallStore, type CallStore } from '../domain/call-record/call-store.
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { errorText } from '../domain/errors.js';
 import { createSigner, type Signer } from '../domain/identity/signer.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
@@ -182,6 +183,15 @@ export const buildHil = ({ config, ...parts }: HilParts): Service =>
       strict: config.ttlStrictSeconds,
     },
   });
+
+/** What cannot be had at the start ends it in one line that names the neighbour. */
+export async function needed<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof StartError ? error : new StartError(`${what}: ${errorText(error)}`, { cause: error });
+  }
+}
 
 /** Listens, or says in one line which setting holds the port that is taken. */
 export async function listen(

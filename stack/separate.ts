@@ -16,14 +16,13 @@ import { createPolicyService } from '../api/policy/app.js';
 import { ConfigError, type Config, type Env } from '../config/env.js';
 import { type ApartConfig, type ProcessName, readApartConfig } from '../config/processes.js';
 import type { ENGINE_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
-import { errorText } from '../domain/errors.js';
 import { readCredential } from '../domain/identity/certificate-authority.js';
 import { serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openReviewStore } from '../domain/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative } from '../engine/connect.js';
-import { installEngineRuntime } from '../engine/runtime.js';
+import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
 import { createActivities } from '../workers/activities.js';
@@ -37,6 +36,7 @@ import {
   engineAnswers,
   engineTlsFault,
   listen,
+  needed,
   newRegistry,
   openCalls,
   openInspector,
@@ -44,7 +44,6 @@ import {
   readSigner,
   readSigningKey,
   reconcileTimes,
-  StartError,
   storeTarget,
 } from './parts.js';
 
@@ -179,15 +178,6 @@ function signedBy(leaf: X509Certificate, ca: string): boolean {
       return false;
     }
   });
-}
-
-/** What cannot be had at the start ends it in one line that names the neighbour. */
-async function needed<T>(what: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw error instanceof StartError ? error : new StartError(`${what}: ${errorText(error)}`, { cause: error });
-  }
 }
 
 const SERVICE_LIMIT_MS = 10_000;
@@ -340,6 +330,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   const { config, logger } = parts;
   const { urls, engine, own, health } = config;
   installEngineRuntime(logger);
+  parts.onStop(closeEngineRuntime);
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
   const calls = await needed('the call store', openCalls(config.shared, config.callStore.recordKeys));
   parts.onStop(() => calls.close());

@@ -1,0 +1,314 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, connect, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { findTemporal } from '../../scripts/find-program.js';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { startTemporal, type TemporalServer } from '../../scripts/temporal-server.js';
+import { type AgentClient, createAgentClient } from '../support/agent.js';
+import { filesOf, gateServices, readCompose, type ComposeService } from '../support/compose.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { bareEnvironment, eventually, STACK_START_LIMIT_MS, type ToolsState } from '../support/stack.js';
+
+/**
+ * The services of docker-compose.yml, command and environment as they stand there, as processes of this machine: only addresses, ports and
+ * folders are this machine's. A real Postgres, and a real engine behind mutual TLS.
+ */
+const compose = readCompose();
+const SERVICES = ['tools', 'ledger', 'policy-engine', 'brain', 'hil', 'worker', 'proxy'] as const;
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | string>;
+  output(): string;
+}
+
+let folder: string;
+let postgres: TestPostgres;
+let engine: TemporalServer;
+let engineDoor: Server;
+let agent: AgentClient;
+const ports = new Map<string, number>();
+const running = new Map<string, Running>();
+
+/** A port per name of the container network, found by asking for a free one. */
+async function portOf(name: string): Promise<number> {
+  const known = ports.get(name);
+  if (known !== undefined) return known;
+  const probe = createServer();
+  await new Promise<void>((free) => probe.listen(0, '127.0.0.1', free));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((closed) => probe.close(closed));
+  ports.set(name, port);
+  return port;
+}
+
+/** What a container would find, said for this machine. */
+function here(service: ComposeService, text: string): string {
+  const files = filesOf(service);
+  let said = text
+    .replaceAll('/run/gate', join(folder, 'out', files ?? ''))
+    .replace(/^\/app\//, `${PROJECT_ROOT}/`)
+    .replace('0.0.0.0', '127.0.0.1')
+    .replace('--owner=1000:1000', `--owner=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
+    .replace('--database=postgres:5432/gate', `--database=${databaseHere()}`)
+    .replace('=/out', `=${join(folder, 'out')}`)
+    .replace('=/data', `=${join(folder, 'tools')}`)
+    .replace(/^\/state$/, join(folder, 'state'));
+  for (const [name, port] of ports) said = said.replaceAll(name, `localhost:${port}`);
+  return said.replace('--port=9000', `--port=${ports.get('tools:9000')}`);
+}
+
+const databaseHere = (): string => {
+  const { host, pathname, search } = new URL(postgres.url);
+  return `${host}${pathname}${search}`;
+};
+
+/** Its listeners move to the free ports that its neighbours are told. */
+const listensOn: Readonly<Record<string, { variable: string; port: number; health: number }>> = {
+  proxy: { variable: 'GATE_PROXY', port: 8443, health: 8080 },
+  brain: { variable: 'GATE_BRAIN', port: 8081, health: 9081 },
+  'policy-engine': { variable: 'GATE_POLICY', port: 8082, health: 9082 },
+  ledger: { variable: 'GATE_LEDGER', port: 8083, health: 9083 },
+  hil: { variable: 'GATE_HIL', port: 8084, health: 9084 },
+  worker: { variable: 'GATE_WORKER', port: 0, health: 9091 },
+};
+
+function environmentOf(name: string): NodeJS.ProcessEnv {
+  const service = compose.services[name] as ComposeService;
+  const listener = listensOn[name];
+  const own = Object.fromEntries(
+    Object.entries(service.environment ?? {}).map(([variable, value]) => [variable, here(service, String(value))]),
+  );
+  return {
+    ...bareEnvironment(),
+    ...own,
+    GATE_LOG_LEVEL: 'warn',
+    ...(listener && {
+      ...(listener.port > 0 && { [`${listener.variable}_PORT`]: String(ports.get(`${name}:${listener.port}`)) }),
+      [`${listener.variable}_HEALTH_PORT`]: String(ports.get(`${name}:${listener.health}`)),
+    }),
+  };
+}
+
+function start(name: string, more: NodeJS.ProcessEnv = {}, args: readonly string[] | null = null): Running {
+  const service = compose.services[name] as ComposeService;
+  const [program, ...first] = service.entrypoint ?? ['node', '/app/bin/gate.mjs'];
+  const child = spawn(
+    program === 'node' ? process.execPath : (program as string),
+    [...first, ...(args ?? service.command ?? [])].map((part) => here(service, part)),
+    { cwd: PROJECT_ROOT, env: { ...environmentOf(name), ...more }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'nothing'));
+  });
+  return { child, ended, output: () => output };
+}
+
+/** A job, or a command of a person: runs to its end. Gives what it printed. */
+async function finish(name: string, more: NodeJS.ProcessEnv = {}, args: readonly string[] | null = null) {
+  const job = start(name, more, args);
+  const code = await job.ended;
+  if (code !== 0) throw new Error(`${name} ended with ${code}: ${job.output()}`);
+  return job.output();
+}
+
+const operator = async <T>(...args: string[]): Promise<T> =>
+  JSON.parse(await finish('operator', {}, [...args, '--json'])) as T;
+
+const tools = async (): Promise<ToolsState> =>
+  (await (await fetch(`http://localhost:${ports.get('tools:9000')}/state`)).json()) as ToolsState;
+
+/** The engine's listener as the containers meet it: mutual TLS, certificates of the engine's CA only. */
+function openEngineDoor(address: string): Promise<Server> {
+  const file = (name: string) => readFileSync(join(folder, 'out', 'temporal', name));
+  const [host, port] = address.split(':') as [string, string];
+  const door = createTlsServer(
+    {
+      ca: file('engine-ca.crt'),
+      cert: file('engine.crt'),
+      key: file('engine.key'),
+      requestCert: true,
+      rejectUnauthorized: true,
+      ALPNProtocols: ['h2'],
+    },
+    (socket) => {
+      const through = connect(Number(port), host);
+      socket.pipe(through).pipe(socket);
+      socket.on('error', () => through.destroy());
+      through.on('error', () => socket.destroy());
+    },
+  );
+  return new Promise((open) => door.listen(ports.get('temporal:7233'), '127.0.0.1', () => open(door)));
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-separate-'));
+  postgres = await startPostgres();
+  for (const [name, { port, health }] of Object.entries(listensOn))
+    for (const each of [port, health]) if (each > 0) await portOf(`${name}:${each}`);
+  for (const name of ['tools:9000', 'temporal:7233']) await portOf(name);
+
+  await finish('certificates');
+  // The test's Postgres has no second database for an engine that is not kept there.
+  const roles = readFileSync(join(folder, 'out', 'prepare', 'database-roles'), 'utf8');
+  await finish('prepare-database', {
+    GATE_ADMIN_DATABASE_URL_FILE: '',
+    GATE_ADMIN_DATABASE_URL: postgres.url,
+    GATE_DATABASE_ROLES_FILE: '',
+    GATE_DATABASE_ROLES: roles
+      .split(',')
+      .filter((role) => !role.startsWith('temporal:'))
+      .join(','),
+  });
+  engine = await startTemporal({
+    binary: await findTemporal({ onProgress: () => undefined }),
+    stateDir: join(folder, 'engine'),
+    port: await portOf('engine'),
+    uiPort: null,
+    namespace: 'unused',
+    dbFile: null,
+  });
+  ports.delete('engine');
+  engineDoor = await openEngineDoor(engine.address);
+  await finish('prepare-engine');
+
+  for (const name of SERVICES) running.set(name, start(name));
+  const view = join(folder, 'out', 'operator', 'dev.json');
+  const said = here(compose.services['operator'] as ComposeService, readFileSync(view, 'utf8'));
+  rmSync(view);
+  writeFileSync(view, said);
+  const pem = (name: string) => readFileSync(join(folder, 'out', 'operator', name), 'utf8');
+  agent = createAgentClient(`https://localhost:${ports.get('proxy:8443')}`, {
+    ca: pem('ca.crt'),
+    cert: pem('support-bot.crt'),
+    key: pem('support-bot.key'),
+  });
+  await Promise.all([...Object.keys(listensOn)].map((name) => ready(name)));
+}, STACK_START_LIMIT_MS);
+
+/** Waits for 200 on /readyz; a process that ended meanwhile says why. */
+async function ready(name: string): Promise<void> {
+  const process_ = running.get(name) as Running;
+  const address = `http://localhost:${ports.get(`${name}:${listensOn[name]?.health}`)}/readyz`;
+  let last = 'no answer';
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    if (process_.child.exitCode !== null) throw new Error(`${name} ended: ${process_.output()}`);
+    try {
+      const reply = await fetch(address);
+      last = await reply.text();
+      if (reply.status === 200) return;
+    } catch {
+      // It does not listen yet.
+    }
+    if (Date.now() > deadline) throw new Error(`${name} is not ready: ${last}\n${process_.output()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+afterAll(async () => {
+  await agent?.close();
+  for (const { child, ended } of [...running.values()].reverse())
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await ended;
+    }
+  engineDoor?.close();
+  await engine?.stop();
+  await postgres?.stop();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+describe('docker-compose.yml, its services as separate processes', () => {
+  it('runs every Gate service that stands in the file', () => {
+    const long = gateServices(compose).filter(([, { restart }]) => restart !== 'no');
+    expect(long.map(([name]) => name).sort()).toEqual([...SERVICES].sort());
+  });
+
+  it('executes an allowed call once', async () => {
+    const idempotencyId = randomUUID();
+    const first = await agent.call('list_files', {}, { idempotencyId });
+    expect([first.status, first.text]).toEqual([200, expect.stringContaining('result')]);
+    const again = await agent.call('list_files', {}, { idempotencyId });
+    expect(again.status).toBe(200);
+    expect((await tools()).counts['list_files']).toBe(1);
+  });
+
+  it('refuses a denied call, and nothing runs', async () => {
+    const denied = await agent.call('delete_file', { path: 'notes.txt' });
+    expect([denied.status, denied.body['error']]).toEqual([403, 'policy_denied']);
+    expect((await tools()).counts['delete_file']).toBeUndefined();
+  });
+
+  it('parks a call, and executes it exactly once after an operator approved it', async () => {
+    const idempotencyId = randomUUID();
+    const transfer = () =>
+      agent.call('wire_transfer', { from: 'operating', to: 'payroll', amount: 25 }, { idempotencyId });
+    const parked = await transfer();
+    expect(parked.status).toBe(202);
+    const waiting = await operator<PendingRequest[]>('pending');
+    expect(waiting.map((row) => row.correlation_id)).toEqual([parked.correlationId]);
+    const decided = await operator<PendingRequest>('decide', parked.correlationId, 'approve', '--reason', 'expected');
+    expect([decided.status, decided.decided_by]).toEqual(['approved', 'operator:dev']);
+    const done = await eventually('the result of the approved call', async () => {
+      const reply = await transfer();
+      return reply.status === 200 && reply;
+    });
+    expect(done.text).toContain('result');
+    expect((await tools()).counts['wire_transfer']).toBe(1);
+
+    const rows = await eventually('the rows of the call', async () => {
+      const found = await operator<LedgerEntry[]>('audit', parked.correlationId);
+      return found.some((row) => row.event_kind === 'upstream.outcome') && found;
+    });
+    expect(rows.map((row) => row.event_kind)).toEqual(
+      expect.arrayContaining(['proxy.verdict', 'hil.created', 'hil.approved', 'upstream.outcome']),
+    );
+  }, 60_000);
+
+  it('verifies the whole chain over HTTP', async () => {
+    const result = await operator<VerifyResult>('verify');
+    expect(result.valid).toBe(true);
+    expect(result.entries_checked).toBeGreaterThan(5);
+  });
+
+  it('keeps a certificate of the data plane out of the engine', async () => {
+    const worker = environmentOf('worker');
+    const refused = start(
+      'worker',
+      {
+        GATE_TEMPORAL_TLS_CERT_FILE: String(worker['GATE_TLS_CERT_FILE']),
+        GATE_TEMPORAL_TLS_KEY_FILE: String(worker['GATE_TLS_KEY_FILE']),
+        GATE_WORKER_HEALTH_PORT: '0',
+      },
+      ['worker'],
+    );
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toContain('the workflow engine at');
+  }, 30_000);
+
+  it('stops tidily on SIGTERM: the proxy refuses and drains, and every process ends with 0', async () => {
+    const proxy = running.get('proxy') as Running;
+    const slow = agent.call('slow_task', { seconds: 2 });
+    await eventually('the slow tool runs', async () => (await tools()).counts['slow_task'] === 1);
+    proxy.child.kill('SIGTERM');
+    expect((await slow).status).toBe(200);
+    expect(await proxy.ended).toBe(0);
+    await expect(agent.call('list_files')).rejects.toThrow();
+    for (const name of [...SERVICES].reverse()) {
+      const { child, ended } = running.get(name) as Running;
+      child.kill('SIGTERM');
+      expect([name, await ended]).toEqual([name, 0]);
+    }
+  }, 60_000);
+});
