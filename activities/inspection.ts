@@ -1,7 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
-import type { JsonObject } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
+import { siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import { PipelineUnavailable, type Inspected } from '../domain/pipeline/pipeline.js';
 
@@ -15,16 +15,20 @@ export const createInspectionActivities = ({ calls, inspector }: { calls: CallSt
     if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
     const { recent_sequence } = await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
     try {
-      const inspection = await inspector.inspect({
-        agent_id: call.agent,
-        tenant: call.tenant,
-        jsonrpc: '2.0',
-        method: call.method,
-        params: (request.body.params ?? {}) as JsonObject,
-        correlation_id: call.correlation_id,
-        prior_requests: recent_sequence.map(({ method, tool }) => ({ method, tool })),
-      });
-      return { available: true, inspection };
+      const found = await Promise.all(
+        siblingsOf(call.method, call.tool, request.body).map(({ method, params }) =>
+          inspector.inspect({
+            agent_id: call.agent,
+            tenant: call.tenant,
+            jsonrpc: '2.0',
+            method,
+            params,
+            correlation_id: call.correlation_id,
+            prior_requests: recent_sequence.map((prior) => ({ method: prior.method, tool: prior.tool })),
+          }),
+        ),
+      );
+      return { available: true, inspection: worstInspection(found) };
     } catch (error) {
       return { available: false, reason: errorText(error).slice(0, 300) };
     }

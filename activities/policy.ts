@@ -1,7 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
-import { argumentsOf } from '../domain/call-record/rows.js';
 import { errorText } from '../domain/errors.js';
+import { siblingsOf, worstDecision } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -31,7 +31,12 @@ export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; 
       brain_degraded: inspection === null,
     };
     try {
-      return { facts, decision: await policies.evaluate({ ...facts, arguments: argumentsOf(request.body) }) };
+      const decisions = await Promise.all(
+        siblingsOf(call.method, call.tool, request.body).map((sibling) =>
+          policies.evaluate({ ...facts, tool_type: sibling.tool, arguments: sibling.arguments }),
+        ),
+      );
+      return { facts, decision: worstDecision(decisions) };
     } catch (error) {
       throw new PipelineUnavailable('policy', errorText(error).slice(0, 300));
     }

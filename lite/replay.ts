@@ -7,6 +7,7 @@ import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
+import { siblingsOf, worstDecision, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
@@ -45,6 +46,7 @@ export async function replayCall(file: string, correlationId: string, policyFold
     const input = (await body(evaluated)) as unknown as PolicyInput;
     const policies = await loadPolicySet({ directory: policyFolder ?? shippedPolicyDirectory() });
     const said = verdict.policy_decision ?? {};
+    const siblings = siblingsOf(text(said['rpc_method']), text(verdict.tool_type), request);
     const bundle = (said['policy_bundle'] ?? {}) as JsonObject;
     const recorded = {
       outcome: text(said['outcome']),
@@ -61,21 +63,30 @@ export async function replayCall(file: string, correlationId: string, policyFold
       const evidence = await body(inspected);
       differences.push(['brain_version', evidence['brain_version'], BRAIN_VERSION]);
       const history = input.agent_history as AgentHistory;
-      inspection = await createInspector({ personas: await loadPersonas() }).inspect({
-        agent_id: verdict.agent_id,
-        tenant: text(verdict['tenant']),
-        jsonrpc: '2.0',
-        method: text(said['rpc_method']),
-        params: (request['params'] ?? {}) as JsonObject,
-        correlation_id: correlationId,
-        prior_requests: history.recent_sequence.map(({ method, tool }) => ({ method, tool })),
-      });
+      const inspector = createInspector({ personas: await loadPersonas() });
+      inspection = worstInspection(
+        await Promise.all(
+          siblings.map(({ method, params }) =>
+            inspector.inspect({
+              agent_id: verdict.agent_id,
+              tenant: text(verdict['tenant']),
+              jsonrpc: '2.0',
+              method,
+              params,
+              correlation_id: correlationId,
+              prior_requests: history.recent_sequence.map((prior) => ({ method: prior.method, tool: prior.tool })),
+            }),
+          ),
+        ),
+      );
       differences.push(
         ['brain.inspection.authorized', inspected.authorized, inspection.authorized],
         ['brain.inspection.reasoning', inspected.reasoning, inspection.reason],
       );
     }
-    const decision = policies.evaluate(input);
+    const decision = worstDecision(
+      siblings.map((sibling) => policies.evaluate({ ...input, tool_type: sibling.tool, arguments: sibling.arguments })),
+    );
     const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
     const policySaid = evaluated.policy_decision ?? {};
     differences.push(

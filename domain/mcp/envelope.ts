@@ -1,6 +1,7 @@
 import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextprotocol/core';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
+import { BATCH_METHOD, batchFault } from './batch.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
 /** A request of `POST /mcp`, read and classed (proxy sheet 2). */
@@ -33,6 +34,11 @@ export function parseMcpRequest(text: string): McpRequest {
   if (!checked.success) {
     const [issue] = checked.error.issues;
     throw invalid(`${issue?.path.join('.') || 'the object'}: ${issue?.message ?? 'not JSON-RPC 2.0'}`);
+  }
+  if (method === BATCH_METHOD) {
+    const fault = batchFault(body.params);
+    if (fault !== null) throw invalid(fault);
+    return { kind: 'tool', method, tool: BATCH_METHOD, body };
   }
   if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
   if (notification || CONTROL_METHODS.has(method))

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Mode } from '../../../contracts/call.js';
 import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
+import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { parseMcpRequest, type McpRequest } from '../../../domain/mcp/envelope.js';
 import type { Upstream } from '../../../domain/pipeline/upstream.js';
@@ -60,6 +61,8 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     const mcp = parseMcpRequest(text(request));
     if (mcp.kind === 'tool' && !selected)
       throw new GateError('client_contract_required', undefined, { fields: MIGRATION });
+    if (mcp.method === BATCH_METHOD && selected?.contract === SERVER_EXECUTION_CONTRACT)
+      throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
     const caller = agentOf(request);
     if (mcp.kind === 'control' || !selected) return control(caller, mcp as McpRequest & { kind: 'control' });

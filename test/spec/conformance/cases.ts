@@ -262,6 +262,40 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       expect(reply.body.correlation_id).toBe(reply.correlationId);
     });
 
+    it.each([
+      {
+        siblings: ['list_files', 'delete_file'],
+        status: 403,
+        body: { error: 'policy_denied', reasons: ['Violation: destructive tools are not allowed.'] },
+      },
+      { siblings: ['list_files', 'wire_transfer'], status: 202, body: parked },
+      { siblings: ['list_files', 'read_file'], status: 200, body: { decision: 'allow', executable: false } },
+    ])(
+      'judges each call of a batch by its own name, the worst stands for all: $siblings',
+      async ({ siblings, status, body }) => {
+        const calls = siblings.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
+        const reply = await edition.bot.send(
+          rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 1),
+          {
+            ...SELECTORS.decision,
+            'x-gate-idempotency-id': randomUUID(),
+          },
+        );
+        expect({ status: reply.status, body: reply.body }).toMatchObject({ status, body });
+      },
+    );
+
+    it('refuses a batch with two calls of one id, an empty one, and one that is to be executed', async () => {
+      const send = (calls: JsonObject[], selector: Contract = 'decision') =>
+        edition.bot.send(rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 1), {
+          ...SELECTORS[selector],
+          'x-gate-idempotency-id': randomUUID(),
+        });
+      const one = { id: 'a', name: 'list_files', arguments: {} };
+      for (const calls of [[one, one], []]) expect((await send(calls)).body).toMatchObject({ error: 'invalid_mcp' });
+      expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
+    });
+
     it('refuses a body over 1,048,576 bytes', async () => {
       expect(await edition.bot.send('x'.repeat(1_048_577))).toMatchObject({ status: 413 });
     });

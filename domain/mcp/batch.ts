@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import type { InspectionResponse } from '../../contracts/inspection.js';
+import { jsonObject, type JsonObject } from '../../contracts/json.js';
+import type { ApprovalTier, PolicyDecision } from '../../contracts/policy.js';
+
+/** Several calls that stand or fall together, under the decision contract (lite sheet 7). */
+export const BATCH_METHOD = 'gate/tools.batch';
+const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
+
+const batch = z.strictObject({
+  contract: z.literal(BATCH_CONTRACT),
+  calls: z
+    .array(
+      z.strictObject({
+        id: z.string().min(1).max(256),
+        name: z.string().min(1).max(256),
+        arguments: jsonObject.default({}),
+      }),
+    )
+    .min(1)
+    .max(128)
+    .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'two calls have one id'),
+});
+
+/** What is wrong with the `params` of a batch, or `null`. */
+export function batchFault(params: unknown): string | null {
+  const read = batch.safeParse(params);
+  if (read.success) return null;
+  const [issue] = read.error.issues;
+  return `params.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'no batch'}`;
+}
+
+/** One call of a request, as inspection and policy judge it. */
+export interface SiblingCall {
+  readonly method: string;
+  readonly tool: string;
+  readonly params: JsonObject;
+  readonly arguments: JsonObject;
+}
+
+/**
+ * The calls of a request: those of a batch, each by its own name and arguments, or the one call itself. A batch judged under its own
+ * name would let every forbidden sibling pass.
+ */
+export function siblingsOf(method: string, tool: string, body: JsonObject): readonly SiblingCall[] {
+  const params = objectOf(body['params']);
+  if (method !== BATCH_METHOD) return [{ method, tool, params, arguments: objectOf(params['arguments']) }];
+  return batch.parse(params).calls.map((call) => ({
+    method: 'tools/call',
+    tool: call.name,
+    params: { name: call.name, arguments: call.arguments },
+    arguments: call.arguments,
+  }));
+}
+
+const objectOf = (value: unknown): JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {};
+
+/** The worst of the siblings stands for all: refused if one is, with the reasons of every one that is, and the highest of each score. */
+export function worstInspection(found: readonly InspectionResponse[]): InspectionResponse {
+  const refused = found.filter(({ authorized }) => !authorized);
+  const worst = refused[0] ?? (found[0] as InspectionResponse);
+  if (found.length === 1) return worst;
+  const highest = (score: (one: InspectionResponse) => number) => Math.max(...found.map(score));
+  const degraded = [...new Set(found.flatMap((one) => one.degraded ?? []))];
+  return {
+    ...worst,
+    reason: refused.length > 0 ? [...new Set(refused.map(({ reason }) => reason))].join(' | ') : worst.reason,
+    persona_drift_score: highest((one) => one.persona_drift_score),
+    injection_detected: found.some((one) => one.injection_detected),
+    injection_confidence: highest((one) => one.injection_confidence),
+    malicious_code_detected: found.some((one) => one.malicious_code_detected),
+    malicious_code_confidence: highest((one) => one.malicious_code_confidence),
+    compromised_package_detected: found.some((one) => one.compromised_package_detected),
+    compromised_package_confidence: highest((one) => one.compromised_package_confidence),
+    sequence_escalation_score: highest((one) => one.sequence_escalation_score),
+    drift_available: found.every((one) => one.drift_available),
+    cost_micros: found.reduce((sum, one) => sum + one.cost_micros, 0),
+    ...(degraded.length > 0 && { degraded }),
+  };
+}
+
+const STRICTNESS: readonly ApprovalTier[] = ['auto', 'standard', 'strict'];
+
+/** The worst of the siblings stands for all: every reason of every sibling, and the strictest approval. */
+export function worstDecision(found: readonly PolicyDecision[]): PolicyDecision {
+  const worst =
+    found.find(({ reasons }) => reasons.length > 0) ??
+    found.find(({ allow }) => !allow) ??
+    (found[0] as PolicyDecision);
+  if (found.length === 1) return worst;
+  const strictest = Math.max(...found.map((one) => STRICTNESS.indexOf(one.approval_tier as ApprovalTier)));
+  const united = (texts: readonly string[]) => [...new Set(texts)].toSorted();
+  return {
+    ...worst,
+    allow: found.every(({ allow }) => allow),
+    reasons: united(found.flatMap(({ reasons }) => reasons)),
+    review_reasons: united(found.flatMap(({ review_reasons }) => review_reasons)),
+    retention_class: found.some((one) => one.retention_class === 'extended') ? 'extended' : worst.retention_class,
+    approval_tier: STRICTNESS[strictest] ?? worst.approval_tier,
+  };
+}
