@@ -18,7 +18,12 @@ export function connectorThatTells(options: buildConnector.BuildOptions): buildC
     });
 }
 
-type Cause = { readonly message?: unknown; readonly code?: unknown; readonly cause?: unknown; readonly errors?: unknown };
+type Cause = {
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: unknown;
+};
 
 /** The error and what lies beneath it. By shape: an error may come from another realm and be no `Error` here. */
 function* causes(error: unknown, depth = 0): Generator<Cause> {

@@ -887,7 +887,7 @@ describe('proxy sheet 9: an id that is bound to another request, 409', () => {
     const other = await bot.call('slow_task', { seconds: 2 }, { idempotencyId });
     const first = await running;
     // Whichever of the two came first is the call; the other one is the conflict.
-    expect([first.status, other.status].sort()).toEqual([200, 409]);
+    expect([first.status, other.status].toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 });
 
