@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../../contracts/call.js';
+import { callMigrations } from '../../migrations/calls.js';
+import { keyRing } from '../crypto/key-ring.js';
+import { openLocalFile } from '../store/local-file.js';
+import { openCallStore, type CallStore } from './call-store.js';
+import { callStoreInFile } from './file-call-store.js';
+import type { VerdictEvidence } from './record.js';
+
+const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
+let clock = 1_000_000;
+const now = () => (clock += 1);
+const NO_LIMIT = { limit: 0, windowMs: 60_000 };
+
+const call = (overrides: Partial<CallInput> = {}): CallInput => ({
+  correlation_id: randomUUID(),
+  tenant: 'acme',
+  agent: 'bot',
+  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/x',
+  credential_fingerprint: 'f',
+  contract: 'gate.server-execution/v1',
+  idempotency_id: randomUUID(),
+  method: 'tools/call',
+  tool: 'read_file',
+  digest: 'sha256:a',
+  mode: 'enforce',
+  received_ms: now(),
+  not_after_ms: clock + 10_000,
+  ttl_secs: { auto: 1, standard: 2, strict: 3 },
+  upstream_timeout_ms: 1_000,
+  has_callback: false,
+  recent_request_count: 0,
+  velocity_limit: 0,
+  ...overrides,
+});
+const evidence = (of: CallInput): VerdictEvidence => ({
+  call: of,
+  verdict: null,
+  inspection: null,
+  inspection_failure: null,
+  decision: null,
+  facts: null,
+  params_sha256: 'a'.repeat(64),
+  callback_url: null,
+});
+const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: { path: 'a' } } };
+const staged = { body, callback_url: null };
+
+/** One set of promises, two stores: Kysely over SQLite or Postgres, and prepared statements in a file shared with others. */
+describe.each([
+  ['openCallStore', async (file: string) => openCallStore({ target: { file }, keys, now })],
+  [
+    'callStoreInFile',
+    async (file: string): Promise<CallStore> => {
+      const opened = await openLocalFile({ file, migrations: { calls: callMigrations } });
+      const store = callStoreInFile(opened, { keys, now });
+      return {
+        ...store,
+        async close() {
+          await store.close();
+          await opened.close();
+        },
+      };
+    },
+  ],
+] as const)('DESIGN 1: the call record, %s', (_name, openStore) => {
+  let folder: string;
+  let store: CallStore;
+  const reopen = async () => {
+    await store.close();
+    store = await openStore(join(folder, 'calls.db'));
+  };
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gate-calls-'));
+    store = await openStore(join(folder, 'calls.db'));
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const admitted = async (overrides: Partial<CallInput> = {}) => {
+    const made = call(overrides);
+    await store.admit(made, staged, NO_LIMIT);
+    return made;
+  };
+
+  it('stages a request once: another one under the same id is told by its digest', async () => {
+    const first = await admitted();
+    expect(await store.admit({ ...first, digest: 'sha256:b' }, staged, NO_LIMIT)).toMatchObject({
+      admitted: true,
+      digest: 'sha256:a',
+    });
+    await reopen();
+    expect(await store.request(first.correlation_id, 'sha256:a')).toEqual(staged);
+    await expect(store.request(first.correlation_id, 'sha256:b')).rejects.toThrow();
+    expect(await store.request(randomUUID(), 'sha256:a')).toBeNull();
+  });
+
+  it('counts calls in a sliding window and tells the first refusal from the others', async () => {
+    const limit = { limit: 2, windowMs: 60_000 };
+    expect(await store.admit(call(), staged, limit)).toMatchObject({ admitted: true, recent: 1 });
+    expect(await store.admit(call(), staged, limit)).toMatchObject({ admitted: true, recent: 2 });
+    expect(await store.admit(call(), staged, limit)).toMatchObject({
+      admitted: false,
+      first: true,
+      retryAfterSecs: 60,
+    });
+    expect(await store.admit(call(), staged, limit)).toMatchObject({ admitted: false, first: false });
+    expect(await store.admit(call({ received_ms: clock + 60_001 }), staged, limit)).toMatchObject({ admitted: true });
+  });
+
+  it('lets the first verdict stand, also after a restart', async () => {
+    const made = await admitted();
+    expect(await store.commitVerdict('denied', evidence(made))).toMatchObject({ state: 'denied' });
+    await reopen();
+    expect(await store.commitVerdict('allowed', evidence(made))).toMatchObject({ state: 'denied' });
+    expect(await store.find(made.correlation_id)).toMatchObject({ state: 'denied', evidence: { call: made } });
+  });
+
+  it('makes each move once, and none that the table does not have or that comes too late', async () => {
+    const made = await admitted();
+    await store.commitVerdict('allowed', evidence(made));
+    expect(await store.move(made.correlation_id, 'claim', { before_ms: clock - 10 })).toMatchObject({ applied: false });
+    expect(await store.move(made.correlation_id, 'claim')).toMatchObject({
+      applied: true,
+      record: { state: 'intended' },
+    });
+    expect(await store.move(made.correlation_id, 'claim')).toMatchObject({
+      applied: false,
+      record: { state: 'intended' },
+    });
+    const outcome = {
+      stage: 'completed',
+      status_code: 200,
+      duration_ms: 1,
+      result_sha256: 'a',
+      error: null,
+      at: 'now',
+    } as const;
+    await store.move(made.correlation_id, 'complete', { outcome, result: Buffer.from('{"a":1}'), counted_ms: clock });
+    await reopen();
+    expect(await store.find(made.correlation_id)).toMatchObject({ state: 'completed', outcome });
+    expect(String(await store.result(made.correlation_id))).toBe('{"a":1}');
+    expect(await store.history('acme', 'bot', 0)).toMatchObject({
+      last_tool: 'read_file',
+      recent_sequence: [{ tool: 'read_file' }],
+    });
+    expect(await store.history('acme', 'bot', clock)).toEqual({ last_tool: null, recent_sequence: [] });
+    await expect(store.move(randomUUID(), 'claim')).rejects.toThrow('no call record');
+  });
+
+  it('knows which calls are open and which rows are due', async () => {
+    const parked = await admitted();
+    await store.commitVerdict('decided', evidence(parked));
+    await store.move(parked.correlation_id, 'park', { pending_id: 'p', deadline_ms: 9_000_000 });
+    const denied = await admitted();
+    const record = await store.commitVerdict('denied', evidence(denied));
+    const allowed = await admitted({ contract: 'gate.decision/v1' });
+    await store.commitVerdict('allowed', evidence(allowed));
+    expect(await store.openCalls(clock + 1_000, 10)).toMatchObject([
+      { correlation_id: parked.correlation_id, state: 'parked', deadline_ms: 9_000_000 },
+    ]);
+    expect(await store.rowsDue(clock + 1_000, 10)).toHaveLength(3);
+    await store.rowsAppended(denied.correlation_id, record.updated_ms);
+    await store.rowsAppended(parked.correlation_id, 1);
+    expect(await store.rowsDue(clock + 1_000, 10)).toHaveLength(2);
+    expect(await store.oldestRowsDueMs()).toBeLessThan(clock);
+  });
+
+  it('purges what is past its time and nothing that is open', async () => {
+    const parked = await admitted();
+    await store.commitVerdict('decided', evidence(parked));
+    const denied = await admitted();
+    const { updated_ms } = await store.commitVerdict('denied', evidence(denied));
+    await store.rowsAppended(denied.correlation_id, updated_ms);
+    const orphan = await admitted();
+    expect(await store.purge({ hitsMs: clock + 1, stagedMs: clock + 1, recordsMs: clock + 1 })).toBeGreaterThanOrEqual(
+      2,
+    );
+    expect(await store.find(denied.correlation_id)).toBeNull();
+    expect(await store.find(parked.correlation_id)).toMatchObject({ state: 'decided' });
+    expect(await store.request(orphan.correlation_id, 'sha256:a')).toBeNull();
+  });
+});
