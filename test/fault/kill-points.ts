@@ -9,9 +9,12 @@ import type { HostKind } from '../support/kill-host-driver.js';
  */
 export interface KillCase extends KillPoint {
   readonly story: Story;
-  readonly end: EndName | Readonly<Record<HostKind, EndName>>;
+  /** Several where the host does other things at that moment: which one, they decide, and each must be whole. */
+  readonly end: OneOrMore | Readonly<Record<HostKind, OneOrMore>>;
   /** What the operator sends after the restart where the call still waits; by default what the story says. */
   readonly operatorThen?: 'approve' | 'deny';
+  /** Only where the host has such a moment. */
+  readonly only?: HostKind;
   /** The fault this case is known by. */
   readonly known?: string;
 }
@@ -123,8 +126,13 @@ const ENDS = {
   },
 } as const satisfies Record<string, End>;
 export type EndName = keyof typeof ENDS;
+type OneOrMore = EndName | readonly EndName[];
 
-export const endOf = ({ end }: KillCase, host: HostKind): End => ENDS[typeof end === 'string' ? end : end[host]];
+/** How the case may have ended on this host. */
+export function endsOf({ end }: KillCase, host: HostKind): readonly End[] {
+  const names = typeof end === 'object' && 'lite' in end ? end[host] : end;
+  return [names].flat().map((name) => ENDS[name]);
+}
 
 const each = (
   story: Story,
@@ -139,7 +147,13 @@ const AROUND = ['before', 'during', 'after'] as const;
 const unclaimed = { temporal: 'not run', lite: 'executed' } as const;
 const unclaimedApproved = { temporal: 'approved, not run', lite: 'approved, executed' } as const;
 
-export const KILL_POINTS: readonly KillCase[] = [
+/** The in-process host settles the review row while the call is on its way to the tools. */
+const besideTheRow = {
+  temporal: 'approved, executed',
+  lite: ['approved, executed', 'approved, uncertain, sent', 'approved, uncertain, not sent'],
+} as const;
+
+const TABLE: readonly KillCase[] = [
   // Until a verdict stands, nothing has happened: the caller's second request is judged by what inspection and policy say then.
   ...each('allow', 'inspect', AROUND, 'denied'),
   ...each('allow', 'evaluate', AROUND, 'denied'),
@@ -173,7 +187,7 @@ export const KILL_POINTS: readonly KillCase[] = [
   ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),
   ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
-  ...each('approve', 'settleReviewRow', AROUND, 'approved, executed'),
+  ...each('approve', 'settleReviewRow', AROUND, besideTheRow),
   ...each('refuse', 'settleReviewRow', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
   ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 2 }),
   ...each('approve', 'callUpstream', ['before'], unclaimedApproved),
@@ -185,7 +199,19 @@ export const KILL_POINTS: readonly KillCase[] = [
 
   // A deadline that passed is not undone by a restart.
   ...each('expire', 'expireReview', AROUND, 'expired', { operatorThen: 'approve' }),
+
+  // The in-process host lets many calls share one sync: what was not on disk has not happened, and nobody was told that it had.
+  ...each('allow', 'commitVerdict', ['unsynced'], 'denied', { only: 'lite' }),
+  ...each('deny', 'commitVerdict', ['unsynced'], 'executed', { only: 'lite' }),
+  ...each('approve', 'applyDecision', ['unsynced'], 'denied by the operator', { only: 'lite', operatorThen: 'deny' }),
+  ...each('refuse', 'applyDecision', ['unsynced'], 'approved, executed', { only: 'lite', operatorThen: 'approve' }),
+  ...each('expire', 'expireReview', ['unsynced'], 'expired', { only: 'lite', operatorThen: 'approve' }),
+  ...each('allow', 'callUpstream', ['unsynced'], 'uncertain, sent', { only: 'lite' }),
 ];
+
+/** The cases of one host. */
+export const killPointsOf = (host: HostKind): readonly KillCase[] =>
+  TABLE.filter(({ only }) => only === undefined || only === host);
 
 export const nameOf = ({ story, step, when, nth, known }: KillCase): string =>
   `${story}: killed ${when} ${step}${nth ? ` (${nth})` : ''}${known ? ` — ${known}` : ''}`;

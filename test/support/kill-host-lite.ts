@@ -1,10 +1,29 @@
+import { join } from 'node:path';
+import { callStoreInFile } from '../../domain/call-record/file-call-store.js';
+import { ledgerInFile } from '../../domain/ledger/ledger-in-file.js';
+import { reviewStoreOver, type ReviewTables } from '../../domain/review/review-store.js';
+import { openLocalFile } from '../../domain/store/local-file.js';
 import { createInProcessHost } from '../../lite/host.js';
-import { composeKillHost, quietLogger, readConfig, serveCommands } from './kill-host.js';
+import { callMigrations } from '../../migrations/calls.js';
+import { hilMigrations } from '../../migrations/hil.js';
+import { ledgerMigrations } from '../../migrations/ledger.js';
+import { composeKillHost, quietLogger, readConfig, serveCommands, storeKeys } from './kill-host.js';
 
-/** The in-process host as a process of its own, to be killed. Argument: the file of its KillHostConfig. */
+/** The in-process host over one file, as lite composes it, as a process of its own, to be killed. Argument: the file of its KillHostConfig. */
+const config = readConfig();
 const noEngine = { status: () => Promise.resolve('missing' as const), end: () => Promise.resolve() };
+const file = await openLocalFile({
+  file: join(config.folder, 'lite.db'),
+  migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
+});
+const stores = {
+  calls: callStoreInFile(file, { keys: storeKeys('records') }),
+  ledger: ledgerInFile(file, { sidecarKeys: storeKeys('sidecars') }),
+  reviews: reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: storeKeys('payloads') }),
+  durable: () => file.durable(),
+};
 
-const commands = await composeKillHost(readConfig(), noEngine, async ({ calls, activities }) => {
+const commands = await composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
   const host = createInProcessHost({ calls, activities, logger: quietLogger });
   await host.resume();
   return { runner: host, sender: host };

@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openCallStore } from '../../domain/call-record/call-store.js';
+import { openLedger } from '../../domain/ledger/ledger-store.js';
+import { openReviewStore } from '../../domain/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../engine/call-runner.js';
 import { connectClient, connectNative } from '../../engine/connect.js';
 import { installEngineRuntime } from '../../engine/runtime.js';
 import { ensureReconcileSchedule } from '../../engine/schedule.js';
 import { createWorker } from '../../engine/worker.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
-import { composeKillHost, quietLogger, readConfig, serveCommands } from './kill-host.js';
+import { composeKillHost, quietLogger, readConfig, serveCommands, storeKeys } from './kill-host.js';
 
 /** The Temporal host (proxy, HIL and worker in one, as in `gate start`) as a process of its own. Argument: the file of its KillHostConfig. */
 const config = readConfig();
@@ -15,7 +19,16 @@ const { taskQueue, namespace } = engine;
 installEngineRuntime(quietLogger);
 const { client } = await connectClient(engine, TEST_PAYLOAD_KEYS);
 
-const commands = await composeKillHost(config, createRuns(client), async ({ activities }) => {
+const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
+const stores = {
+  calls: await openCallStore({ target: file('calls'), keys: storeKeys('records') }),
+  ledger: await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') }),
+  reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') }),
+  // Each of these stores returns when what it took is on disk.
+  durable: () => Promise.resolve(),
+};
+
+const commands = await composeKillHost(config, stores, createRuns(client), async ({ activities }) => {
   if (engine.worker) {
     const worker = await createWorker({
       connection: await connectNative(engine),

@@ -1,21 +1,22 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import pino from 'pino';
 import { createCallHandler, correlationIdOf } from '../../api/proxy/calls.js';
 import type { Answer } from '../../api/proxy/answers.js';
 import type { CallInput, CallSummary, Tier } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
+import type { Ledger } from '../../contracts/ledger.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import { openCallStore, type CallStore } from '../../domain/call-record/call-store.js';
+import type { CallStore } from '../../domain/call-record/call-store.js';
 import { keyRing, type KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import { openLedger } from '../../domain/ledger/ledger-store.js';
+import type { LedgerReader } from '../../domain/ledger/ledger-reader.js';
+import type { Verifier } from '../../domain/ledger/verifier.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
-import { openReviewStore } from '../../domain/review/review-store.js';
+import type { ReviewStore } from '../../domain/review/review-store.js';
 import type { Reconciled, Runs } from '../../activities/reconcile.js';
 import type { CallRunner } from '../../engine/call-runner.js';
 import { createActivities, type GateActivities } from '../../workers/activities.js';
@@ -36,9 +37,10 @@ export type Step =
 
 /**
  * When: at the step's first line; with its effect stored and its return lost; or with its return in the host's hands and nothing else
- * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, bytes taken by the tool.
+ * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, bytes taken by the tool; and
+ * for the host that shares one sync among many: all done in memory, nothing of it on disk.
  */
-export type Moment = 'before' | 'during' | 'after' | 'row stored' | 'claimed' | 'bytes sent';
+export type Moment = 'before' | 'during' | 'after' | 'row stored' | 'claimed' | 'bytes sent' | 'unsynced';
 
 export interface KillPoint {
   readonly step: Step;
@@ -136,10 +138,10 @@ const AGENT = {
 
 export const correlationIdFor = (key: string): string => correlationIdOf({ caller: AGENT, idempotencyId: key });
 
-const storeKeys = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
+export const storeKeys = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
 
 /** Kill -9 at a point, from within: nothing runs after it, no handler, no flush. */
-function killSwitch(kill: KillPoint | null) {
+function killSwitch(kill: KillPoint | null, durable: () => Promise<void>) {
   let armed = false;
   let seen = 0;
   const die = (): Promise<never> => {
@@ -152,6 +154,7 @@ function killSwitch(kill: KillPoint | null) {
       if (kill?.step !== step || kill.when !== when) return;
       seen += 1;
       if (seen !== (kill.nth ?? 1)) return;
+      if (when !== 'unsynced') await durable();
       if (when !== 'after') await die();
       // The return travels to the host first; the next step, or a moment in which there is none, ends the process.
       armed = true;
@@ -167,6 +170,15 @@ export interface KillHostParts {
   readonly activities: GateActivities;
 }
 
+/** The stores as the host's own composition has them. */
+export interface HostStores {
+  readonly calls: CallStore;
+  readonly ledger: Ledger & LedgerReader & Verifier;
+  readonly reviews: ReviewStore;
+  /** Resolves when what was stored until now survives a kill. */
+  readonly durable: () => Promise<void>;
+}
+
 /** The host's own half of the composition: how calls run and decisions reach them. */
 export interface HostHalf {
   readonly runner: CallRunner;
@@ -176,15 +188,12 @@ export interface HostHalf {
 /** The real stores and activities over a folder, with scripted neighbours and a switch that kills the process at a named point. */
 export async function composeKillHost(
   config: KillHostConfig,
+  { calls, ledger, reviews, durable }: HostStores,
   runs: Runs,
   host: (parts: KillHostParts) => Promise<HostHalf>,
 ): Promise<HostCommands> {
   const script = { ...config.script };
-  const points = killSwitch(config.kill);
-  const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
-  const calls = await openCallStore({ target: file('calls'), keys: storeKeys('records') });
-  const ledger = await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') });
-  const reviews = await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') });
+  const points = killSwitch(config.kill, durable);
   const decisionKey = createPrivateKey(config.decisionKey);
 
   const activities = watched(
@@ -215,8 +224,9 @@ export async function composeKillHost(
           return receipts;
         },
       },
-      upstream: toolsAt(config.toolsUrl, points),
+      upstream: toolsAt(config.toolsUrl, points, durable),
       async deliver({ url, body, correlationId }) {
+        await durable();
         const response = await fetch(url, {
           method: 'POST',
           headers: { 'x-gate-correlation-id': correlationId },
@@ -256,13 +266,14 @@ export async function composeKillHost(
     method: 'tools/call',
     params: { name: tool, arguments: { ...given, key } },
   });
+  const answered = (work: () => Promise<Answer>) => told(work, durable);
   const reviewOf = (key: string) => reviews.byCorrelation(correlationIdFor(key));
 
   return {
     call(request) {
       const body = bodyOf(request);
       const tool = request.tool ?? 'read_file';
-      return told(() =>
+      return answered(() =>
         handler.handle(
           {
             caller: AGENT,
@@ -287,7 +298,7 @@ export async function composeKillHost(
       return runner.start(call, call.not_after_ms);
     },
     decide: ({ key, decision, requestId }) =>
-      told(async () => {
+      answered(async () => {
         const row = await reviewOf(key);
         if (!row) throw new GateError('not_found');
         const settled = await decide({
@@ -373,6 +384,7 @@ function watched(activities: GateActivities, points: KillSwitch): GateActivities
       async (...args: unknown[]) => {
         await points.at(step, 'before');
         const result = await activity(...args);
+        await points.at(step, 'unsynced');
         if (!DURING_AT_PORT.has(step)) await points.at(step, 'during');
         await points.at(step, 'after');
         return result;
@@ -383,9 +395,11 @@ function watched(activities: GateActivities, points: KillSwitch): GateActivities
 }
 
 /** Tools over plain HTTP: headers come when the tool has run, the body after them. */
-function toolsAt(url: string, points: KillSwitch): Upstream {
+function toolsAt(url: string, points: KillSwitch, durable: () => Promise<void>): Upstream {
   return {
     async callTool(_caller, request, { timeoutMs, signal }): Promise<UpstreamOutcome> {
+      // As lite composes it: the claim is on disk before a byte leaves.
+      await durable();
       await points.at('callUpstream', 'claimed');
       const limit = AbortSignal.timeout(timeoutMs);
       let response: Response;
@@ -407,9 +421,11 @@ function toolsAt(url: string, points: KillSwitch): Upstream {
   };
 }
 
-async function told(work: () => Promise<Answer>): Promise<Told> {
+async function told(work: () => Promise<Answer>, durable: () => Promise<void>): Promise<Told> {
   try {
     const { status, headers, body } = await work();
+    // No answer leaves before what it says is on disk.
+    await durable();
     return { status, headers, body: Buffer.isBuffer(body) ? body.toString('utf8') : JSON.stringify(body) };
   } catch (error) {
     if (error instanceof GateError) return { error: error.code, message: error.message, status: error.status };

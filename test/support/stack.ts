@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,10 +72,22 @@ export const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
+/** The `gate` command. */
+export const GATE_PROGRAM = join(PROJECT_ROOT, 'bin', 'gate.mjs');
+
+export interface StackOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Goes on over this folder, and leaves it behind. */
+  readonly stateDir?: string;
+  readonly quiet?: boolean;
+}
+
 /** Starts the built stack (`npm run build` first; `npm test` does) and returns when it is ready. Throws with what it said when it ended. */
-export async function startStack({ env = {} }: { env?: Readonly<Record<string, string>> } = {}): Promise<TestStack> {
-  const stateDir = await mkdtemp(join(tmpdir(), 'gate-stack-'));
-  const child = spawn(process.execPath, [join(PROJECT_ROOT, 'bin', 'gate.mjs'), 'start', '--quiet'], {
+export async function startStack({ env = {}, stateDir: given, quiet = true }: StackOptions = {}): Promise<TestStack> {
+  const stateDir = given ?? (await mkdtemp(join(tmpdir(), 'gate-stack-')));
+  const file = join(stateDir, 'dev.json');
+  rmSync(file, { force: true });
+  const child = spawn(process.execPath, [GATE_PROGRAM, 'start', ...(quiet ? ['--quiet'] : [])], {
     cwd: PROJECT_ROOT,
     env: { ...bareEnvironment(), ...FREE_PORTS, GATE_LOG_LEVEL: 'warn', ...env, GATE_STATE_DIR: stateDir },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -88,7 +100,6 @@ export async function startStack({ env = {} }: { env?: Readonly<Record<string, s
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
-  const file = join(stateDir, 'dev.json');
   const up = await Promise.race([ended, appears(file, child)]);
   if (up !== true) throw new Error(`gate start: ${up}\n${output}${logTail(stateDir)}`);
   const development = JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
@@ -176,7 +187,7 @@ export async function startStack({ env = {} }: { env?: Readonly<Record<string, s
         clearTimeout(late);
       }
       process.removeListener('exit', leave);
-      await rm(stateDir, { recursive: true, force: true });
+      if (given === undefined) await rm(stateDir, { recursive: true, force: true });
     },
   };
 }
