@@ -1,4 +1,4 @@
-import { relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import Table from 'cli-table3';
 import { Argument, Option, type Command } from 'commander';
 import { readConfig } from '../config/env.js';
@@ -31,7 +31,7 @@ export function registerProcessCommands(program: Command): void {
         await bringUp.then((stack) => stack.stop()).catch(() => undefined);
         return;
       }
-      say(readyPage(first.development, Date.now() - started));
+      say(readyPage(first.development, resolve(process.env.GATE_STATE_DIR ?? '.gate'), Date.now() - started));
       await untilStopped(first, stopAsked, say);
     });
 
@@ -155,8 +155,10 @@ async function untilStopped(stack: Stack, stopAsked: Promise<string>, say: (line
 }
 
 /** The page a new user sees: where things are, and three commands that work as printed. */
-export function readyPage(stack: DevelopmentFile, tookMs: number): string {
+export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: number): string {
   const here = (file: string) => relative(process.cwd(), file) || file;
+  // Another terminal does not know of a folder that this one was told.
+  const gate = here(stateDir) === '.gate' ? 'npx gate' : `GATE_STATE_DIR=${here(stateDir)} npx gate`;
   const curl = (id: string, tool: string, args: string) =>
     [
       `  curl -s --cacert ${here(stack.proxy.ca)} --cert ${here(stack.proxy.cert)} --key ${here(stack.proxy.key)} ${stack.proxy.url}/mcp \\`,
@@ -172,7 +174,8 @@ Gate is ready (${(tookMs / 1000).toFixed(1)} s)
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.ui_url ?? stack.temporal.address}
   tools      ${stack.upstream.url}
-  all of it  .gate/dev.json     logs  .gate/logs/gate.log
+  all of it  ${here(join(stateDir, 'dev.json'))}
+  log        ${here(join(stateDir, 'logs', 'gate.log'))}
 
 An allow, a deny, and a call that waits for you:
 
@@ -181,7 +184,8 @@ ${curl('1', 'list_files', '{}')}
 ${curl('2', 'delete_file', '{"path":"notes.txt"}')}
 
 ${curl('3', 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
-  npx gate pending
+  ${gate} pending
+  ${gate} decide <id> approve
 
 Ctrl-C stops everything.
 `;

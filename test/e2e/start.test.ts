@@ -1,0 +1,222 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import type { LedgerEntry } from '../../contracts/ledger.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import {
+  bareEnvironment,
+  eventually,
+  FREE_PORTS,
+  GATE_PROGRAM,
+  STACK_START_LIMIT_MS,
+  startStack,
+  type TestStack,
+} from '../support/stack.js';
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+const run = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+  new Promise((resolve) => {
+    execFile(
+      file,
+      [...args],
+      { cwd: PROJECT_ROOT, env: { ...bareEnvironment(), ...env }, timeout: 60_000 },
+      (error, out, err) => resolve({ code: error ? Number(error.code ?? 1) : 0, out, err }),
+    );
+  });
+
+let stateDir: string;
+let gate: TestStack;
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'gate-start-'));
+  gate = await startStack({ stateDir, quiet: false });
+}, STACK_START_LIMIT_MS);
+afterAll(async () => {
+  await gate?.stop();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+const shell = (command: string) => run('/bin/sh', ['-c', command]);
+const cli = (...args: string[]) => run(process.execPath, [GATE_PROGRAM, ...args], { GATE_STATE_DIR: stateDir });
+const park = async (amount: number, idempotencyId: string = randomUUID()) => {
+  const bot = await gate.agent();
+  const parked = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount }, { idempotencyId });
+  expect(parked.status).toBe(202);
+  return parked;
+};
+const pidOf = (name: string): number => {
+  const text = readFileSync(join(stateDir, 'run', `${name}.pid`), 'utf8');
+  return text.startsWith('{') ? (JSON.parse(text) as { pid: number }).pid : Number(text);
+};
+const runs = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    // Ended and not yet waited for by its parent is ended.
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+describe('gate start', () => {
+  it('ends with a page whose commands work as printed: an allow, a deny, a call that waits', async () => {
+    const page = await eventually('the page', () => /Gate is ready[^]*Ctrl-C/.exec(gate.output())?.[0]);
+    const commands = page.split(/\n\n/).filter((part) => part.includes('curl'));
+    expect(commands).toHaveLength(3);
+    const answers = await Promise.all(commands.map((part) => shell(part.replace(/\n *(GATE_STATE_DIR|npx)[^]*/, ''))));
+    const [allowed, denied, parked] = answers.map(({ out }) => JSON.parse(out) as JsonObject);
+    expect(allowed).toMatchObject({ id: 1, result: { content: [{ type: 'text' }] } });
+    expect(denied).toMatchObject({ error: 'policy_denied' });
+    expect(parked).toMatchObject({ status: 'pending', tier: 'yellow' });
+
+    const pending = /^ *(.* gate pending)$/m.exec(page)?.[1];
+    const listed = await shell(pending ?? '');
+    expect(listed.out).toMatch(/wire_transfer/);
+    const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out) ?? [];
+    const decide = /^ *(.* gate decide) <id> approve$/m.exec(page)?.[1];
+    expect((await shell(`${decide} ${id} approve`)).out).toMatch(
+      /^approved: wire_transfer for support-bot, by operator:dev/,
+    );
+    for (const file of [/all of it +(\S+)/, /log +(\S+)/])
+      expect(readFileSync(join(PROJECT_ROOT, file.exec(page)?.[1] ?? ''), 'utf8')).toBeDefined();
+  });
+
+  it('refuses a second stack over the same folder in one line, and leaves the first one alone', async () => {
+    const second = await run(process.execPath, [GATE_PROGRAM, 'start'], { ...FREE_PORTS, GATE_STATE_DIR: stateDir });
+    expect(second.code).toBe(1);
+    expect(second.err.trim().split('\n')).toHaveLength(1);
+    expect(second.err).toMatch(new RegExp(`already runs over .* \\(process ${gate.process.pid}\\)`));
+    expect((await (await gate.agent()).call('list_files')).status).toBe(200);
+  });
+
+  it('names the setting of a port that is taken, and leaves nothing running', async () => {
+    const taken = createServer();
+    await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
+    const { port } = taken.address() as { port: number };
+    const elsewhere = await mkdtemp(join(tmpdir(), 'gate-start-'));
+    const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
+      ...FREE_PORTS,
+      GATE_PROXY_PORT: String(port),
+      GATE_STATE_DIR: elsewhere,
+    });
+    taken.close();
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(new RegExp(`^gate: port ${port} of the proxy is in use .*GATE_PROXY_PORT`));
+    expect(refused.err).not.toMatch(/ at .*\.js/);
+    await expect(mkdtemp(join(elsewhere, 'run', 'x'))).resolves.toBeDefined();
+    expect(() => readFileSync(join(elsewhere, 'run', 'temporal.pid'))).toThrow();
+    await rm(elsewhere, { recursive: true, force: true });
+  });
+
+  it('names every setting that is wrong at once', async () => {
+    const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
+      GATE_STATE_DIR: stateDir,
+      GATE_MODE: 'shadow',
+      GATE_VELOCITY_LIMIT: 'many',
+      GATE_PROXY_PORT: '99999',
+    });
+    expect(refused.code).toBe(1);
+    for (const variable of ['GATE_MODE', 'GATE_VELOCITY_LIMIT', 'GATE_PROXY_PORT'])
+      expect(refused.err).toContain(variable);
+  });
+});
+
+describe('gate pending, decide, audit, verify', () => {
+  it('take an operator from what waits to the proof of what happened', async () => {
+    const parked = await park(11);
+    const rows = JSON.parse((await cli('pending', '--json')).out) as PendingRequest[];
+    expect(rows.map((row) => row.correlation_id)).toContain(parked.correlationId);
+    const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'checked with finance');
+    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved: .*\nGate now executes/) });
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    const audit = await cli('audit', parked.correlationId);
+    expect(audit.out).toMatch(/proxy\.verdict[^]*hil\.created[^]*hil\.approved[^]*checked with[^]*upstream\.outcome/);
+    const entries = JSON.parse((await cli('audit', parked.correlationId, '--json')).out) as LedgerEntry[];
+    expect(entries).toHaveLength(6);
+    expect(await cli('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^the chain holds: \d+ entries/) });
+  });
+
+  it('say in one line what cannot be done', async () => {
+    const parked = await park(12);
+    await cli('decide', parked.correlationId, 'deny');
+    const cases: [string[], number, RegExp][] = [
+      [['decide', parked.correlationId, 'approve'], 1, /already_decided.*\(denied by operator:dev\)/],
+      [['decide', randomUUID(), 'approve'], 4, /not_found/],
+      [['decide', 'seven', 'approve'], 2, /seven is not an id; `gate pending` lists them/],
+      [['decide', parked.correlationId, 'maybe'], 2, /approve or deny, not maybe/],
+      [['audit', randomUUID()], 1, /the ledger has no rows/],
+      [['audit', 'seven'], 2, /correlation id/],
+      [['pending', '--status', 'odd'], 2, /odd/],
+      [['dance'], 2, /dance/],
+    ];
+    const ran = await Promise.all(cases.map(([args]) => cli(...args)));
+    for (const [index, [args, code, why]] of cases.entries()) {
+      const { code: exit, err } = ran[index] as Ran;
+      expect({ args, exit, err }).toEqual({ args, exit: code, err: expect.stringMatching(why) });
+      expect(err).not.toMatch(/ at .*\.js/);
+    }
+  });
+
+  it('say where they looked when nothing runs there', async () => {
+    const empty = await mkdtemp(join(tmpdir(), 'gate-start-'));
+    const ran = await run(process.execPath, [GATE_PROGRAM, 'pending'], { GATE_STATE_DIR: empty });
+    expect(ran).toMatchObject({ code: 1, err: expect.stringMatching(/no running stack is known here .*npm start/) });
+    await rm(empty, { recursive: true, force: true });
+  });
+});
+
+describe('stopping and starting again (DESIGN section 1)', () => {
+  it('Ctrl-C ends tidily: exit code 0, nothing left behind, and parked calls go on at the next start', async () => {
+    const idempotencyId = randomUUID();
+    const parked = await park(13, idempotencyId);
+    const pids = [pidOf('gate'), pidOf('temporal')];
+    const ended = new Promise((resolve) => gate.process.once('exit', resolve));
+    gate.process.kill('SIGINT');
+    expect(await ended).toBe(0);
+    expect(gate.output()).toMatch(/stopped; parked calls stay parked until the next start\n$/);
+    for (const pid of pids) expect(runs(pid)).toBe(false);
+    const late = await cli('pending');
+    expect(late).toMatchObject({ code: 5, err: expect.stringMatching(/does not answer at .*is it running/) });
+    await gate.stop();
+
+    gate = await startStack({ stateDir });
+    const before = (await gate.tools()).balances.vendor ?? 0;
+    expect((await gate.operator.rowOf(parked.correlationId)).status).toBe('pending');
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    const replay = await (await gate.agent()).call(
+      'wire_transfer',
+      { from: 'operating', to: 'vendor', amount: 13 },
+      { idempotencyId },
+    );
+    expect([replay.status, replay.correlationId]).toEqual([200, parked.correlationId]);
+    expect((await gate.tools()).balances.vendor).toBe(before + 1_300);
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  });
+
+  it('kill -9 loses no parked call, and the next start cleans up after it', async () => {
+    const parked = await park(14);
+    const engine = pidOf('temporal');
+    const ended = new Promise((resolve) => gate.process.once('exit', resolve));
+    gate.process.kill('SIGKILL');
+    await ended;
+    await gate.stop();
+    expect(runs(engine)).toBe(true);
+
+    gate = await startStack({ stateDir });
+    expect(runs(engine)).toBe(engine === pidOf('temporal'));
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  });
+});
