@@ -35,6 +35,8 @@ let postgres: TestPostgres;
 let engine: TemporalServer;
 let engineDoor: Server;
 let agent: AgentClient;
+/** A worker that shows the engine its certificate of the data plane. */
+let refused: Running;
 const ports = new Map<string, number>();
 const running = new Map<string, Running>();
 
@@ -183,6 +185,12 @@ beforeAll(async () => {
   await finish('prepare-engine');
 
   for (const name of SERVICES) running.set(name, start(name));
+  const { GATE_TLS_CERT_FILE, GATE_TLS_KEY_FILE } = environmentOf('worker');
+  refused = start('worker', {
+    GATE_TEMPORAL_TLS_CERT_FILE: GATE_TLS_CERT_FILE,
+    GATE_TEMPORAL_TLS_KEY_FILE: GATE_TLS_KEY_FILE,
+    GATE_WORKER_HEALTH_PORT: '0',
+  });
   const view = join(folder, 'out', 'operator', 'dev.json');
   const said = here(compose.services['operator'] as ComposeService, readFileSync(view, 'utf8'));
   rmSync(view);
@@ -193,7 +201,7 @@ beforeAll(async () => {
     cert: pem('support-bot.crt'),
     key: pem('support-bot.key'),
   });
-  await Promise.all([...Object.keys(listensOn)].map((name) => ready(name)));
+  await Promise.all(Object.keys(listensOn).map((name) => ready(name)));
 }, STACK_START_LIMIT_MS);
 
 /** Waits for 200 on /readyz; a process that ended meanwhile says why. */
@@ -218,7 +226,7 @@ async function ready(name: string): Promise<void> {
 
 afterAll(async () => {
   await agent?.close();
-  for (const { child, ended } of [...running.values()].reverse())
+  for (const { child, ended } of [refused, ...running.values()].filter(Boolean).reverse())
     if (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGKILL');
       await ended;
@@ -283,16 +291,6 @@ describe('docker-compose.yml, its services as separate processes', () => {
   });
 
   it('keeps a certificate of the data plane out of the engine', async () => {
-    const worker = environmentOf('worker');
-    const refused = start(
-      'worker',
-      {
-        GATE_TEMPORAL_TLS_CERT_FILE: String(worker['GATE_TLS_CERT_FILE']),
-        GATE_TEMPORAL_TLS_KEY_FILE: String(worker['GATE_TLS_KEY_FILE']),
-        GATE_WORKER_HEALTH_PORT: '0',
-      },
-      ['worker'],
-    );
     expect(await refused.ended).toBe(1);
     expect(refused.output()).toContain('the workflow engine at');
   }, 30_000);
