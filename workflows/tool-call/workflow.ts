@@ -56,7 +56,8 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
   let failure: ApplicationFailure | null = null;
   let waitingFor: CallView['waiting_for'] = 'verdict';
   let settled: CallSummary | null = null;
-  let opening = false;
+  /** Whether a decision comes too early, in time or too late. After a crash its row may be visible before this run has come there again. */
+  let review: 'ahead' | 'open' | 'over' = 'ahead';
   let deciding = false;
 
   setHandler(viewQuery, () => ({
@@ -78,12 +79,13 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
       },
     },
   );
-  // Set before the review row is visible: whoever sees the row can decide it.
+  // Set from the start: whoever sees the row can decide it.
   setHandler(
     decideUpdate,
     async (decision) => {
-      await condition(() => !deciding && !opening);
+      await condition(() => !deciding && review !== 'ahead');
       if (settled) return { applied: false, code: 'already_decided', settled: null, summary: settled };
+      if (review === 'over') return { applied: false, code: 'not_pending', settled: null, summary: null };
       deciding = true;
       try {
         const verdict = await local.applyDecision(decision);
@@ -100,7 +102,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
           throw refusal(FAILURES.refused, 'the decision did not decode or is for another call');
         }
         if (settled) throw refusal(FAILURES.decided, 'the first decision stands');
-        if (!opening && summary?.state !== 'parked')
+        if (review === 'over')
           throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
         // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
         if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
@@ -130,16 +132,12 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
     now: () => Date.now(),
     judge: async (input) => taken(await unwrapped(local.judge(input))),
     async openReview(input) {
-      opening = true;
-      try {
-        summary = taken(await unwrapped(local.park(input, Date.now())));
-        return summary;
-      } finally {
-        opening = false;
-      }
+      summary = taken(await unwrapped(local.park(input, Date.now())));
+      return summary;
     },
     async awaitDecision(_input, parked) {
       summary = parked;
+      review = 'open';
       waitingFor = 'decision';
       upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
       const inTime = await condition(() => settled !== null, Math.max(1, (parked.deadline_ms ?? 0) - Date.now()));
@@ -154,6 +152,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
       return taken(await local.afterDecision(decided).catch(() => late));
     },
     async execute(input, permitted, claimNotAfterMs) {
+      review = 'over';
       waitingFor = 'upstream';
       if (permitted.state === 'intended')
         return settle.settleExecution(call.correlation_id, 'the attempt was under way when its workflow began anew');
@@ -184,6 +183,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
       answered ??= given;
     },
     async appended() {
+      review = 'over';
       waitingFor = 'ledger';
       await rows.drained();
       await reviewRow;
@@ -195,6 +195,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
     try {
       summary = await runCall(call, steps, resumed);
     } catch (error) {
+      review = 'over';
       const closed = await closeAfter(error, call);
       if (closed instanceof ApplicationFailure) {
         failure = closed;
