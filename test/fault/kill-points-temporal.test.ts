@@ -12,7 +12,7 @@ let outcomes: Map<KillCase, Promise<void>>;
 beforeAll(async () => {
   bench = await openBench('temporal');
   // Cases mostly wait for time-outs of the host: several run at a time, each is awaited by its own test.
-  outcomes = pooled(CASES, 4, (point) => runKillCase(bench, point));
+  outcomes = pooled(CASES, 6, (point) => runKillCase(bench, point));
 }, ENGINE_START_LIMIT_MS);
 afterAll(() => bench.end(), 60_000);
 
