@@ -127,6 +127,16 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
     return { applied: false, code, settled, summary: summarize(moved.record) };
   },
 
+  /** Leaves an alarm row behind for a message that no key of Gate's had sealed and that a call's workflow refused. One row for each call. */
+  async reportForeignPayload(correlationId: string): Promise<void> {
+    await alarm({
+      correlation_id: correlationId,
+      kind: 'alarm.forged_decision',
+      reasoning: "a message that was not sealed with Gate's keys reached the workflow and was refused",
+      detail: { pending_id: (await calls.find(correlationId))?.pending_id ?? null, sealed: false },
+    });
+  },
+
   /** Moves a parked record past its deadline to expired. Met twice, or too late, it returns what stands. */
   async expireReview(correlationId: string): Promise<CallSummary> {
     const record = await calls.find(correlationId);

@@ -13,11 +13,14 @@ const refused: Payload = {
   data: Buffer.from(JSON.stringify(REFUSED_PAYLOAD)),
 };
 
+/** Told the id of a workflow that was handed something which no key of the ring had sealed: somebody else speaks to the engine. */
+export type OnForeignPayload = (workflowId: string) => void;
+
 /**
  * Encrypts every payload of every history (DESIGN section 4): AES-256-GCM, key id in the metadata, first key active. Decoding never
  * throws, because a throw in a workflow task would stop the call: whatever did not come through this codec yields `REFUSED_PAYLOAD`.
  */
-export const createPayloadCodec = (keys: KeyRing): PayloadCodec => ({
+export const createPayloadCodec = (keys: KeyRing, onForeign?: OnForeignPayload): PayloadCodec => ({
   encode: (payloads) =>
     Promise.resolve(
       payloads.map((payload) => ({
@@ -25,7 +28,11 @@ export const createPayloadCodec = (keys: KeyRing): PayloadCodec => ({
         data: keys.seal(PayloadProto.encode(payload).finish(), CONTEXT),
       })),
     ),
-  decode: (payloads) => Promise.resolve(payloads.map((payload) => decodeOne(keys, payload))),
+  decode(payloads, context) {
+    const decoded = payloads.map((payload) => decodeOne(keys, payload));
+    if (onForeign && context?.type === 'workflow' && decoded.includes(refused)) onForeign(context.workflowId);
+    return Promise.resolve(decoded);
+  },
 });
 
 function decodeOne(keys: KeyRing, payload: Payload): Payload {

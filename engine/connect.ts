@@ -4,7 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
-import { createPayloadCodec } from './codec.js';
+import { createPayloadCodec, type OnForeignPayload } from './codec.js';
 
 /** How to reach the engine. TLS files are given in deployment; on loopback in development there is none. */
 export interface EngineAddress {
@@ -21,8 +21,8 @@ export interface EngineAddress {
 /** Where client, worker and workflow bundle load the failure converter from: by path, each into its own world. */
 export const failureConverterPath = fileURLToPath(new URL('./failure-converter.js', import.meta.url));
 
-export const dataConverter = (keys: KeyRing): DataConverter => ({
-  payloadCodecs: [createPayloadCodec(keys)],
+export const dataConverter = (keys: KeyRing, onForeign?: OnForeignPayload): DataConverter => ({
+  payloadCodecs: [createPayloadCodec(keys, onForeign)],
   failureConverterPath,
 });
 

@@ -2,12 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { LRUCache } from 'lru-cache';
 import { createStepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { GateActivities } from '../workers/activities.js';
+import type { OnForeignPayload } from './codec.js';
 import { dataConverter, failureConverterPath } from './connect.js';
 
 const workflowsPath = fileURLToPath(new URL('../workflows/index.js', import.meta.url));
@@ -51,7 +53,7 @@ export const createWorker = ({
     namespace,
     taskQueue,
     workflowBundle: bundle,
-    dataConverter: dataConverter(keys),
+    dataConverter: dataConverter(keys, alarmOnce(activities)),
     activities: forEngine(activities),
     stickyQueueScheduleToStartTimeout: '2s',
     shutdownGraceTime: shutdownGraceMs,
@@ -71,6 +73,16 @@ export function runWorker(worker: Worker): { readonly finished: Promise<void>; s
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await finished.catch(() => undefined);
     },
+  };
+}
+
+/** A validator refuses what is not Gate's and leaves no trace in the history; the row is the trace. One for each call is enough. */
+function alarmOnce(activities: GateActivities): OnForeignPayload {
+  const told = new LRUCache<string, true>({ max: 10_000 });
+  return (workflowId) => {
+    if (told.has(workflowId)) return;
+    told.set(workflowId, true);
+    activities.reportForeignPayload(workflowId).catch(() => told.delete(workflowId));
   };
 }
 
