@@ -21,6 +21,10 @@ const CONTROL_METHODS: ReadonlySet<string> = new Set([
   'list_resources',
 ]);
 
+// Fields that JSON-RPC does not know ride along (proxy sheet 2); the digest of the call covers them.
+const REQUEST = JSONRPCRequestSchema.loose();
+const NOTIFICATION = JSONRPCNotificationSchema.loose();
+
 const invalid = (detail: string) => new GateError('invalid_mcp', `Invalid MCP request: ${detail}`);
 
 /** Reads the body of `POST /mcp`. Throws GateError `invalid_mcp` or `unsupported_method`, saying what is wrong. */
@@ -29,7 +33,7 @@ export function parseMcpRequest(text: string): McpRequest {
   const { method } = body;
   if (typeof method !== 'string' || method === '') throw invalid('`method` must be a non-empty string');
   const notification = method.startsWith('notifications/') || method === 'initialized';
-  const shape = notification && body.id === undefined ? JSONRPCNotificationSchema : JSONRPCRequestSchema;
+  const shape = notification && body.id === undefined ? NOTIFICATION : REQUEST;
   const checked = shape.safeParse(body);
   if (!checked.success) {
     const [issue] = checked.error.issues;
