@@ -2,6 +2,7 @@ import { join, relative, resolve } from 'node:path';
 import Table from 'cli-table3';
 import { Argument, Option, type Command } from 'commander';
 import { readConfig } from '../config/env.js';
+import { LITE_SETTINGS } from '../config/lite.js';
 import { APART_SETTINGS, PROCESS_NAMES, type ProcessName, settingLines, START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import type { DevelopmentFile, Stack } from '../stack/development.js';
@@ -49,17 +50,20 @@ export function registerProcessCommands(program: Command): void {
   program
     .command('config')
     .description('print the settings of a process with their meaning and default')
-    .addArgument(new Argument('[process]', 'which; without it those of `gate start`').choices(PROCESS_NAMES))
+    .addArgument(
+      new Argument('[process]', 'which; without it those of `gate start`').choices([...PROCESS_NAMES, 'lite']),
+    )
     .option('--check', 'read the settings of this environment and the files they name; exits 1 with every fault')
     .addOption(new Option('--json', 'print JSON instead of a table').conflicts('check'))
-    .action(async (name: ProcessName | undefined, { check, json }: { check?: boolean; json?: boolean }) => {
+    .action(async (name: ProcessName | 'lite' | undefined, { check, json }: { check?: boolean; json?: boolean }) => {
       if (check) {
-        if (!name) throw new CliError('--check needs the name of a process', 2);
+        if (!name || name === 'lite') throw new CliError('--check needs a service or the worker', 2);
         const { loadSettings } = await separate();
         loadSettings(name, process.env);
         return void process.stdout.write(`the settings of ${name} are complete\n`);
       }
-      const lines = settingLines(name ? APART_SETTINGS[name] : START_SETTINGS);
+      const groups = name === 'lite' ? { lite: LITE_SETTINGS } : name ? APART_SETTINGS[name] : START_SETTINGS;
+      const lines = settingLines(groups);
       if (json) return void process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`);
       const table = new Table({
         head: ['variable', 'default', 'meaning'],

@@ -1,13 +1,13 @@
 import type { FastifyError } from 'fastify';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
 import { errorAnswer } from './answers.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
+import { proxyMetrics } from './metrics.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
@@ -104,77 +104,4 @@ function toGateError(error: FastifyError | GateError): GateError {
     fields: { layer: 'proxy' },
     cause: error,
   });
-}
-
-const MAX_TOOL_LABELS = 200;
-
-function proxyMetrics(registry: Registry) {
-  const registers = [registry];
-  const verdicts = new Counter({
-    name: 'gate_proxy_verdicts_total',
-    help: 'Tool calls by what Gate answered first.',
-    labelNames: ['state'],
-    registers,
-  });
-  const wouldDeny = new Counter({
-    name: 'gate_proxy_would_deny_total',
-    help: 'Calls let through in observe mode that enforce would deny.',
-    labelNames: ['tool', 'intent'],
-    registers,
-  });
-  const wouldPend = new Counter({
-    name: 'gate_proxy_would_pend_total',
-    help: 'Calls let through in observe mode that enforce would park.',
-    labelNames: ['tool', 'intent'],
-    registers,
-  });
-  const limited = new Counter({
-    name: 'gate_proxy_rate_limited_total',
-    help: 'Calls refused by the velocity limit.',
-    registers,
-  });
-  const unavailable = new Counter({
-    name: 'gate_proxy_pipeline_unavailable_total',
-    help: 'Calls answered 503, by the layer that was away.',
-    labelNames: ['layer'],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: 'gate_proxy_request_seconds',
-    help: 'Time from request to answer.',
-    labelNames: ['route', 'status'],
-    buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
-  });
-  const tools = new Set<string>();
-  const toolLabel = (tool: string) => {
-    if (!tools.has(tool) && tools.size >= MAX_TOOL_LABELS) return 'other';
-    tools.add(tool);
-    return tool;
-  };
-  return {
-    answered: ({ state, evidence }: CallRecord) => {
-      verdicts.inc({ state });
-      const { verdict, call } = evidence;
-      if (!verdict?.would) return;
-      (verdict.would === 'deny' ? wouldDeny : wouldPend).inc({
-        tool: toolLabel(call.tool),
-        intent: verdict.intent_category,
-      });
-    },
-    limited: () => limited.inc(),
-    unavailable: (layer: string) => unavailable.inc({ layer }),
-    responded: (route: string, status: number, took: number) =>
-      seconds.observe({ route, status: String(status) }, took),
-    watchInFlight(read: () => number) {
-      new Gauge({
-        name: 'gate_proxy_calls_in_flight',
-        help: 'Calls under way.',
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    },
-  };
 }

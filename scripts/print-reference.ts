@@ -1,0 +1,239 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Registry } from 'prom-client';
+import { observedInspector } from '../api/brain/metrics.js';
+import { reviewMetrics } from '../api/hil/metrics.js';
+import { ledgerMetrics } from '../api/ledger/metrics.js';
+import { policyMetrics } from '../api/policy/metrics.js';
+import { proxyMetrics } from '../api/proxy/metrics.js';
+import type { SettingGroups } from '../config/env.js';
+import { LITE_SETTINGS } from '../config/lite.js';
+import { PREPARE_SETTINGS } from '../config/prepare.js';
+import { APART_SETTINGS, type ProcessName, settingLines, START_SETTINGS } from '../config/processes.js';
+import { ERROR_CODES, type ErrorCode } from '../contracts/error-codes.js';
+import { EVENT_KINDS, type EventKind } from '../contracts/event-kinds.js';
+import {
+  GATE_OWN_ROUTES,
+  type GovernedService,
+  NOT_BUILT_YET,
+  ROUTE_AUTHORITY,
+  routeName,
+} from '../contracts/route-authority.js';
+import { PROJECT_ROOT } from './project-root.js';
+
+/** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
+export async function referencePages(): Promise<Readonly<Record<string, string>>> {
+  return {
+    'settings.md': settingsPage(),
+    'errors.md': errorsPage(),
+    'events.md': eventsPage(),
+    'routes.md': routesPage(),
+    'metrics.md': await metricsPage(),
+  };
+}
+
+const head = (title: string, source: string, text: string): string =>
+  `# ${title}\n\n<!-- Printed by \`npm run reference\` from ${source}; a test compares. -->\n\n${text}\n`;
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+const table = (columns: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [columns, columns.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+
+const TITLES: Readonly<Record<ProcessName, string>> = {
+  proxy: 'gate serve proxy',
+  brain: 'gate serve brain',
+  'policy-engine': 'gate serve policy-engine',
+  hil: 'gate serve hil',
+  ledger: 'gate serve ledger',
+  worker: 'gate worker',
+};
+
+function settingsPage(): string {
+  const section = (title: string, groups: SettingGroups): string =>
+    `## ${title}\n\n${table(
+      ['Variable', 'Default', 'Meaning'],
+      settingLines(groups).map((line) => [
+        `\`${line.variable}\``,
+        /^(required|none|empty)$/.test(line.default) ? line.default : `\`${line.default}\``,
+        line.secret ? `${line.meaning} **Secret.**` : line.meaning,
+      ]),
+    )}`;
+  return head(
+    'Settings',
+    'config/',
+    [
+      'Every process reads its settings from the environment, once, at its start, and names every fault at once. `gate config [process]`',
+      'prints the same tables; `gate config <process> --check` reads the environment as that process would.',
+      '',
+      'A **secret** is never printed and refused where it looks like a placeholder. Each may come from a file instead: `<VARIABLE>_FILE`',
+      'names it.',
+      '',
+      [
+        section('gate start', START_SETTINGS),
+        ...Object.entries(APART_SETTINGS).map(([name, groups]) => section(TITLES[name as ProcessName], groups)),
+        section('gate lite', { lite: LITE_SETTINGS }),
+        section('gate prepare database', { database: PREPARE_SETTINGS.database }),
+        section('gate prepare engine', { engine: PREPARE_SETTINGS.engine }),
+      ].join('\n\n'),
+    ].join('\n'),
+  );
+}
+
+const RETRY: Readonly<Record<ErrorCode['retry'], string>> = {
+  yes: 'yes',
+  no: 'no',
+  after_wait: 'yes, after a wait',
+};
+
+function errorsPage(): string {
+  return head(
+    'Errors',
+    'contracts/error-codes.ts',
+    [
+      'Every refusal is JSON with a stable `error`, a `reason` for people and the `correlation_id` of the call. The last column says whether',
+      'the very same request may be sent again without a second effect (spec 8.3).',
+      '',
+      table(
+        ['Code', 'Status', 'What to do', 'Send again?'],
+        Object.entries<ErrorCode>(ERROR_CODES).map(([code, { status, meaning, retry }]) => [
+          `\`${code}\``,
+          String(status),
+          meaning,
+          RETRY[retry],
+        ]),
+      ),
+    ].join('\n'),
+  );
+}
+
+/** What each kind says, and who writes it. `null`: part of the contract, written by nothing yet. */
+const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
+  'proxy.verdict': 'The verdict of a call with its tier, layer and reasons. Its sidecar is the request.',
+  'brain.inspection':
+    'What the inspection found, with its scores, or that it could not be had. Its sidecar is the evidence.',
+  'policy.evaluated': 'What the policy set decided, and under which bundle. Its sidecar is the policy input.',
+  'hil.created': 'The call waits for a decision until the deadline it names.',
+  'hil.approved': 'An operator approved the call; who, how and when.',
+  'hil.denied': 'An operator denied the call; who, how and when.',
+  'hil.expired': 'Nobody decided before the deadline; nothing was executed.',
+  'hil.modified': null,
+  'hil.vote': null,
+  'hil.escalated': null,
+  'hil.assigned': null,
+  'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',
+  'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
+  'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
+  'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',
+  'alarm.row_conflict': 'Somebody sent other content under the id of an entry that exists. The entry stayed as it was.',
+  'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
+  'identity.svid_issued': null,
+  'identity.grant_issued': null,
+};
+
+function eventsPage(): string {
+  const row = (kind: EventKind, meaning: string) => [`\`${kind}\``, meaning];
+  const written = EVENT_KINDS.filter((kind) => EVENT_MEANINGS[kind] !== null);
+  const reserved = EVENT_KINDS.filter((kind) => EVENT_MEANINGS[kind] === null);
+  return head(
+    'Events',
+    'contracts/event-kinds.ts',
+    [
+      'A ledger entry carries its kind as `event_kind` and as `method`. The rows of one call share its `correlation_id`; `gate audit <id>`',
+      'prints them in order.',
+      '',
+      table(
+        ['Kind', 'What it says'],
+        written.map((kind) => row(kind, EVENT_MEANINGS[kind] ?? '')),
+      ),
+      '',
+      `Part of the contract, written by nothing yet: ${reserved.map((kind) => `\`${kind}\``).join(', ')}.`,
+    ].join('\n'),
+  );
+}
+
+const SERVICES: readonly GovernedService[] = ['hil', 'identity', 'ledger', 'policy-engine', 'brain'];
+
+function routesPage(): string {
+  const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES];
+  const sections = SERVICES.map((service) => {
+    const own = rows.filter((row) => row.service === service);
+    const missing = new Set(NOT_BUILT_YET[service]);
+    const built = own.filter((row) => !missing.has(routeName(row)));
+    const later = own.filter((row) => missing.has(routeName(row)));
+    const lines = (list: typeof own) =>
+      table(
+        ['Route', 'Capability', 'Callers'],
+        list.map((row) => [
+          `\`${routeName(row)}\``,
+          `\`${row.capability}\``,
+          row.callers === 'public'
+            ? 'every workload the CA knows'
+            : row.callers.map((caller) => `\`${caller}\``).join(', '),
+        ]),
+      );
+    return [
+      `## ${service}`,
+      ...(built.length > 0 ? ['', lines(built)] : []),
+      ...(later.length > 0
+        ? ['', `Not built yet (${later.length}): refused like every path without a row.`, '', lines(later)]
+        : []),
+    ].join('\n');
+  });
+  return head(
+    'Routes',
+    'contracts/route-authority.ts',
+    [
+      'Who may call what between services (spec 4.9): the caller is known by its certificate and looked up before the body is read. Every',
+      'service also answers `GET /health`, `GET /readyz` and `GET /metrics` on its plain health port (spec 4.8).',
+      '',
+      'The proxy is no part of the table: agents call `POST /mcp`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
+      'with their own certificate and see their own calls only.',
+      '',
+      sections.join('\n\n'),
+    ].join('\n'),
+  );
+}
+
+async function metricsPage(): Promise<string> {
+  const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
+    ['proxy', (registry) => proxyMetrics(registry).watchInFlight(() => 0)],
+    ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
+    ['policy-engine', policyMetrics],
+    ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
+    ['ledger', (registry) => ledgerMetrics(registry, { observe: () => undefined })],
+  ];
+  const sections: string[] = [];
+  for (const [service, register] of services) {
+    const registry = new Registry();
+    register(registry);
+    const metrics = await registry.getMetricsAsJSON();
+    const lines = metrics.map(({ name, type, help }) => {
+      // The library keeps label names beside the values; its type leaves them out.
+      const { labelNames = [] } = registry.getSingleMetric(name) as unknown as { labelNames?: readonly string[] };
+      return [`\`${name}\``, String(type), labelNames.map((label) => `\`${label}\``).join(', '), help];
+    });
+    sections.push(`## ${service}\n\n${table(['Name', 'Type', 'Labels', 'What it counts'], lines)}`);
+  }
+  return head(
+    'Metrics',
+    'api/*/metrics.ts',
+    [
+      '`GET /metrics` on the health port of a service, in the text format that Prometheus reads. Each process also has the `process_*` and',
+      '`nodejs_*` metrics of its client library.',
+      '',
+      sections.join('\n\n'),
+    ].join('\n'),
+  );
+}
+
+export const REFERENCE_DIRECTORY = join(PROJECT_ROOT, 'docs', 'reference');
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  mkdirSync(REFERENCE_DIRECTORY, { recursive: true });
+  for (const [file, text] of Object.entries(await referencePages())) {
+    writeFileSync(join(REFERENCE_DIRECTORY, file), text);
+    process.stdout.write(`docs/reference/${file}\n`);
+  }
+}
