@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { CALL_STATES, type CallState } from '../../contracts/call.js';
+import { CALL_MOVES, type CallMove, isFinal, nextState } from './transitions.js';
+
+/** DESIGN section 1, written out: every move there is. */
+const TABLE: readonly (readonly [CallState, CallMove, CallState])[] = [
+  ['decided', 'park', 'parked'],
+  ['decided', 'abandon', 'abandoned'],
+  ['decided', 'abort', 'aborted'],
+  ['parked', 'approve', 'approved'],
+  ['parked', 'deny', 'denied'],
+  ['parked', 'expire', 'expired'],
+  ['parked', 'abort', 'aborted'],
+  ['allowed', 'claim', 'intended'],
+  ['allowed', 'not_run', 'not_run'],
+  ['allowed', 'abandon', 'abandoned'],
+  ['allowed', 'abort', 'aborted'],
+  ['approved', 'claim', 'intended'],
+  ['approved', 'not_run', 'not_run'],
+  ['approved', 'abort', 'aborted'],
+  ['intended', 'complete', 'completed'],
+  ['intended', 'lose', 'uncertain'],
+  ['intended', 'not_run', 'not_run'],
+];
+const MOVES = Object.keys(CALL_MOVES) as CallMove[];
+const pairs = CALL_STATES.flatMap((state) => MOVES.map((move) => [state, move] as const));
+
+describe('the moves of a call (DESIGN section 1)', () => {
+  it.each(TABLE)('%s, %s: %s', (from, move, to) => {
+    expect(nextState(from, move)).toBe(to);
+  });
+
+  it.each(pairs.filter(([state, move]) => !TABLE.some(([from, made]) => from === state && made === move)))(
+    '%s does not %s',
+    (state, move) => {
+      expect(nextState(state, move)).toBeNull();
+    },
+  );
+
+  it('lead nowhere from an end', () => {
+    const ends = ['denied', 'completed', 'uncertain', 'not_run', 'expired', 'abandoned', 'aborted'] as const;
+    for (const state of CALL_STATES) {
+      const moves = MOVES.filter((move) => nextState(state, move) !== null);
+      expect([state, moves.length === 0]).toEqual([state, (ends as readonly CallState[]).includes(state)]);
+      expect(isFinal(state, 'gate.server-execution/v1')).toBe((ends as readonly CallState[]).includes(state));
+    }
+  });
+
+  it('of a decision contract end where its host takes over', () => {
+    for (const state of ['allowed', 'approved'] as const) {
+      expect(isFinal(state, 'gate.decision/v1')).toBe(true);
+      expect(isFinal(state, 'gate.server-execution/v1')).toBe(false);
+    }
+    for (const state of ['decided', 'parked', 'intended'] as const)
+      expect(isFinal(state, 'gate.decision/v1')).toBe(false);
+  });
+
+  it('give the right to the attempt once: nothing leads back to a state that can be claimed', () => {
+    const claimable = CALL_MOVES.claim.from as readonly CallState[];
+    const reached = new Set<CallState>(['intended']);
+    for (const state of reached)
+      for (const move of MOVES) {
+        const next = nextState(state, move);
+        if (next) reached.add(next);
+      }
+    for (const state of reached) expect(claimable).not.toContain(state);
+  });
+});
