@@ -206,7 +206,8 @@ export async function composeKillHost(
           return inspectionOf(true);
         },
       },
-      policies: { evaluate: () => Promise.resolve(decisionOf(script.tier)) },
+      // A call may bring its own tier along; the script's is for all others.
+      policies: { evaluate: (input) => Promise.resolve(decisionOf(tierOf(input.arguments ?? {}) ?? script.tier)) },
       reviews: {
         async createOnce(review) {
           const { row } = await reviews.createOnce(review);
@@ -420,6 +421,9 @@ function toolsAt(url: string, points: KillSwitch, durable: () => Promise<void>):
     close: () => Promise.resolve(),
   };
 }
+
+const tierOf = ({ tier }: JsonObject): Tier | null =>
+  tier === 'green' || tier === 'yellow' || tier === 'red' ? tier : null;
 
 async function told(work: () => Promise<Answer>, durable: () => Promise<void>): Promise<Told> {
   try {
