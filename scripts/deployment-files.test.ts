@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
+import { parseDatabaseRoles } from '../config/prepare.js';
+import { spiffeOfCertificate } from '../domain/identity/spiffe.js';
+import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from './deployment-files.js';
+
+let folder: string;
+const write = () =>
+  writeDeploymentFiles({
+    stateDir: join(folder, 'state'),
+    into: join(folder, 'out'),
+    trustDomain: 'gate.local',
+    hosts: ['proxy', 'hil'],
+    database: 'postgres:5432/gate',
+  });
+const text = (container: string, file: string) => readFileSync(join(folder, 'out', container, file), 'utf8');
+const certificate = (container: string, file: string) => new X509Certificate(text(container, file));
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-deployment-'));
+  await write();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the files of a deployment', () => {
+  it('are one folder per container', () => {
+    expect(readdirSync(join(folder, 'out')).sort()).toEqual([...DEPLOYMENT_FOLDERS].sort());
+  });
+
+  it('carry each workload’s SPIFFE id and the names it is reached by', () => {
+    expect(spiffeOfCertificate(certificate('hil', 'tls.crt'))).toBe('spiffe://gate.local/service/hil');
+    expect(spiffeOfCertificate(certificate('worker', 'tls.crt'))).toBe('spiffe://gate.local/service/proxy');
+    expect(certificate('hil', 'tls.crt').checkHost('hil')).toBe('hil');
+    expect(certificate('operator', 'support-bot.crt').subjectAltName).toContain('/tenant/acme/agent/support-bot/');
+  });
+
+  it('separate the engine’s CA from that of the data plane', () => {
+    const [engine, plane] = [certificate('temporal', 'engine-ca.crt'), certificate('proxy', 'ca.crt')];
+    expect(certificate('proxy', 'engine.crt').verify(engine.publicKey)).toBe(true);
+    expect(certificate('proxy', 'tls.crt').verify(engine.publicKey)).toBe(false);
+    expect(certificate('operator', 'support-bot.crt').verify(engine.publicKey)).toBe(false);
+    expect(certificate('proxy', 'engine.crt').verify(plane.publicKey)).toBe(false);
+  });
+
+  it('hold no key of a CA, and no key that is another container’s', () => {
+    const keys = new Map<string, string>();
+    for (const container of DEPLOYMENT_FOLDERS)
+      for (const file of readdirSync(join(folder, 'out', container))) {
+        const pem = text(container, file);
+        if (!pem.includes('PRIVATE KEY')) continue;
+        const owner = keys.get(pem);
+        // The worker acts for the proxy and carries its certificate.
+        if (owner !== undefined) expect([owner, container]).toEqual(['proxy', 'worker']);
+        keys.set(pem, container);
+      }
+    expect(keys.size).toBeGreaterThan(10);
+    for (const authority of ['state/pki/ca/ca.key', 'state/engine/pki/ca/ca.key'])
+      expect(keys.has(readFileSync(join(folder, authority), 'utf8'))).toBe(false);
+  });
+
+  it('give each authority a role of its own', () => {
+    const roles = parseDatabaseRoles(text('prepare', 'database-roles').trim());
+    expect(roles.map(({ name }) => name)).toEqual(['gate_calls', 'gate_ledger', 'gate_hil', 'temporal']);
+    expect(new Set(roles.map(({ password }) => password)).size).toBe(4);
+    expect(text('ledger', 'database-url').trim()).toBe(
+      `postgresql://gate_ledger:${roles[1]?.password}@postgres:5432/gate`,
+    );
+    expect(text('temporal', 'postgres-password').trim()).toBe(roles[3]?.password);
+  });
+
+  it('are for their owner alone, except where an image has a user of its own', () => {
+    const modes = (container: string) =>
+      [
+        join(folder, 'out', container),
+        join(folder, 'out', container, readdirSync(join(folder, 'out', container))[0] as string),
+      ].map((path) => (statSync(path).mode & 0o777).toString(8));
+    for (const container of DEPLOYMENT_FOLDERS)
+      expect([container, ...modes(container)]).toEqual(
+        ['temporal', 'temporal-ui', 'postgres'].includes(container)
+          ? [container, '755', '444']
+          : [container, '700', '400'],
+      );
+  });
+
+  it('are the same after a second run', async () => {
+    const all = () =>
+      DEPLOYMENT_FOLDERS.flatMap((container) =>
+        readdirSync(join(folder, 'out', container)).map((file) => [container, file, text(container, file)]),
+      );
+    const before = all();
+    await write();
+    expect(all()).toEqual(before);
+  });
+});
