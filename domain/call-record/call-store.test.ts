@@ -1,0 +1,506 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import type { CallInput } from '../../contracts/call.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { parseKeyRing } from '../crypto/key-ring.js';
+import type { StoreTarget } from '../store/database.js';
+import { type CallStore, openCallStore } from './call-store.js';
+import type { RecordedOutcome, VerdictEvidence } from './record.js';
+
+const KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;
+const T0 = Date.parse('2026-03-02T10:00:00Z');
+const NO_LIMIT = { limit: 0, windowMs: 60_000 };
+const MINUTE = 60_000;
+
+let clock = T0;
+const callOf = (change: Partial<CallInput> = {}): CallInput => ({
+  correlation_id: randomUUID(),
+  tenant: 'acme',
+  agent: 'bot',
+  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190b8d0-0000-7000-8000-000000000000',
+  credential_fingerprint: 'f'.repeat(64),
+  contract: 'gate.server-execution/v1',
+  idempotency_id: randomUUID(),
+  method: 'tools/call',
+  tool: 'read_file',
+  digest: 'sha256:one',
+  mode: 'enforce',
+  received_ms: clock,
+  not_after_ms: clock + 10_000,
+  ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
+  upstream_timeout_ms: 30_000,
+  has_callback: false,
+  recent_request_count: 1,
+  velocity_limit: 100,
+  ...change,
+});
+const body: JsonObject = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'read_file', arguments: { path: 'secret-path' } },
+};
+const staged = { body, callback_url: null };
+const evidenceOf = (call: CallInput): VerdictEvidence => ({
+  call,
+  verdict: null,
+  inspection: null,
+  inspection_failure: null,
+  decision: null,
+  facts: null,
+  params_sha256: 'a'.repeat(64),
+  callback_url: null,
+});
+const outcomeOf = (stage: RecordedOutcome['stage'], error: string | null = null): RecordedOutcome => ({
+  stage,
+  status_code: 200,
+  duration_ms: 5,
+  result_sha256: null,
+  error,
+  at: new Date(clock).toISOString(),
+});
+
+/** A place for the store, and the hands of somebody who edits it from outside. */
+interface Place {
+  readonly target: StoreTarget;
+  sql(text: string): Promise<Record<string, unknown>[]>;
+  remove(): Promise<void>;
+}
+async function sqlitePlace(): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-calls-'));
+  const file = join(folder, 'calls.db');
+  return {
+    target: { file },
+    sql: async (text) => {
+      const connection = new DatabaseSync(file);
+      try {
+        return connection.prepare(text).all() as Record<string, unknown>[];
+      } finally {
+        connection.close();
+      }
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+let postgres: TestPostgres | null = null;
+let schemas = 0;
+async function postgresPlace(): Promise<Place> {
+  postgres ??= await startPostgres();
+  const { url } = postgres;
+  const schema = `calls_${(schemas += 1)}`;
+  return {
+    target: { url, schema },
+    sql: async (text) => {
+      const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
+      await client.connect();
+      try {
+        return (await client.query<Record<string, unknown>>(text)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    remove: () => Promise.resolve(),
+  };
+}
+afterAll(() => postgres?.stop());
+
+describe.each([
+  ['SQLite', sqlitePlace],
+  ['Postgres', postgresPlace],
+])('the call store on %s', (_name, newPlace) => {
+  let place: Place;
+  let store: CallStore;
+  const others: CallStore[] = [];
+  const open = () => openCallStore({ target: place.target, keys: parseKeyRing(KEYS), now: () => clock });
+  /** A second process over the same store. */
+  const another = async () => {
+    const opened = await open();
+    others.push(opened);
+    return opened;
+  };
+  beforeAll(async () => {
+    // The server's first start belongs to nobody's test.
+    await (await newPlace()).remove();
+  }, 60_000);
+  beforeEach(async () => {
+    clock = T0;
+    place = await newPlace();
+    store = await open();
+  });
+  afterEach(async () => {
+    for (const opened of others.splice(0)) await opened.close();
+    await store.close();
+    await place.remove();
+  });
+
+  const judged = async (
+    state: 'decided' | 'denied' | 'allowed' | 'abandoned' = 'allowed',
+    change: Partial<CallInput> = {},
+  ) => {
+    const call = callOf(change);
+    await store.admit(call, staged, NO_LIMIT);
+    await store.commitVerdict(state, evidenceOf(call));
+    return call;
+  };
+
+  describe('velocity: an exact sliding window (DESIGN section 7)', () => {
+    const window = { limit: 3, windowMs: MINUTE };
+    const admitAt = (ms: number, change: Partial<CallInput> = {}) =>
+      store.admit(callOf({ received_ms: T0 + ms, ...change }), staged, window);
+
+    it('admits the limit, counts this call in, and says when the oldest one leaves', async () => {
+      expect(await admitAt(0)).toMatchObject({ admitted: true, recent: 1 });
+      expect(await admitAt(20_000)).toMatchObject({ admitted: true, recent: 2 });
+      expect(await admitAt(40_000)).toMatchObject({ admitted: true, recent: 3 });
+      expect(await admitAt(40_001)).toEqual({ admitted: false, retryAfterSecs: 20, first: true });
+      expect(await admitAt(59_999)).toEqual({ admitted: false, retryAfterSecs: 1, first: false });
+      // The first call was made a whole window ago: it does not count any more.
+      expect(await admitAt(60_000)).toMatchObject({ admitted: true, recent: 3 });
+      expect(await admitAt(60_001)).toMatchObject({ admitted: false, retryAfterSecs: 20 });
+    });
+
+    it('does not count what it refused', async () => {
+      for (let ms = 0; ms < 3; ms += 1) await admitAt(ms);
+      for (let ms = 0; ms < 20; ms += 1) expect(await admitAt(1_000 + ms)).toMatchObject({ admitted: false });
+      expect(await admitAt(60_000)).toMatchObject({ admitted: true });
+    });
+
+    it('tells the first refusal of a window from the others, again in the next one', async () => {
+      for (let ms = 0; ms < 3; ms += 1) await admitAt(ms);
+      expect(await admitAt(10)).toMatchObject({ first: true });
+      expect(await admitAt(11)).toMatchObject({ first: false });
+      for (let ms = 0; ms < 3; ms += 1) await admitAt(70_000 + ms);
+      expect(await admitAt(70_010)).toMatchObject({ admitted: false, first: true });
+      expect(await admitAt(70_011)).toMatchObject({ admitted: false, first: false });
+    });
+
+    it('counts each agent by itself, and the same name in another tenant too', async () => {
+      for (let ms = 0; ms < 3; ms += 1) await admitAt(ms);
+      expect(await admitAt(5)).toMatchObject({ admitted: false });
+      expect(await admitAt(5, { agent: 'other' })).toMatchObject({ admitted: true, recent: 1 });
+      expect(await admitAt(5, { tenant: 'rival' })).toMatchObject({ admitted: true, recent: 1 });
+    });
+
+    it('admits exactly the limit of many at once, also through two processes', async () => {
+      const second = await another();
+      const limit = { limit: 20, windowMs: MINUTE };
+      const admissions = await Promise.all(
+        Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? store : second).admit(callOf(), staged, limit)),
+      );
+      expect(admissions.filter(({ admitted }) => admitted)).toHaveLength(20);
+      const recents = admissions.flatMap((admission) => (admission.admitted ? [admission.recent] : []));
+      expect(recents.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+      expect(admissions.filter((admission) => !admission.admitted && admission.first)).toHaveLength(1);
+    });
+
+    it('of 0 counts nothing', async () => {
+      for (let index = 0; index < 5; index += 1)
+        expect(await store.admit(callOf(), staged, NO_LIMIT)).toMatchObject({ admitted: true, recent: 0 });
+    });
+  });
+
+  describe('a staged request', () => {
+    it('is given back under its own digest, also to another process', async () => {
+      const call = callOf();
+      expect(await store.admit(call, { body, callback_url: 'https://agent.example/hook' }, NO_LIMIT)).toMatchObject({
+        digest: call.digest,
+      });
+      const second = await another();
+      expect(await second.request(call.correlation_id, call.digest)).toEqual({
+        body,
+        callback_url: 'https://agent.example/hook',
+      });
+    });
+
+    it('stays what it was when it is staged again; another one is told by its digest', async () => {
+      const call = callOf();
+      await store.admit(call, staged, NO_LIMIT);
+      const other = { ...call, digest: 'sha256:two' };
+      expect(await store.admit(other, { body: { changed: true }, callback_url: null }, NO_LIMIT)).toMatchObject({
+        admitted: true,
+        digest: 'sha256:one',
+      });
+      expect(await store.request(call.correlation_id, 'sha256:one')).toEqual(staged);
+    });
+
+    it('does not open under another digest or another call, and not with a changed byte', async () => {
+      const [call, other] = [callOf(), callOf()];
+      await store.admit(call, staged, NO_LIMIT);
+      await store.admit(other, staged, NO_LIMIT);
+      await expect(store.request(call.correlation_id, 'sha256:two')).rejects.toThrow();
+      await place.sql(
+        `update call_requests set sealed = (select sealed from call_requests where correlation_id = '${other.correlation_id}') where correlation_id = '${call.correlation_id}'`,
+      );
+      await expect(store.request(call.correlation_id, call.digest)).rejects.toThrow();
+      expect(await store.request(randomUUID(), call.digest)).toBeNull();
+    });
+
+    it('lies in the store without a readable word of it', async () => {
+      const call = await judged();
+      await store.move(call.correlation_id, 'claim');
+      await store.move(call.correlation_id, 'complete', {
+        outcome: outcomeOf('completed', 'secret-error'),
+        result: Buffer.from('secret-result'),
+      });
+      for (const table of ['call_requests', 'call_records']) {
+        const [row] = await place.sql(`select * from ${table} where correlation_id = '${call.correlation_id}'`);
+        const bytes = Object.values(row ?? {}).map((value) =>
+          value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value as string | number),
+        );
+        expect(bytes.join('|')).not.toMatch(/secret/);
+      }
+      expect(String(await store.result(call.correlation_id))).toBe('secret-result');
+    });
+  });
+
+  describe('the record', () => {
+    it('keeps the first verdict, whatever a second look says, also through two processes', async () => {
+      const call = callOf();
+      await store.admit(call, staged, NO_LIMIT);
+      const second = await another();
+      const states = ['denied', 'allowed', 'decided', 'denied', 'allowed'] as const;
+      const committed = await Promise.all(
+        states.map((state, index) => (index % 2 === 0 ? store : second).commitVerdict(state, evidenceOf(call))),
+      );
+      const stands = await store.find(call.correlation_id);
+      expect(new Set(committed.map(({ state }) => state))).toEqual(new Set([stands?.state]));
+      expect(await store.commitVerdict('allowed', evidenceOf(call))).toMatchObject({ state: stands?.state });
+    });
+
+    it('gives back what was put in', async () => {
+      const call = await judged('decided');
+      await store.move(call.correlation_id, 'park', { pending_id: 'p-1', deadline_ms: T0 + 600_000 });
+      const second = await another();
+      expect(await second.find(call.correlation_id)).toMatchObject({
+        correlation_id: call.correlation_id,
+        state: 'parked',
+        digest: call.digest,
+        pending_id: 'p-1',
+        deadline_ms: T0 + 600_000,
+        not_after_ms: call.not_after_ms,
+        created_ms: T0,
+        evidence: evidenceOf(call),
+        decision: null,
+        outcome: null,
+      });
+      expect(await store.find(randomUUID())).toBeNull();
+    });
+
+    it('does not open where somebody moved its parts to another call', async () => {
+      const [one, two] = [await judged('denied'), await judged('allowed')];
+      await place.sql(
+        `update call_records set verdict_sealed = (select verdict_sealed from call_records where correlation_id = '${two.correlation_id}') where correlation_id = '${one.correlation_id}'`,
+      );
+      await expect(store.find(one.correlation_id)).rejects.toThrow();
+      expect((await store.find(two.correlation_id))?.state).toBe('allowed');
+    });
+
+    it('moves once: the claim has one holder among fifty at once, through two processes', async () => {
+      const call = await judged();
+      const second = await another();
+      const claims = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? store : second).move(call.correlation_id, 'claim')),
+      );
+      expect(claims.filter(({ applied }) => applied)).toHaveLength(1);
+      for (const { record } of claims) expect(record.state).toBe('intended');
+    });
+
+    it('takes one of two moves that exclude each other', async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const call = await judged('decided');
+        await store.move(call.correlation_id, 'park', { pending_id: `p-${round}`, deadline_ms: T0 + MINUTE });
+        const second = await another();
+        const moved = await Promise.all([
+          store.move(call.correlation_id, 'approve'),
+          second.move(call.correlation_id, 'deny'),
+          store.move(call.correlation_id, 'expire'),
+        ]);
+        expect(moved.filter(({ applied }) => applied)).toHaveLength(1);
+        expect(new Set(moved.map(({ record }) => record.state)).size).toBe(1);
+      }
+    });
+
+    it('does not make a move that comes too late, nor one the table does not have', async () => {
+      const call = await judged();
+      clock = T0 + 1_001;
+      expect(await store.move(call.correlation_id, 'claim', { before_ms: T0 + 1_000 })).toMatchObject({
+        applied: false,
+        record: { state: 'allowed' },
+      });
+      expect(await store.move(call.correlation_id, 'complete', { result: Buffer.from('x') })).toMatchObject({
+        applied: false,
+        record: { state: 'allowed' },
+      });
+      expect(await store.result(call.correlation_id)).toBeNull();
+      clock = T0 + 1_000;
+      expect(await store.move(call.correlation_id, 'claim', { before_ms: T0 + 1_000 })).toMatchObject({
+        applied: true,
+      });
+      await expect(store.move(randomUUID(), 'claim')).rejects.toThrow(/no call record/);
+    });
+
+    it('leaves the clock behind only forwards: a later move has a later time', async () => {
+      const call = await judged();
+      const before = (await store.find(call.correlation_id))?.updated_ms ?? 0;
+      clock = T0 - 5_000;
+      const { record } = await store.move(call.correlation_id, 'claim');
+      expect(record.updated_ms).toBe(before + 1);
+    });
+
+    it('retains a result of ten megabytes byte for byte', async () => {
+      const call = await judged();
+      const result = Buffer.alloc(10_000_000, 'ü');
+      await store.move(call.correlation_id, 'claim');
+      await store.move(call.correlation_id, 'complete', { outcome: outcomeOf('completed'), result });
+      expect((await store.result(call.correlation_id))?.equals(result)).toBe(true);
+    });
+  });
+
+  describe("an agent's history (proxy sheet 12)", () => {
+    const ran = async (tool: string, agent = 'bot') => {
+      const call = await judged('allowed', { tool, agent });
+      await store.move(call.correlation_id, 'claim');
+      await store.move(call.correlation_id, 'complete', { outcome: outcomeOf('completed'), counted_ms: clock });
+      clock += 10;
+    };
+
+    it('holds what succeeded, oldest first, and nothing that was denied, lost or failed', async () => {
+      await ran('first');
+      await judged('denied', { tool: 'denied_one' });
+      const lost = await judged('allowed', { tool: 'lost_one' });
+      await store.move(lost.correlation_id, 'claim');
+      await store.move(lost.correlation_id, 'lose', { outcome: outcomeOf('uncertain') });
+      await ran('second');
+      const history = await store.history('acme', 'bot', T0 - 1);
+      expect(history.recent_sequence.map(({ tool }) => tool)).toEqual(['first', 'second']);
+      expect(history.last_tool).toBe('second');
+    });
+
+    it('counts an allowed decision: the host executes it', async () => {
+      await judged('allowed', { tool: 'decided_one', contract: 'gate.decision/v1' });
+      expect((await store.history('acme', 'bot', T0 - 1)).last_tool).toBe('decided_one');
+    });
+
+    it('is of this agent alone, within the window, and sixteen steps at most', async () => {
+      for (let index = 0; index < 20; index += 1) await ran(`tool_${index}`);
+      await ran('foreign', 'other');
+      const { recent_sequence } = await store.history('acme', 'bot', T0 - 1);
+      expect(recent_sequence.map(({ tool }) => tool)).toEqual(
+        Array.from({ length: 16 }, (_, index) => `tool_${index + 4}`),
+      );
+      expect((await store.history('acme', 'bot', clock)).recent_sequence).toEqual([]);
+      expect(await store.history('rival', 'bot', 0)).toEqual({ last_tool: null, recent_sequence: [] });
+    });
+  });
+
+  describe('what is still to be done', () => {
+    it('is every row of a record, until they are in the ledger, and again after each move', async () => {
+      const call = await judged();
+      expect(await store.rowsDue(T0 + 1, 10)).toEqual([call.correlation_id]);
+      expect(await store.oldestRowsDueMs()).toBe(T0);
+      const seen = (await store.find(call.correlation_id))?.updated_ms ?? 0;
+      clock = T0 + 500;
+      await store.move(call.correlation_id, 'claim');
+      // Appended as of before the move: the new row is still due.
+      await store.rowsAppended(call.correlation_id, seen);
+      expect(await store.rowsDue(T0 + 1_000, 10)).toEqual([call.correlation_id]);
+      expect(await store.oldestRowsDueMs()).toBe(T0 + 500);
+      await store.rowsAppended(call.correlation_id, (await store.find(call.correlation_id))?.updated_ms ?? 0);
+      expect(await store.rowsDue(T0 + 1_000, 10)).toEqual([]);
+      expect(await store.oldestRowsDueMs()).toBeNull();
+    });
+
+    it('is every call without an end, oldest first; an allowed decision is at its end', async () => {
+      const open = [];
+      for (const state of ['decided', 'allowed'] as const) {
+        open.push((await judged(state)).correlation_id);
+        clock += 10;
+      }
+      await judged('denied');
+      await judged('allowed', { contract: 'gate.decision/v1' });
+      const parkedDecision = await judged('decided', { contract: 'gate.decision/v1' });
+      await store.move(parkedDecision.correlation_id, 'park', { pending_id: 'p', deadline_ms: clock });
+      open.push(parkedDecision.correlation_id);
+      const found = await store.openCalls(clock + 10, 10);
+      expect(found.map(({ correlation_id }) => correlation_id)).toEqual(open);
+      expect(await store.openCalls(T0, 10)).toEqual([]);
+      expect(await store.openCalls(clock + 10, 1)).toHaveLength(1);
+    });
+
+    it('survives a restart', async () => {
+      const call = await judged('decided');
+      await store.move(call.correlation_id, 'park', { pending_id: 'p', deadline_ms: T0 + MINUTE });
+      await store.close();
+      store = await open();
+      expect(await store.find(call.correlation_id)).toMatchObject({ state: 'parked', pending_id: 'p' });
+      expect(await store.openCalls(T0 + MINUTE, 10)).toHaveLength(1);
+      expect(await store.request(call.correlation_id, call.digest)).toEqual(staged);
+    });
+  });
+
+  describe('purging', () => {
+    it('takes what is past its time, and nothing that is open or owes rows', async () => {
+      const finished = await judged('denied');
+      const owing = await judged('denied');
+      const parked = await judged('decided');
+      await store.move(parked.correlation_id, 'park', { pending_id: 'p', deadline_ms: T0 + MINUTE });
+      const running = await judged('allowed');
+      await store.move(running.correlation_id, 'claim');
+      const orphan = callOf();
+      await store.admit(orphan, staged, { limit: 5, windowMs: MINUTE });
+      for (const { correlation_id } of [finished, parked, running])
+        await store.rowsAppended(correlation_id, (await store.find(correlation_id))?.updated_ms ?? 0);
+
+      const later = T0 + 31 * 86_400_000;
+      expect(await store.purge({ hitsMs: T0, stagedMs: T0, recordsMs: T0 })).toBe(0);
+      // One hit, one record, and the staged requests of the record and of the call that never got one.
+      expect(await store.purge({ hitsMs: later, stagedMs: later, recordsMs: later })).toBe(4);
+      expect(await store.find(finished.correlation_id)).toBeNull();
+      expect(await store.request(finished.correlation_id, finished.digest)).toBeNull();
+      expect(await store.request(orphan.correlation_id, orphan.digest)).toBeNull();
+      for (const kept of [owing, parked, running]) {
+        expect(await store.find(kept.correlation_id)).not.toBeNull();
+        expect(await store.request(kept.correlation_id, kept.digest)).toEqual(staged);
+      }
+    });
+  });
+
+  describe('waiting for a record', () => {
+    it('ends with the move of this process, and with that of another', async () => {
+      const second = await another();
+      for (const mover of [store, second]) {
+        const call = await judged();
+        const waiting = store.waitFor(call.correlation_id, ({ state }) => state === 'intended', Date.now() + 10_000);
+        await mover.move(call.correlation_id, 'claim');
+        expect(await waiting).toMatchObject({ state: 'intended' });
+      }
+    });
+
+    it('ends at its deadline with what stands, also where there is nothing', async () => {
+      const call = await judged();
+      expect(
+        await store.waitFor(call.correlation_id, ({ state }) => state === 'completed', Date.now() + 50),
+      ).toMatchObject({
+        state: 'allowed',
+      });
+      expect(await store.waitFor(randomUUID(), () => true, Date.now() + 50)).toBeNull();
+    });
+  });
+
+  it('is ready while it is open, and keys that cannot open it say so', async () => {
+    await expect(store.ready()).resolves.toBeUndefined();
+    const call = await judged();
+    const stranger = await openCallStore({
+      target: place.target,
+      keys: parseKeyRing(`k2:${'fedcba9876543210'.repeat(4)}`),
+    });
+    others.push(stranger);
+    await expect(stranger.find(call.correlation_id)).rejects.toThrow('no key k1 in this ring');
+  });
+});
