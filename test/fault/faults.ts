@@ -54,7 +54,7 @@ export function rowsOfEnd({ state, pendingId, decision }: CallState): string[] {
     'policy.evaluated',
     ...(pendingId ? ['hil.created'] : []),
     ...(decision ? [`hil.${decision}`] : []),
-    ...((['completed', 'uncertain', 'not_run'] as (RecordState | string | null)[]).includes(state)
+    ...((['completed', 'uncertain', 'not_run'] as (string | null)[]).includes(state)
       ? ['upstream.outcome']
       : []),
   ];
@@ -92,19 +92,42 @@ export const COMMON_FAULTS: readonly Fault[] = [
       }),
   },
   {
+    name: 'policy is away: 503, nothing is recorded, and the same id starts again',
+    run: (bench) =>
+      withHost(
+        bench,
+        async (host) => {
+          const key = randomUUID();
+          expect(await host.call({ key })).toMatchObject({ status: 503, error: 'pipeline_unavailable' });
+          expect(await host.call({ key })).toMatchObject({ status: 503, error: 'pipeline_unavailable' });
+          expect(await host.state({ key })).toMatchObject({ state: null, kinds: [] });
+          await host.script({ policy: 'up' });
+          expect(await host.call({ key })).toMatchObject({ status: 200 });
+          expect(bench.tools.executed(key)).toBe(1);
+        },
+        { script: { policy: 'down' } },
+      ),
+  },
+  {
     name: '50 concurrent decisions on one row, one winner',
     run: (bench) =>
       withHost(bench, async (host) => {
         const { pick } = seededRandom('50 concurrent decisions');
         const key = await park(host);
         const decisions = Array.from({ length: 50 }, () => pick(['approve', 'deny'] as const));
-        const answers = await Promise.all(decisions.map((decision) => decide(host, key, decision)));
+        const answers = await Promise.all(
+          decisions.map((decision, index) =>
+            host.decide({ key, decision, requestId: randomUUID(), operator: `operator:${index}` }),
+          ),
+        );
         const winners = answers.filter(({ status }) => status === 200);
         expect(winners).toHaveLength(1);
         // The others are told that somebody was faster; none is left without an answer.
         expect(answers.filter(({ status }) => status === 409)).toHaveLength(49);
-        const won = decisions[answers.indexOf(winners[0] as Told)];
+        const winner = answers.indexOf(winners[0] as Told);
+        const won = decisions[winner];
         const seen = await settled(host, key);
+        expect(seen.review?.decided_by).toBe(`operator:${winner}`);
         expect(seen.decision).toBe(won === 'approve' ? 'approved' : 'denied');
         expect(seen.review?.status).toBe(seen.decision);
         expect(bench.tools.executed(key)).toBe(won === 'approve' ? 1 : 0);
