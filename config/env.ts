@@ -32,7 +32,6 @@ export const setting = <Type extends z.ZodType>(
 export const port = (defaultPort: number) => z.coerce.number().int().min(0).max(65_535).default(defaultPort);
 export const seconds = (defaultSeconds: number, min = 1, max = 86_400) =>
   z.coerce.number().int().min(min).max(max).default(defaultSeconds);
-export const flag = (defaultValue: boolean) => z.stringbool().default(defaultValue);
 export const csv = z
   .string()
   .default('')

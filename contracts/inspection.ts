@@ -38,7 +38,6 @@ export const inspectionEvidence = z.object({
   normalized_input_sha256: z.string().optional(),
   cache_served: z.boolean(),
 });
-export type InspectionEvidence = z.infer<typeof inspectionEvidence>;
 
 /** Spec 2.3 and brain sheet 2. Scores are 0-1, drift is 0-2 (1 minus cosine). */
 export const inspectionResponse = z.object({

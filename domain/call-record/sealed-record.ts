@@ -49,8 +49,6 @@ export const RECORD_COLUMNS = [
 export type RecordRow = Pick<StoredRecord, (typeof RECORD_COLUMNS)[number]>;
 
 /** Between a record and its stored form; the same in every store. */
-export type RecordSealing = ReturnType<typeof recordSealing>;
-
 export function recordSealing(keys: KeyRing) {
   const seal = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
   const open = (sealed: Uint8Array | null, id: string, kind: string) =>
