@@ -1,6 +1,5 @@
 import { expect } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { CallState as RecordState } from '../../contracts/call.js';
 import type { CallState, Told } from '../support/kill-host.js';
 import {
   type FaultBench,
@@ -54,9 +53,7 @@ export function rowsOfEnd({ state, pendingId, decision }: CallState): string[] {
     'policy.evaluated',
     ...(pendingId ? ['hil.created'] : []),
     ...(decision ? [`hil.${decision}`] : []),
-    ...((['completed', 'uncertain', 'not_run'] as (string | null)[]).includes(state)
-      ? ['upstream.outcome']
-      : []),
+    ...((['completed', 'uncertain', 'not_run'] as (string | null)[]).includes(state) ? ['upstream.outcome'] : []),
   ];
 }
 
