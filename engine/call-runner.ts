@@ -35,7 +35,7 @@ const GATE_AGENT = defineSearchAttributeKey('GateAgent', KEYWORD);
 const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
 
 export function createCallRunner(client: Client, taskQueue: string): CallRunner {
-  const attempt = async (call: CallInput, deadlineMs: number): Promise<CallSummary | null> => {
+  const attempt = async (call: CallInput, deadlineMs: number, updateId: string): Promise<CallSummary | null> => {
     const startWorkflowOperation = new WithStartWorkflowOperation('toolCall', {
       workflowId: call.correlation_id,
       taskQueue,
@@ -54,7 +54,7 @@ export function createCallRunner(client: Client, taskQueue: string): CallRunner 
     startWorkflowOperation.workflowHandle().catch(() => undefined);
     return client.withDeadline(deadlineMs, () =>
       client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>('answer', {
-        updateId: `answer-${call.digest}`,
+        updateId,
         args: [{ digest: call.digest }],
         startWorkflowOperation,
       }),
@@ -63,19 +63,38 @@ export function createCallRunner(client: Client, taskQueue: string): CallRunner 
 
   return {
     async start(call, deadlineMs) {
+      // Identical requests share one update, and so one answer. The engine keeps it with the run, also when that run failed; an update of
+      // this request's own then begins the next run.
+      let updateId = `answer-${call.digest}`;
+      const anew = `${updateId}-${call.received_ms}`;
       for (let tried = 1; ; tried += 1) {
         try {
-          return await attempt(call, deadlineMs);
+          return await attempt(call, deadlineMs, updateId);
         } catch (error) {
-          if (noAnswer(error)) return null;
-          const refused = toGateError(error, call);
-          if (refused) throw refused;
-          if (tried === 2 || Date.now() >= deadlineMs) throw engineUnavailable(error);
+          if (updateId !== anew && isOfEarlierRun(error, call)) updateId = anew;
+          else if (noAnswer(error)) return null;
+          else {
+            const refused = toGateError(error, call);
+            if (refused) throw refused;
+            if (tried >= 2 || Date.now() >= deadlineMs) throw engineUnavailable(error);
+          }
         }
       }
     },
   };
 }
+
+/** The answer of a run that this request did not begin and that ended without a verdict: the same id may start again (DESIGN section 7). */
+const isOfEarlierRun = (error: unknown, call: CallInput): boolean => {
+  if (!(error instanceof WorkflowUpdateFailedError)) return false;
+  if (failureType(error) === RUN_ENDED) return true;
+  const { cause } = error;
+  return cause instanceof ApplicationFailure && cause.type === UNAVAILABLE && cause.details?.[1] !== call.received_ms;
+};
+
+/** Failure types: the engine's own for an update whose run ended before it, and the workflow's for a dependency that is down. */
+const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
+const UNAVAILABLE = 'PipelineUnavailable';
 
 /** Grpc status codes that mean "no answer in time" and "no such run". */
 const DEADLINE_EXCEEDED = 4;
@@ -89,7 +108,7 @@ const noAnswer = (error: unknown): boolean =>
   (isGrpcServiceError(error) &&
     (error.code === DEADLINE_EXCEEDED || error.code === CANCELLED || error.code === NOT_FOUND)) ||
   // The run closed while the update was on its way: the record knows how.
-  (error instanceof WorkflowUpdateFailedError && failureType(error) === 'AcceptedUpdateCompletedWorkflow');
+  (error instanceof WorkflowUpdateFailedError && failureType(error) === RUN_ENDED);
 
 const failureType = (error: WorkflowUpdateFailedError): string | undefined =>
   error.cause instanceof ApplicationFailure ? (error.cause.type ?? undefined) : undefined;
@@ -149,7 +168,7 @@ function refusalOf(error: unknown): 'already_decided' | 'pending_expired' | 'not
   const type = failureType(error);
   if (type === 'already_decided' || type === 'pending_expired' || type === 'not_pending' || type === 'decision_refused')
     return type;
-  return type === 'AcceptedUpdateCompletedWorkflow' ? 'not_pending' : null;
+  return type === RUN_ENDED ? 'not_pending' : null;
 }
 
 /** What reconciliation asks the engine about a call's run. */

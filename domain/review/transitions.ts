@@ -1,5 +1,5 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
-import type { ReviewStatus, SettledReview } from '../../contracts/review.js';
+import type { ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
 /** What can happen to a review. `withdraw` undoes a create whose call was answered 503: no row, no trace for operators. */
 export type ReviewEvent = 'create' | 'approve' | 'deny' | 'expire' | 'withdraw';
@@ -43,6 +43,12 @@ export const LEDGER_EVENT_OF = {
   denied: 'hil.denied',
   expired: 'hil.expired',
 } as const satisfies Record<SettledStatus, EventKind>;
+
+/** Whether this decision, met again, is the one that settled the review. */
+export const isDecidedBy = (settled: SettledReview, sent: SignedDecision): boolean =>
+  settled.status === SETTLES_AS[sent.decision] &&
+  settled.decided_at === sent.decided_at &&
+  settled.decided_by === sent.principal.subject;
 
 /** Nothing leads out of a settled status; the first decision stands. */
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>

@@ -18,8 +18,10 @@ import type { RecordActivities } from '../../activities/call-record.js';
 import type { ReviewActivities } from '../../activities/review.js';
 import type { Stepped, StepActivities } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { SettledReview } from '../../contracts/review.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
+import { isDecidedBy } from '../../domain/review/transitions.js';
 import type { callback as callbackWorkflow } from '../callback/workflow.js';
 import { answerUpdate, decideUpdate, FAILURES, viewQuery, type CallView } from './messages.js';
 
@@ -56,6 +58,8 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
   let failure: ApplicationFailure | null = null;
   let waitingFor: CallView['waiting_for'] = 'verdict';
   let settled: CallSummary | null = null;
+  /** The decision that settled it; `null` where the deadline did. */
+  let stands: SettledReview | null = null;
   /** Whether a decision comes too early, in time or too late. After a crash its row may be visible before this run has come there again. */
   let review: 'ahead' | 'open' | 'over' = 'ahead';
   let deciding = false;
@@ -82,28 +86,31 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
   // Set from the start: whoever sees the row can decide it.
   setHandler(
     decideUpdate,
-    async (decision) => {
+    async (sent) => {
       await condition(() => !deciding && review !== 'ahead');
-      if (settled) return { applied: false, code: 'already_decided', settled: null, summary: settled };
+      if (settled && stands && isDecidedBy(stands, sent)) return { applied: true, summary: settled, settled: stands };
+      if (settled) return { applied: false, code: 'already_decided', settled: stands, summary: settled };
       if (review === 'over') return { applied: false, code: 'not_pending', settled: null, summary: null };
       deciding = true;
       try {
-        const verdict = await local.applyDecision(decision);
+        const verdict = await local.applyDecision(sent);
         // Also a refused one tells where the record stands: an earlier decision may be in it that this workflow never heard of.
         settled ??= verdict.summary;
+        stands ??= verdict.settled;
         return verdict;
       } finally {
         deciding = false;
       }
     },
     {
-      validator: (decision) => {
-        if (typeof decision?.signature !== 'string' || decision.correlation_id !== call.correlation_id) {
+      validator: (sent) => {
+        if (typeof sent?.signature !== 'string' || sent.correlation_id !== call.correlation_id) {
           throw refusal(FAILURES.refused, 'the decision did not decode or is for another call');
         }
+        // A task that fails is tried again, and its updates may come in another order: the one that won is still the one that won.
+        if (settled && stands && isDecidedBy(stands, sent)) return;
         if (settled) throw refusal(FAILURES.decided, 'the first decision stands');
-        if (review === 'over')
-          throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
+        if (review === 'over') throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
         // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
         if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
           throw refusal(FAILURES.expired, 'the deadline has passed');
@@ -216,19 +223,20 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
 
 /** Before a verdict stands an error is a 503 and the same id may start again; afterwards the record is closed, fail closed. */
 async function closeAfter(error: unknown, call: CallInput): Promise<CallSummary | ApplicationFailure> {
-  if (error instanceof PipelineUnavailable) return unavailable(error.layer, error.message);
+  if (error instanceof PipelineUnavailable) return unavailable(call, error.layer, error.message);
   const reason = error instanceof Error ? error.message : String(error);
   try {
     const closed = await local.abortCall(call.correlation_id, `pipeline error: ${reason}`);
-    return closed ?? unavailable('proxy', reason);
+    return closed ?? unavailable(call, 'proxy', reason);
   } catch {
     // The store is away: reconciliation closes what is open when it is back.
-    return unavailable('proxy', reason);
+    return unavailable(call, 'proxy', reason);
   }
 }
 
-const unavailable = (layer: string, reason: string): ApplicationFailure =>
-  ApplicationFailure.nonRetryable(reason, FAILURES.unavailable, layer);
+/** Names the request that began this run: who asks again later must tell its failure from that of a run of their own. */
+const unavailable = (call: CallInput, layer: string, reason: string): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(reason, FAILURES.unavailable, layer, call.received_ms);
 
 /** A refused update; the type is what its sender reads. */
 const refusal = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
