@@ -1,205 +1,358 @@
-import 'reflect-metadata';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
 import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
-import { startDevelopment, type DevelopmentFile } from '../stack/development.js';
+import { errorText } from '../domain/errors.js';
+import type { DevelopmentFile } from '../stack/development.js';
+import { PROJECT_ROOT } from './project-root.js';
 
-/** `npm run demo`: the story of Gate, told by a stack of its own on free ports. Exits 0 only if everything came out as told. */
+/**
+ * `npm run demo`: the story of Gate in a terminal, against a stack of its own on free ports in a temporary folder, or with `--here`
+ * against the one that runs over `.gate` (or GATE_STATE_DIR). Exit code 0 only when everything came out as told.
+ */
 
-const REVIEW_TTL_SECS = 6;
-const FREE_PORTS = ['PROXY', 'BRAIN', 'POLICY', 'HIL', 'LEDGER'].flatMap((name) => [
-  `GATE_${name}_PORT`,
-  `GATE_${name}_HEALTH_PORT`,
-]);
+/** How long the demonstration's parked calls wait for a decision. */
+const TTL_SECS = 8;
+const START_LIMIT_MS = 15 * 60_000;
+const WAIT_LIMIT_MS = 30_000;
+/** With a stack whose calls wait longer than this, nobody watches one expire. */
+const PATIENCE_SECS = 30;
 
-const bold = (text: string) => (process.stdout.isTTY ? `\u001b[1m${text}\u001b[0m` : text);
-const say = (text = '') => void process.stdout.write(`${text}\n`);
+const colours = process.stdout.isTTY && process.env.NO_COLOR === undefined;
+const paint = (code: number) => (text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
+const bold = paint(1);
+const dim = paint(2);
+const red = paint(31);
+const green = paint(32);
+const yellow = paint(33);
+const say = (line = '') => void process.stdout.write(`${line}\n`);
+
+/** What did not come out as told. */
+const faults: string[] = [];
+function told(what: string, holds: boolean): void {
+  if (holds) return say(`   ${green('✓')} ${what}`);
+  faults.push(what);
+  say(`   ${red('✗')} ${what}`);
+}
 
 interface Answer {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
   readonly body: JsonObject;
-  readonly correlationId: string;
-  readonly replayed: boolean;
+}
+interface ToolsState {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly balances: Readonly<Record<string, number>>;
 }
 
-/** What was told and did not happen; the demo goes on and ends with a failure. */
-const untrue: string[] = [];
-function told(holds: boolean, claim: string): void {
-  say(`   ${holds ? '✓' : '✗'} ${claim}`);
-  if (!holds) untrue.push(claim);
-}
-
+/** Everybody's view of one stack: the agent at the door, the operator, the reader of the ledger, and what the tools really did. */
 function participants(stack: DevelopmentFile) {
   const ca = readFileSync(stack.proxy.ca, 'utf8');
-  const end = (cert: string, key: string) =>
+  const as = ({ cert, key }: { cert: string; key: string }) =>
     new Agent({
       connect: { ca, cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') },
-      headersTimeout: 60_000,
+      keepAliveTimeout: 1_000,
     });
-  const support = end(stack.proxy.cert, stack.proxy.key);
-  const consoleEnd = end(stack.console_workload.cert, stack.console_workload.key);
-  const asConsole = async <T>(base: string, method: 'GET' | 'POST', path: string, body?: JsonObject): Promise<T> => {
-    const reply = await consoleEnd.request({
-      origin: base,
-      path,
-      method,
-      headers: { authorization: `Bearer ${stack.operator_token}`, ...(body && { 'content-type': 'application/json' }) },
+  const agent = as(stack.proxy);
+  const console_ = as(stack.console_workload);
+  const send = async (
+    dispatcher: Agent,
+    url: string,
+    method: string,
+    headers: Record<string, string>,
+    body?: JsonObject,
+  ): Promise<Answer> => {
+    const { origin, pathname, search } = new URL(url);
+    const reply = await dispatcher.request({
+      origin,
+      path: pathname + search,
+      method: method as 'GET',
+      headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
       body: body ? JSON.stringify(body) : null,
     });
-    return (await reply.body.json()) as T;
+    const text = await reply.body.text();
+    return { status: reply.statusCode, headers: reply.headers, text, body: JSON.parse(text) as JsonObject };
   };
+  const asOperator = (url: string, method = 'GET', body?: JsonObject) =>
+    send(console_, url, method, { authorization: `Bearer ${stack.operator_token}` }, body);
   return {
     async call(tool: string, args: JsonObject, idempotencyId: string = randomUUID()): Promise<Answer> {
-      const reply = await support.request({
-        origin: stack.proxy.url,
-        path: '/mcp',
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'x-gate-server-execution-contract': 'gate.server-execution/v1',
-          'x-gate-idempotency-id': idempotencyId,
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: args } }),
-      });
-      const body = (await reply.body.json()) as JsonObject;
-      say(`   agent  ${tool} ${JSON.stringify(args)}`);
-      say(`   gate   ${reply.statusCode} ${summary(body)}`);
-      return {
-        status: reply.statusCode,
-        body,
-        correlationId: String(reply.headers['x-gate-correlation-id']),
-        replayed: reply.headers['x-gate-server-execution-replayed'] === 'true',
-      };
+      say(`   ${dim('agent')}     ${tool} ${JSON.stringify(args)}`);
+      const answer = await send(
+        agent,
+        `${stack.proxy.url}/mcp`,
+        'POST',
+        { 'X-Gate-Server-Execution-Contract': 'gate.server-execution/v1', 'X-Gate-Idempotency-Id': idempotencyId },
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: args } },
+      );
+      say(`   ${dim('gate')}      ${statusOf(answer)}`);
+      return answer;
     },
-    rowOf: (correlationId: string) =>
-      asConsole<PendingRequest>(stack.hil.url, 'GET', `/pending/by-correlation/${correlationId}`),
+    view: (correlationId: string) => send(agent, `${stack.proxy.url}/pending/${correlationId}`, 'GET', {}),
+    async rowOf(correlationId: string): Promise<PendingRequest> {
+      return JSON.parse(
+        (await asOperator(`${stack.hil.url}/pending/by-correlation/${correlationId}`)).text,
+      ) as PendingRequest;
+    },
     decide: (id: string, decision: 'approve' | 'deny', reason: string) =>
-      asConsole<PendingRequest>(stack.hil.url, 'POST', `/decide/${id}`, { decision, reason, decided_via: 'console' }),
-    rows: (correlationId: string) =>
-      asConsole<LedgerEntry[]>(stack.ledger.url, 'GET', `/audit/correlation/${correlationId}`),
-    verify: () => asConsole<VerifyResult>(stack.ledger.url, 'GET', '/verify'),
-    close: () => Promise.all([support.close(), consoleEnd.close()]),
+      asOperator(`${stack.hil.url}/decide/${id}`, 'POST', { decision, reason }),
+    async rows(correlationId: string, last: string): Promise<LedgerEntry[]> {
+      return eventually(`the ledger row ${last}`, async () => {
+        const rows = JSON.parse(
+          (await asOperator(`${stack.ledger.url}/audit/correlation/${correlationId}`)).text,
+        ) as LedgerEntry[];
+        return rows.some((row) => row.event_kind === last) ? rows : null;
+      });
+    },
+    verify: async () => JSON.parse((await asOperator(`${stack.ledger.url}/verify`)).text) as VerifyResult,
+    async tools(): Promise<ToolsState> {
+      const reply = await fetch(new URL('/state', stack.upstream.url));
+      if (!reply.ok)
+        throw new Error(`${stack.upstream.url} is not the demonstration tools; start Gate without GATE_UPSTREAM_URL`);
+      return (await reply.json()) as ToolsState;
+    },
+    close: () => Promise.all([agent.destroy(), console_.destroy()]),
   };
 }
+type Participants = ReturnType<typeof participants>;
 
-function summary(body: JsonObject): string {
-  const { error, reasoning, status, tier, ttl_secs, result } = body;
-  if (typeof error === 'string') return `${error}: ${typeof reasoning === 'string' ? reasoning : ''}`;
-  if (typeof status === 'string') return `${status}, tier ${String(tier)}, ${String(ttl_secs)} s to decide`;
-  const { content } = (result ?? {}) as { content?: { text?: string }[] };
-  return content?.[0]?.text?.replaceAll('\n', ' · ') ?? JSON.stringify(body).slice(0, 120);
+function statusOf({ status, body }: Answer): string {
+  const paintStatus = status < 300 ? (status === 202 ? yellow : green) : red;
+  const { result, error, reasoning, status: state, ttl_secs } = body;
+  const [first] = ((result as JsonObject | undefined)?.content ?? []) as { text?: string }[];
+  const what =
+    first?.text !== undefined
+      ? first.text.replaceAll('\n', ', ')
+      : state === 'pending'
+        ? `pending: a person has ${String(ttl_secs as number)} s to decide`
+        : `${String(error as string)}: ${String(reasoning as string)}`;
+  return `${paintStatus(String(status))} ${what}`;
 }
 
-async function until(holds: () => Promise<boolean>, limitMs = 15_000): Promise<boolean> {
-  for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(100)) if (await holds()) return true;
-  return false;
+async function showRows(gate: Participants, correlationId: string, last: string): Promise<readonly string[]> {
+  const rows = await gate.rows(correlationId, last);
+  // The rows of one call repeat its reasons; once is enough for a reader.
+  const seen = new Set<string>();
+  for (const row of rows) {
+    const { stage, decided_by } = row.policy_decision ?? {};
+    const parts = [
+      typeof stage === 'string' && stage,
+      typeof decided_by === 'string' && `by ${decided_by}`,
+      !seen.has(row.reasoning) && row.reasoning,
+    ];
+    seen.add(row.reasoning);
+    const story = parts.filter(Boolean).join(' · ');
+    const kind = (row.event_kind ?? row.method).padEnd(17);
+    const mark = row.authorized ? green('authorized    ') : yellow('not authorized');
+    say(`   ${dim('ledger')}    ${String(row.seq).padStart(3)}  ${kind} ${mark}  ${dim(shortened(story))}`.trimEnd());
+  }
+  return rows.map((row) => row.event_kind ?? row.method);
 }
 
-async function story(stack: DevelopmentFile): Promise<void> {
-  const gate = participants(stack);
-  const kinds = async (correlationId: string) =>
-    (await gate.rows(correlationId)).map((row) => row.event_kind ?? row.method);
-  const showRows = async (correlationId: string, last: string) => {
-    await until(async () => (await kinds(correlationId)).includes(last));
-    say(`   ledger ${(await kinds(correlationId)).join(' → ')}`);
-  };
-  const vendor = async () =>
-    /[\d.]+/.exec(summary((await gate.call('get_balance', { account: 'vendor' })).body))?.[0] ?? '?';
+const shortened = (text: string): string => (text.length > 90 ? `${text.slice(0, 89)}…` : text);
+const cents = (amount: number): string => (amount / 100).toFixed(2);
+const correlationOf = ({ body, headers }: Answer): string =>
+  String((body.correlation_id ?? headers['x-gate-correlation-id']) as string);
 
-  say(bold('\n1. An allow that runs'));
-  const idempotencyId = randomUUID();
-  const listed = await gate.call('list_files', {}, idempotencyId);
-  told(listed.status === 200, 'the tool ran');
-  await showRows(listed.correlationId, 'upstream.outcome');
+async function story(gate: Participants): Promise<void> {
+  const chapter = (number: number, title: string) => say(`\n${bold(`${number}. ${title}`)}`);
+  const vendor = async () => (await gate.tools()).balances.vendor ?? 0;
+  const ran = async (tool: string) => (await gate.tools()).counts[tool] ?? 0;
+  const same = (seen: readonly string[], expected: string) => seen.join(' ') === expected;
 
-  say(bold('\n2. The same request again'));
-  const again = await gate.call('list_files', {}, idempotencyId);
+  chapter(1, 'An ordinary call is allowed, and Gate executes it');
+  const allowed = await gate.call('list_files', {});
+  const allowedRows = await showRows(gate, correlationOf(allowed), 'upstream.outcome');
+  told('the answer of the tool came back', allowed.status === 200);
   told(
-    again.replayed && again.correlationId === listed.correlationId,
-    'answered from the record; the tool did not run again',
+    'verdict and outcome stand in the ledger, in order',
+    same(allowedRows, 'proxy.verdict brain.inspection policy.evaluated upstream.outcome'),
   );
-  const otherBody = await gate.call('list_files', { path: 'notes' }, idempotencyId);
-  told(otherBody.status === 409, 'another request under the same id is a conflict');
 
-  say(bold('\n3. A deny'));
+  chapter(2, 'A destructive call is denied');
+  const deletions = await ran('delete_file');
   const denied = await gate.call('delete_file', { path: 'README.txt' });
-  told(denied.status === 403, 'nothing was deleted');
-  await showRows(denied.correlationId, 'policy.evaluated');
+  const deniedRows = await showRows(gate, correlationOf(denied), 'policy.evaluated');
+  told('the agent is told why', denied.status === 403 && denied.body.error === 'policy_denied');
+  told(
+    'the tool was never called',
+    (await ran('delete_file')) === deletions && !deniedRows.includes('upstream.outcome'),
+  );
 
-  say(bold('\n4. Money waits for a person'));
+  chapter(3, 'Money waits for a person; after the approval Gate executes the call itself');
+  const id = randomUUID();
+  const transfer = { from: 'operating', to: 'vendor', amount: 25 };
   const before = await vendor();
-  const parked = await gate.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 25 });
-  told(parked.status === 202, 'parked');
-  const row = await gate.rowOf(parked.correlationId);
-  const decided = await gate.decide(row.id, 'approve', 'invoice checked');
-  say(`   person approves: ${decided.decided_by}, "${decided.decision_reason}"`);
-  await until(async () => (await kinds(parked.correlationId)).includes('upstream.outcome'));
-  const after = await vendor();
-  told(Number(after) - Number(before) === 25, `Gate executed it, once: ${before} → ${after}`);
-  await showRows(parked.correlationId, 'upstream.outcome');
-  const late = (await gate.decide(row.id, 'deny', 'too late')) as unknown as { error?: string };
-  told(late.error === 'already_decided', 'a second decision is refused; the first stands');
-
-  say(bold(`\n5. Nobody decides for ${REVIEW_TTL_SECS} seconds`));
-  const forgotten = await gate.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 40 });
-  told(await until(async () => (await kinds(forgotten.correlationId)).includes('hil.expired'), 30_000), 'expired');
-  await showRows(forgotten.correlationId, 'hil.expired');
-  told((await vendor()) === after, 'and nothing was executed');
-
-  say(bold('\n6. A tool whose answer is lost'));
-  const lostId = randomUUID();
-  const lost = await gate.call('drop_connection', {}, lostId);
+  const parked = await gate.call('wire_transfer', transfer, id);
+  const correlationId = correlationOf(parked);
   told(
-    lost.status === 409 && lost.body.error === 'server_execution_uncertain',
-    'nobody knows whether it ran, and Gate says so',
+    `the call is parked, and vendor still holds ${cents(before)}`,
+    parked.status === 202 && (await vendor()) === before,
   );
-  const lostAgain = await gate.call('drop_connection', {}, lostId);
-  told(lostAgain.status === 409, 'asked again, it is not sent a second time');
-  await showRows(lost.correlationId, 'upstream.outcome');
-
-  say(bold('\n7. The proof'));
-  const verified = await gate.verify();
+  const row = await gate.rowOf(correlationId);
+  say(`   ${dim('operator')}  sees: ${row.risk_summary}`);
+  const decided = await gate.decide(row.id, 'approve', 'invoice 7, checked with finance');
+  say(`   ${dim('operator')}  ${green('approves')}, as ${String(decided.body.decided_by as string)}`);
+  const view = await eventually('the approved call ran', async () => {
+    const { body } = await gate.view(correlationId);
+    return (body.execution as JsonObject | null)?.state === 'completed' ? body : null;
+  });
+  await showRows(gate, correlationId, 'upstream.outcome');
   told(
-    verified.valid,
-    `the chain holds: ${verified.entries_checked} entries, head ${verified.commitment?.head_hash.slice(0, 16)}…`,
+    `the transfer ran: vendor held ${cents(before)} and holds ${cents(await vendor())}`,
+    (await vendor()) === before + 2_500,
   );
-  await gate.close();
+  told(
+    'the agent finds the decision and the result by the id of its call',
+    view.decision === 'allow' && view.status === 'approved',
+  );
+
+  chapter(4, 'The agent asks again under the same id: the same answer, and no second effect');
+  const replay = await gate.call('wire_transfer', transfer, id);
+  told(
+    'the answer is the retained one',
+    replay.status === 200 && replay.headers['x-gate-server-execution-replayed'] === 'true',
+  );
+  told(`vendor still holds ${cents(before + 2_500)}`, (await vendor()) === before + 2_500);
+  const changed = await gate.call('wire_transfer', { ...transfer, amount: 9_000 }, id);
+  told('another amount under that id is a conflict', changed.status === 409 && (await vendor()) === before + 2_500);
+
+  chapter(5, 'Nobody decides: the call expires, and nothing runs');
+  const forgottenId = randomUUID();
+  const forgotten = await gate.call('wire_transfer', { ...transfer, amount: 900 }, forgottenId);
+  const ttlSecs = Number(forgotten.body.ttl_secs);
+  if (ttlSecs > PATIENCE_SECS) {
+    say(`   ${dim(`(this stack waits ${ttlSecs} s; the operator denies the call instead)`)}`);
+    await gate.decide((await gate.rowOf(correlationOf(forgotten))).id, 'deny', 'only a demonstration');
+    await showRows(gate, correlationOf(forgotten), 'hil.denied');
+  } else {
+    say(`   ${dim(`… ${ttlSecs} s pass …`)}`);
+    await showRows(gate, correlationOf(forgotten), 'hil.expired');
+  }
+  const closed = await gate.call('wire_transfer', { ...transfer, amount: 900 }, forgottenId);
+  told(
+    'the call is closed to everybody',
+    closed.status === 403 && /^review_(expired|denied)$/.test(String(closed.body.error as string)),
+  );
+  told(`vendor still holds ${cents(before + 2_500)}`, (await vendor()) === before + 2_500);
+
+  chapter(6, 'A tool acts and hangs up: nobody knows what became of it, so it is never tried again');
+  const drops = await ran('drop_connection');
+  const uncertainId = randomUUID();
+  const uncertain = await gate.call('drop_connection', {}, uncertainId);
+  await showRows(gate, correlationOf(uncertain), 'upstream.outcome');
+  const again = await gate.call('drop_connection', {}, uncertainId);
+  told('the outcome is uncertain, now and at every replay', uncertain.status === 409 && again.status === 409);
+  told('the tool ran once', (await ran('drop_connection')) === drops + 1);
+
+  chapter(7, 'The proof');
+  const result = await gate.verify();
+  say(
+    `   ${dim('ledger')}    ${result.entries_checked} entries, head ${result.commitment?.head_hash.slice(0, 16) ?? '-'}…`,
+  );
+  told('every entry hashes to the next: the chain holds', result.valid);
 }
 
-const stateDir = await mkdtemp(join(tmpdir(), 'gate-demo-'));
-const started = Date.now();
-say('starting a stack of its own on free ports …');
-const stack = await startDevelopment({
-  env: {
-    ...process.env,
-    ...Object.fromEntries(FREE_PORTS.map((variable) => [variable, '0'])),
-    GATE_TEMPORAL_PORT: '0',
-    GATE_TEMPORAL_UI_PORT: '0',
-    GATE_DEMO_UPSTREAM_PORT: '0',
-    GATE_REVIEW_TTL_STANDARD_SECS: String(REVIEW_TTL_SECS),
-    GATE_MODE: 'enforce',
-    GATE_UPSTREAM_URL: undefined,
-    GATE_DATABASE_URL: undefined,
-    GATE_STATE_DIR: stateDir,
-  },
-  progress: (line) => say(`  ${line}`),
-});
+async function eventually<Found>(what: string, look: () => Promise<Found | null>): Promise<Found> {
+  const deadline = Date.now() + WAIT_LIMIT_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    if (Date.now() > deadline) throw new Error(`not within ${WAIT_LIMIT_MS / 1000} s: ${what}`);
+    await sleep(100);
+  }
+}
+
+interface OwnStack {
+  readonly development: DevelopmentFile;
+  stop(): Promise<void>;
+}
+
+/** A stack of the demonstration's own; nothing of it is left when it stops. */
+async function startOwn(): Promise<OwnStack> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'gate-demo-'));
+  const inherited = Object.entries(process.env).filter(([name]) => !/^GATE_(?!.*_BIN$|CACHE_DIR$)/.test(name));
+  const ports = ['PROXY', 'BRAIN', 'POLICY', 'HIL', 'LEDGER'].flatMap((name) => [
+    `${name}_PORT`,
+    `${name}_HEALTH_PORT`,
+  ]);
+  const child = spawn(process.execPath, [join(PROJECT_ROOT, 'bin', 'gate.mjs'), 'start', '--quiet'], {
+    cwd: PROJECT_ROOT,
+    env: {
+      ...Object.fromEntries(inherited),
+      ...Object.fromEntries(
+        [...ports, 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'DEMO_UPSTREAM_PORT'].map((name) => [`GATE_${name}`, '0']),
+      ),
+      GATE_STATE_DIR: stateDir,
+      GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const stop = async () => {
+    await ended(child);
+    await rm(stateDir, { recursive: true, force: true });
+  };
+  process.once('SIGINT', () => void stop().then(() => process.exit(130)));
+  const file = join(stateDir, 'dev.json');
+  const deadline = Date.now() + START_LIMIT_MS;
+  while (!existsSync(file)) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error('the stack did not start');
+    }
+    await sleep(100);
+  }
+  return { development: JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile, stop };
+}
+
+const ended = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve_) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve_();
+    child.once('exit', () => resolve_());
+    child.kill('SIGTERM');
+  });
+
+function running(): OwnStack {
+  const file = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json');
+  if (!existsSync(file))
+    throw new Error(
+      `no running stack is known here (${file} is missing); start one with npm start, or leave --here out`,
+    );
+  return { development: JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile, stop: () => Promise.resolve() };
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: { here: { type: 'boolean', default: false } } });
+  const started = Date.now();
+  say(bold('Gate stands between AI agents and their tools'));
+  if (!values.here) say(dim('starting a stack of its own, on free ports, in a temporary folder …'));
+  const stack = values.here ? running() : await startOwn();
+  const gate = participants(stack.development);
+  try {
+    if (!values.here) say(dim(`ready after ${((Date.now() - started) / 1000).toFixed(1)} s`));
+    await story(gate);
+  } finally {
+    await gate.close();
+    await stack.stop();
+  }
+  say(
+    `\n${((Date.now() - started) / 1000).toFixed(0)} s. ${faults.length === 0 ? green('Everything came out as told.') : red(`Not as told: ${faults.join('; ')}`)}`,
+  );
+  return faults.length === 0 ? 0 : 1;
+}
+
 try {
-  await story(stack.development);
-} finally {
-  await stack.stop();
-  await rm(stateDir, { recursive: true, force: true });
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`demo: ${errorText(error)}\n`);
+  process.exitCode = 1;
 }
-say(
-  untrue.length === 0
-    ? `\ntold in ${Math.round((Date.now() - started) / 1000)} s; everything came out as told`
-    : `\nnot as told: ${untrue.join('; ')}`,
-);
-process.exit(untrue.length === 0 ? 0 : 1);

@@ -221,7 +221,7 @@ export function createMcpUpstream({
           if (error.status === 404 && tried === 1) continue;
           return httpRefusal(id, error);
         }
-        return { kind: 'unknown', reason: causeText(error) };
+        return { kind: 'unknown', reason: `the upstream gave no answer: ${causeText(error)}` };
       }
     }
   };

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
@@ -19,6 +19,9 @@ import {
   startStack,
   type TestStack,
 } from '../support/stack.js';
+
+// Every test here starts processes, some of them whole stacks.
+jest.setTimeout(120_000);
 
 interface Ran {
   readonly code: number;
@@ -172,6 +175,17 @@ describe('gate pending, decide, audit, verify', () => {
     const ran = await run(process.execPath, [GATE_PROGRAM, 'pending'], { GATE_STATE_DIR: empty });
     expect(ran).toMatchObject({ code: 1, err: expect.stringMatching(/no running stack is known here .*npm start/) });
     await rm(empty, { recursive: true, force: true });
+  });
+});
+
+describe('npm run demo', () => {
+  it('tells its story against the running stack, and everything comes out as told', async () => {
+    const demo = await run(process.execPath, [join(PROJECT_ROOT, 'dist', 'scripts', 'demo.js'), '--here'], {
+      GATE_STATE_DIR: stateDir,
+    });
+    expect(demo).toMatchObject({ code: 0, out: expect.stringMatching(/Everything came out as told\.\n$/) });
+    // No colours where nobody looks.
+    for (const mark of ['✗', '\u001b']) expect(demo.out).not.toContain(mark);
   });
 });
 
