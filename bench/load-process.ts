@@ -44,12 +44,31 @@ const answers = {
           params: { name: kind.tool, arguments: kind.arguments },
         }),
       });
-      const body = (await reply.body.json()) as { error?: unknown };
+      const body = (await reply.body.json()) as { error?: unknown; pending_id?: unknown };
+      if (typeof body.pending_id === 'string') undecided.push(body.pending_id);
       return typeof body.error === 'string' ? `${reply.statusCode} ${body.error}` : String(reply.statusCode);
+    });
+  },
+
+  /** Denies calls that this process parked, one after the other from the oldest on, as an operator at the console does. */
+  async decide({ target, bearer, ...pressure }: Pressure & { target: Target; bearer: string }): Promise<Pressed> {
+    const pool = poolOf(target, pressure.concurrency);
+    return press({ ...pressure, maxCalls: Math.min(pressure.maxCalls, undecided.length) }, async () => {
+      const reply = await pool.request({
+        path: `/decide/${undecided.shift()}`,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+        body: JSON.stringify({ decision: 'deny', reason: 'measured', decided_via: 'console' }),
+      });
+      await reply.body.dump();
+      return String(reply.statusCode);
     });
   },
 };
 export type LoadQuestions = typeof answers;
+
+/** Review rows of calls that were parked and not decided since, oldest first. */
+const undecided: string[] = [];
 
 const pools = new Map<string, Pool>();
 

@@ -71,6 +71,11 @@ export const ENGINE_SETTINGS = {
     z.string().min(1).default('gate-tool-call'),
     "Task queue of Gate's workflows and activities.",
   ),
+  park: setting(
+    'GATE_PARK',
+    z.enum(['continue', 'stay']).default('continue'),
+    'Where a parked call waits: `continue` in a small run of its own on the queue `<GATE_TASK_QUEUE>-parked`, `stay` in the run that judged it.',
+  ),
   payloadKeys: setting(
     'GATE_PAYLOAD_KEYS',
     keyRingText,

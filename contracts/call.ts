@@ -38,6 +38,8 @@ export interface CallInput {
   readonly has_callback: boolean;
   readonly recent_request_count: number;
   readonly velocity_limit: number;
+  /** Task queue on which the call goes on, as a run of its own, once it is parked; without one it waits in the run that judged it. */
+  readonly parked_task_queue?: string;
 }
 
 /** States of a call record (DESIGN section 1). The moves between them stand in `domain/call-record/transitions.ts`. */

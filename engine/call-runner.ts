@@ -29,17 +29,28 @@ export interface CallRunner {
   start(call: CallInput, deadlineMs: number): Promise<CallSummary | null>;
 }
 
+/** Where a parked call waits: in a run of its own on the parked queue, or in the run that judged it. */
+export type ParkMode = 'continue' | 'stay';
+
 const KEYWORD = SearchAttributeType.KEYWORD;
 const GATE_TENANT = defineSearchAttributeKey('GateTenant', KEYWORD);
 const GATE_AGENT = defineSearchAttributeKey('GateAgent', KEYWORD);
 const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
 
-export function createCallRunner(client: Client, taskQueue: string): CallRunner {
+/** The queue on which parked calls wait, so that a thousand deadlines at once do not stand before the calls that just came in. */
+export const parkedQueueOf = (taskQueue: string): string => `${taskQueue}-parked`;
+
+export function createCallRunner(
+  client: Client,
+  taskQueue: string,
+  { park = 'continue' }: { readonly park?: ParkMode } = {},
+): CallRunner {
+  const parked = park === 'continue' ? { parked_task_queue: parkedQueueOf(taskQueue) } : {};
   const attempt = async (call: CallInput, deadlineMs: number, updateId: string): Promise<CallSummary | null> => {
     const startWorkflowOperation = new WithStartWorkflowOperation('toolCall', {
       workflowId: call.correlation_id,
       taskQueue,
-      args: [call],
+      args: [{ ...call, ...parked }],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
       workflowIdConflictPolicy: 'USE_EXISTING',
       // A dead worker then costs three seconds, not ten (DESIGN section 1).

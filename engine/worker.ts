@@ -9,6 +9,7 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { GateActivities } from '../workers/activities.js';
+import { parkedQueueOf } from './call-runner.js';
 import type { OnForeignPayload } from './codec.js';
 import { dataConverter, failureConverterPath } from './connect.js';
 
@@ -38,8 +39,19 @@ export interface WorkerOptions {
   readonly shutdownGraceMs: number;
 }
 
-/** The worker of every Gate workflow and activity, on one task queue. */
-export const createWorker = ({
+/** As much of a worker as its owner needs: two of them, and one to look at. */
+export type GateWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+
+/** Workflow tasks that the parked calls of one worker may have under way: enough for operators, too few to stand before new calls. */
+const PARKED_TASKS = 8;
+/** Five events bring a parked call back; keeping more of them in memory saves little. */
+const PARKED_CACHE = 200;
+
+/**
+ * The worker of every Gate workflow and activity. It serves two queues, each with workflow slots and a thread of its own: calls that just
+ * came in, and calls that are parked, of which a thousand can fall due in one second.
+ */
+export async function createWorker({
   connection,
   namespace,
   taskQueue,
@@ -47,8 +59,8 @@ export const createWorker = ({
   activities,
   bundle,
   shutdownGraceMs,
-}: WorkerOptions): Promise<Worker> =>
-  Worker.create({
+}: WorkerOptions): Promise<GateWorker> {
+  const shared: Parameters<typeof Worker.create>[0] = {
     connection,
     namespace,
     taskQueue,
@@ -61,10 +73,37 @@ export const createWorker = ({
     maxConcurrentWorkflowTaskExecutions: 100,
     maxConcurrentActivityTaskExecutions: 200,
     maxConcurrentLocalActivityExecutions: 200,
+  };
+  const fresh = await Worker.create(shared);
+  const parked = await Worker.create({
+    ...shared,
+    taskQueue: parkedQueueOf(taskQueue),
+    maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,
+    maxCachedWorkflows: PARKED_CACHE,
   });
+  const both = [fresh, parked];
+  const shutdown = () => {
+    for (const worker of both) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  return {
+    shutdown,
+    getState: () => both.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
+    async run() {
+      const running = both.map((worker) => worker.run());
+      try {
+        // One that ends early takes the other with it: half a worker would look like a whole one.
+        await Promise.race(running);
+      } finally {
+        shutdown();
+        await Promise.allSettled(running);
+      }
+      await Promise.all(running);
+    },
+  };
+}
 
 /** Runs the worker. `finished` rejects when it fails; `stop` lets it finish what it has begun, and never throws. */
-export function runWorker(worker: Worker): { readonly finished: Promise<void>; stop(): Promise<void> } {
+export function runWorker(worker: GateWorker): { readonly finished: Promise<void>; stop(): Promise<void> } {
   const finished = worker.run();
   finished.catch(() => undefined);
   return {

@@ -215,7 +215,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
           trustDomain: config.shared.trustDomain,
           tls: services.proxy,
           calls,
-          runner: createCallRunner(client, config.engine.taskQueue),
+          runner: createCallRunner(client, config.engine.taskQueue, { park: config.engine.park }),
           ledger,
           upstream,
           logger,

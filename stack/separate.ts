@@ -293,7 +293,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     trustDomain,
     tls,
     calls,
-    runner: createCallRunner(client, config.engine.taskQueue),
+    runner: createCallRunner(client, config.engine.taskQueue, { park: config.engine.park }),
     ledger,
     upstream,
     signer,

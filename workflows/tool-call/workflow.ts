@@ -4,6 +4,8 @@ import {
   ApplicationFailure,
   CancellationScope,
   condition,
+  ContinueAsNew,
+  makeContinueAsNewFunc,
   ParentClosePolicy,
   proxyActivities,
   proxyLocalActivities,
@@ -50,9 +52,14 @@ const settle = proxyLocalActivities<UpstreamActivity>({
 
 /**
  * One tool call (DESIGN section 1). Its id is the correlation id, so a second request under the same id meets this run and not another.
- * `resumed` is the record's word on a call that was parked before and goes on here.
+ * `resumed` is the record's word on a call that was parked before and goes on here, with a history of five events instead of the whole
+ * road to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
  */
-export async function toolCall(call: CallInput, resumed: CallSummary | null = null): Promise<CallSummary> {
+export async function toolCall(
+  call: CallInput,
+  resumed: CallSummary | null = null,
+  rowsAppended = false,
+): Promise<CallSummary> {
   let summary: CallSummary | null = resumed;
   let answered: CallSummary | null = null;
   let failure: ApplicationFailure | null = null;
@@ -128,12 +135,21 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
   });
 
   const rows = rowAppender(call.correlation_id);
+  if (resumed) rows.taken(rowsAppended);
   let reviewRow: Promise<void> = Promise.resolve();
   /** What a step did along with its own work need not be done again; what it could not do is done durably. */
   const taken = ({ summary: reached, rows_appended, review_settled }: Stepped): CallSummary => {
     rows.taken(rows_appended);
     if (!review_settled) reviewRow = durable.settleReviewRow(call.correlation_id);
     return reached;
+  };
+  /** The call goes on as a new run under the same id. Comes back only when a decision was faster. */
+  const continueParked = async (parked: CallSummary, taskQueue: string): Promise<void> => {
+    // Whoever waits in this run has its answer before the run ends; a decision that reached it is settled by it.
+    await condition(allHandlersFinished);
+    if (settled) return;
+    const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue });
+    await goOn(call, parked, rows.settled());
   };
   const steps: PipelineSteps = {
     now: () => Date.now(),
@@ -146,7 +162,10 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
       summary = parked;
       review = 'open';
       waitingFor = 'decision';
-      upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
+      if (!resumed) {
+        upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
+        if (call.parked_task_queue) await continueParked(parked, call.parked_task_queue);
+      }
       const inTime = await condition(() => settled !== null, Math.max(1, (parked.deadline_ms ?? 0) - Date.now()));
       if (!inTime) await condition(() => !deciding);
       if (!settled) {
@@ -202,6 +221,7 @@ export async function toolCall(call: CallInput, resumed: CallSummary | null = nu
     try {
       summary = await runCall(call, steps, resumed);
     } catch (error) {
+      if (error instanceof ContinueAsNew) throw error;
       review = 'over';
       const closed = await closeAfter(error, call);
       if (closed instanceof ApplicationFailure) {
@@ -297,6 +317,8 @@ function rowAppender(correlationId: string) {
       const appended = tried ?? (await local.tryAppendRows(correlationId).catch(() => false));
       if (!appended) background = appendLater();
     },
+    /** Nothing is under way: what was handed over is in the ledger. */
+    settled: (): boolean => background === null,
     async drained(): Promise<void> {
       while (background) await background;
     },

@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { type Pressed, together } from './load.js';
+import type { CallKind, Target } from './load-process.js';
+import { cpuMsOf, describeMachine, fileMib, residentMibOf } from './machine.js';
+import { quantile, rounded, sum } from './numbers.js';
+import { writeReport } from './report.js';
+import { type GateSide, openStage, type Stage } from './stage.js';
+
+export interface ParksBenchOptions {
+  readonly parks: number;
+  readonly modes: readonly ParkMode[];
+  readonly say: (line: string) => void;
+}
+
+/** `GATE_PARK`: in a run of its own, or in the run that judged it. */
+export type ParkMode = 'continue' | 'stay';
+
+const CALLERS = 16;
+const WARM_PARKS = 200;
+const LONG_TTL_SECS = 3_600;
+const LIMIT_MS = 15 * 60_000;
+
+interface Parking {
+  readonly mode: ParkMode;
+  readonly parks: number;
+  readonly per_second: number;
+  readonly node_cpu_per_park: number;
+  readonly engine_cpu_per_park: number;
+  readonly engine_memory_mib: number;
+  readonly engine_file_mib: number;
+  readonly node_memory_mib: number;
+}
+
+/** Latencies in milliseconds at concurrency 1. */
+interface Moment {
+  readonly mode: ParkMode;
+  readonly when: string;
+  readonly what: string;
+  readonly calls: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly max: number;
+  /** Answers that were none: 503 where the call could not begin in time. */
+  readonly unanswered: number;
+}
+
+interface Storm {
+  readonly mode: ParkMode;
+  readonly due_at_once: number;
+  readonly seconds: number;
+  readonly per_second: number;
+  readonly first_deny_ms: number;
+}
+
+/**
+ * Thousands of parked calls: what each costs to park and to keep, what operators and new callers feel meanwhile, and what new callers feel
+ * when all of them fall due in one moment, which is when the stack comes back after a stop. Each mode has an engine of its own.
+ */
+export async function runParksBench({ parks, modes, say }: ParksBenchOptions): Promise<void> {
+  const parking: Parking[] = [];
+  const moments: Moment[] = [];
+  const storms: Storm[] = [];
+  let machine: ReturnType<typeof describeMachine> | undefined;
+  for (const mode of modes) {
+    const stage = await openStage(say);
+    try {
+      machine ??= describeMachine(stage.folder);
+      await measure(stage, mode);
+    } finally {
+      await stage.close();
+    }
+  }
+  if (machine)
+    writeReport('parks', {
+      title: `${parks} parked calls: waiting in a run of their own (continue) or in the run that judged them (stay)`,
+      machine,
+      notes: [
+        `Parked by ${CALLERS} callers. Memory and file are growth over the same stack before; a decision is a denial through HIL.`,
+        '"Due at once": the stack is stopped, every deadline passes, the stack starts again; fresh denies are asked at concurrency 1 from the first moment until the last parked call has expired.',
+      ],
+      tables: { parking, meanwhile: moments, 'due at once': storms },
+    });
+
+  async function measure(stage: Stage, mode: ParkMode): Promise<void> {
+    const start = (ttlSecs: number) =>
+      stage.startGate('gate', {
+        env: {
+          GATE_PARK: mode,
+          GATE_REVIEW_TTL_AUTO_SECS: String(ttlSecs),
+          GATE_REVIEW_TTL_STANDARD_SECS: String(ttlSecs),
+          GATE_REVIEW_TTL_STRICT_SECS: String(ttlSecs),
+          // Reconciliation would close late calls itself; here the workflows are to do it.
+          GATE_RECONCILE_GRACE_SECS: '86400',
+        },
+      });
+    let gate = await start(LONG_TTL_SECS);
+    await press(stage, deny(gate), 1, 2_000);
+    const warm = await press(stage, park(gate), CALLERS, LIMIT_MS, WARM_PARKS);
+    await stopGate(gate);
+
+    // Long enough for parking and for what is measured after it, so that nothing is due before the stop.
+    const expectedSecs = (parks * warm.tookMs) / WARM_PARKS / 1000;
+    const ttlSecs = Math.ceil(expectedSecs * 1.5 + 60);
+    gate = await start(ttlSecs);
+    await press(stage, deny(gate), 1, 3_000);
+    moment(mode, 'none parked', 'deny', await press(stage, deny(gate), 1, 5_000));
+
+    const before = await weigh(stage, gate);
+    const parked = await press(stage, park(gate), CALLERS, LIMIT_MS, parks);
+    const lastDueMs = Date.now() + ttlSecs * 1000;
+    const after = await weigh(stage, gate);
+    parking.push({
+      mode,
+      parks: parked.latencies.length,
+      per_second: rounded((parked.latencies.length * 1000) / parked.tookMs),
+      node_cpu_per_park: rounded((after.nodeCpuMs - before.nodeCpuMs) / parked.latencies.length),
+      engine_cpu_per_park: rounded((after.engineCpuMs - before.engineCpuMs) / parked.latencies.length),
+      engine_memory_mib: after.engineMib - before.engineMib,
+      engine_file_mib: after.fileMib - before.fileMib,
+      node_memory_mib: after.nodeMib - before.nodeMib,
+    });
+    say(`${mode}: ${parked.latencies.length} parked`);
+    moment(mode, 'all parked', 'deny', await press(stage, deny(gate), 1, 5_000));
+    const { hil, console_workload, operator_token } = gate.development;
+    const operator: Target = { url: hil.url, ca: gate.target.ca, ...console_workload };
+    moment(
+      mode,
+      'all parked',
+      'decide',
+      await stage.load.ask.decide({
+        target: operator,
+        bearer: operator_token,
+        concurrency: 1,
+        forMs: 5_000,
+        maxCalls: 500,
+      }),
+    );
+
+    await stopGate(gate);
+    const due = stillParked(gate, lastDueMs);
+    say(`${mode}: ${due} wait for their deadline, ${Math.ceil((lastDueMs - Date.now()) / 1000)} s`);
+    await sleep(Math.max(0, lastDueMs - Date.now()) + 1_000);
+    gate = await start(LONG_TTL_SECS);
+    const begun = performance.now();
+    const denies: Pressed[] = [];
+    let drainedMs: number | null = null;
+    while (drainedMs === null && performance.now() - begun < LIMIT_MS) {
+      denies.push(await press(stage, deny(gate), 1, 1_000));
+      if (stillParked(gate, lastDueMs) === 0) drainedMs = performance.now() - begun;
+    }
+    const tookMs = drainedMs ?? performance.now() - begun;
+    storms.push({
+      mode,
+      due_at_once: due,
+      seconds: rounded(tookMs / 1000),
+      per_second: rounded((due - stillParked(gate, lastDueMs)) / (tookMs / 1000)),
+      first_deny_ms: rounded(denies[0]?.latencies[0] ?? Number.NaN),
+    });
+    moment(mode, 'all due at once', 'deny', together(denies));
+    await stopGate(gate);
+  }
+
+  function moment(mode: ParkMode, when: string, what: string, { latencies, answers }: Pressed): void {
+    moments.push({
+      mode,
+      when,
+      what,
+      calls: latencies.length,
+      p50: rounded(quantile(latencies, 0.5)),
+      p95: rounded(quantile(latencies, 0.95)),
+      max: rounded(quantile(latencies, 1)),
+      unanswered: sum(Object.entries(answers).map(([answer, count]) => (/^[24]/.test(answer) ? 0 : count))),
+    });
+  }
+}
+
+const park = (gate: GateSide): CallKind => ({
+  target: gate.target,
+  contract: 'gate.server-execution/v1',
+  tool: 'wire_transfer',
+  arguments: { from: 'operating', to: 'vendor', amount: 25 },
+});
+const deny = (gate: GateSide): CallKind => ({
+  target: gate.target,
+  contract: 'gate.server-execution/v1',
+  tool: 'delete_file',
+  arguments: { path: 'notes.txt' },
+});
+
+const press = (stage: Stage, kind: CallKind, concurrency: number, forMs: number, maxCalls = 100_000) =>
+  stage.load.ask.press({ kind, concurrency, forMs, maxCalls });
+
+const weigh = async (stage: Stage, gate: GateSide) => ({
+  nodeCpuMs: await gate.child.ask.cpuMs(),
+  engineCpuMs: cpuMsOf(stage.engine.pid),
+  engineMib: residentMibOf(stage.engine.pid),
+  nodeMib: residentMibOf(gate.child.pid),
+  fileMib: fileMib(stage.engineFile),
+});
+
+const stopGate = (gate: GateSide): Promise<void> => gate.child.stop();
+
+/** Calls that wait although their deadline has passed by `atMs`, from the records themselves. */
+function stillParked(gate: GateSide, atMs: number): number {
+  const calls = new DatabaseSync(join(gate.stateDir, 'data', 'calls.db'), { readOnly: true });
+  try {
+    const row = calls
+      .prepare("select count(*) as n from call_records where state = 'parked' and deadline_ms <= ?")
+      .get(atMs + 1_000);
+    return (row as { n: number }).n;
+  } finally {
+    calls.close();
+  }
+}
