@@ -41,7 +41,10 @@ export function parseSpiffe(uri: string, trustDomain: string): AgentIdentity | S
 
 /** The one `spiffe://` URI among the subject alternative names; `null` when there is none or more than one URI. */
 export function spiffeOfCertificate(certificate: X509Certificate): string | null {
-  const uris = (certificate.subjectAltName ?? '')
+  const names = certificate.subjectAltName ?? '';
+  // Node writes the names in one line and quotes those that could be read as several: a DNS name like `a, URI:spiffe://…` is no URI.
+  if (names.includes('"')) return null;
+  const uris = names
     .split(', ')
     .filter((name) => name.startsWith('URI:'))
     .map((name) => name.slice('URI:'.length));

@@ -18,8 +18,10 @@ export interface TestEngine {
   readonly address: string;
   readonly namespace: string;
   readonly folder: string;
-  /** A client over a fresh connection; `codecs` are the payload codecs it speaks with. Closed with the engine. */
-  client(codecs?: PayloadCodec[]): Promise<Client>;
+  /** What every client of this engine's workflows speaks with. */
+  readonly codecs: readonly [PayloadCodec];
+  /** A client over a fresh connection; `spoken` are the payload codecs it has instead of those. Closed with the engine. */
+  client(spoken?: PayloadCodec[]): Promise<Client>;
   /** Ends the server as a shutdown would; `restart` starts it again over the same files. */
   stop(): Promise<void>;
   restart(): Promise<void>;
@@ -64,14 +66,16 @@ export async function startTestEngine(): Promise<TestEngine> {
   const closeClients = async () => {
     await Promise.allSettled(connections.splice(0).map((connection) => connection.close()));
   };
+  const codecs = [createPayloadCodec(TEST_PAYLOAD_KEYS)] as const;
   return {
+    codecs,
     address: server.address,
     namespace: TEST_NAMESPACE,
     folder,
-    async client(codecs = [createPayloadCodec(TEST_PAYLOAD_KEYS)]) {
+    async client(spoken = [...codecs]) {
       const connection = await Connection.connect({ address: server.address, connectTimeout: '10s' });
       connections.push(connection);
-      return new Client({ connection, namespace: TEST_NAMESPACE, dataConverter: { payloadCodecs: codecs } });
+      return new Client({ connection, namespace: TEST_NAMESPACE, dataConverter: { payloadCodecs: spoken } });
     },
     async stop() {
       await closeClients();

@@ -113,7 +113,7 @@ function openGate({ program, tools, engine, bundleFile, settings }: GateParts): 
       const config: KillHostConfig = {
         folder,
         kill: kill ?? null,
-        script: { tier: 'green', ledger: 'up', inspectMs: 0, ...script },
+        script: { tier: 'green', ledger: 'up', policy: 'up', inspectMs: 0, ...script },
         toolsUrl: tools.url,
         ...settings,
         decisionKey,

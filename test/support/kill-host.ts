@@ -53,6 +53,7 @@ export interface KillPoint {
 export interface HostScript {
   readonly tier: Tier;
   readonly ledger: 'up' | 'down';
+  readonly policy: 'up' | 'down';
   readonly inspectMs: number;
 }
 
@@ -112,7 +113,7 @@ export interface HostCommands {
   call(request: CallRequest): Promise<Told>;
   /** Starts the pipeline under the id of a known call, past the look at the record. */
   startAnew(request: CallRequest): Promise<CallSummary | null>;
-  decide(decision: { key: string; decision: 'approve' | 'deny'; requestId: string }): Promise<Told>;
+  decide(decision: { key: string; decision: 'approve' | 'deny'; requestId: string; operator?: string }): Promise<Told>;
   /** A decision as HIL signs it, to be sent by the test itself. */
   sign(decision: {
     key: string;
@@ -207,7 +208,12 @@ export async function composeKillHost(
         },
       },
       // A call may bring its own tier along; the script's is for all others.
-      policies: { evaluate: (input) => Promise.resolve(decisionOf(tierOf(input.arguments ?? {}) ?? script.tier)) },
+      policies: {
+        async evaluate(input) {
+          if (script.policy === 'down') throw new Error('policy is away');
+          return decisionOf(tierOf(input.arguments ?? {}) ?? script.tier);
+        },
+      },
       reviews: {
         async createOnce(review) {
           const { row } = await reviews.createOnce(review);
@@ -298,7 +304,7 @@ export async function composeKillHost(
       };
       return runner.start(call, call.not_after_ms);
     },
-    decide: ({ key, decision, requestId }) =>
+    decide: ({ key, decision, requestId, operator }) =>
       answered(async () => {
         const row = await reviewOf(key);
         if (!row) throw new GateError('not_found');
@@ -308,7 +314,7 @@ export async function composeKillHost(
           decision,
           reason: null,
           decided_via: 'console',
-          principal: OPERATOR,
+          principal: { ...OPERATOR, ...(operator !== undefined && { subject: operator }) },
           request_id: requestId,
         });
         return { status: 200, headers: {}, body: settled as unknown as JsonObject };
