@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import type { DecisionPrincipal, PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { DecisionPrincipal, PendingRequest, SettledReview, SignedDecision } from '../../contracts/review.js';
 import { GateError } from '../errors.js';
 import { signDecision } from './decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from './ports.js';
 import type { ReviewStore } from './review-store.js';
 import { storable } from './storable.js';
-import { whyNotDecidable } from './transitions.js';
+import { isDecidedBy, whyNotDecidable } from './transitions.js';
 
 /** One decision of somebody whose credential has been checked; `principal` comes from that, never from a body (spec 5, rule 1). */
 export interface Decision {
@@ -45,8 +45,8 @@ export function createDecisions({
   decisionLifeMs,
   observe,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
-  async function sendDecision(row: PendingRequest, decision: Decision, now: number): Promise<DecisionOutcome> {
-    const signed = await signDecision(
+  const sign = (row: PendingRequest, decision: Decision, now: number): Promise<SignedDecision> =>
+    signDecision(
       {
         pending_id: row.id,
         correlation_id: row.correlation_id,
@@ -61,21 +61,22 @@ export function createDecisions({
       },
       decisionKey,
     );
-    const outcome = await sender.decide(signed);
-    if (outcome.settled && outcome.settled.pending_id !== row.id)
-      throw new GateError('internal_error', 'the workflow answered for another review');
-    return outcome;
-  }
 
   async function decide(row: PendingRequest, decision: Decision): Promise<PendingRequest> {
     const now = clock();
     const late = whyNotDecidable(row, now);
     if (late) throw refusal(late, row);
-    const outcome = await sendDecision(row, decision, now);
+    const signed = await sign(row, decision, now);
+    const outcome = await sender.decide(signed);
+    if (outcome.settled && outcome.settled.pending_id !== row.id)
+      throw new GateError('internal_error', 'the workflow answered for another review');
     if (outcome.outcome === 'applied') return reviews.settle(outcome.settled);
     // The refusal stands whether or not its row can be written now: the workflow writes the same settlement itself.
     if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
-    throw refusal(outcome.code, outcome.settled ?? (await reviews.get(row.id, row.tenant)) ?? row);
+    const stands = (await reviews.get(row.id, row.tenant)) ?? row;
+    // Many at once, or a worker lost on the way, and the sender is told only that the call waits no more: it may be this that ended it.
+    if (!outcome.settled && isDecidedBy(stands, signed)) return stands;
+    throw refusal(outcome.code, outcome.settled ?? stands);
   }
 
   return async (decision) => {

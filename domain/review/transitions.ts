@@ -45,7 +45,10 @@ export const LEDGER_EVENT_OF = {
 } as const satisfies Record<SettledStatus, EventKind>;
 
 /** Whether this decision, met again, is the one that settled the review. */
-export const isDecidedBy = (settled: SettledReview, sent: SignedDecision): boolean =>
+export const isDecidedBy = (
+  settled: { readonly status: ReviewStatus; readonly decided_at: string | null; readonly decided_by: string | null },
+  sent: SignedDecision,
+): boolean =>
   settled.status === SETTLES_AS[sent.decision] &&
   settled.decided_at === sent.decided_at &&
   settled.decided_by === sent.principal.subject;
