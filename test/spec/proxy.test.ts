@@ -489,6 +489,13 @@ describe('spec 5, proxy sheet 4: who may call', () => {
     );
   });
 
+  it('nobody with a certificate for servers alone', async () => {
+    const { cert, key } = await issueAgent({ stateDir: gate.stateDir, trustDomain: 'gate.local' }, 'acme', 'odd', {
+      usages: ['server'],
+    });
+    await refused(gate.stranger({ cert, key }));
+  });
+
   it('takes tenant and agent from the certificate, never from a header or the body', async () => {
     const reply = await bot.send(
       rpc('tools/call', { name: 'list_files', arguments: {}, agent_id: 'build-bot', tenant: 'evil' }, 1),
@@ -584,6 +591,28 @@ describe('the door itself: bytes, connections and certificates', () => {
     expect(answer).toMatch(/\r\nConnection: close\r\n/i);
     expect(answer).toContain('"error":"invalid_request"');
     expect((await gate.tools()).counts.list_files ?? 0).toBe(before);
+  });
+
+  it.each([
+    ['another path', 'POST /mcp/ HTTP/1.1'],
+    ['a doubled slash', 'POST //mcp HTTP/1.1'],
+    ['another case', 'POST /MCP HTTP/1.1'],
+    ['a segment more', 'POST /mcp/x HTTP/1.1'],
+  ])('takes %s for another address: nothing there leads to a tool', async (_what, line) => {
+    const before = (await gate.tools()).counts.list_files ?? 0;
+    const answer = await exchange(await door(), good().replace('POST /mcp HTTP/1.1', line), whole);
+    expect(answer).toMatch(/^HTTP\/1.1 404 /);
+    expect((await gate.tools()).counts.list_files ?? 0).toBe(before);
+  });
+
+  it.each([
+    ['an escaped letter (RFC 3986 section 6.2.2.2)', 'POST /%6dcp HTTP/1.1'],
+    ['the whole address (RFC 9112 section 3.2.2)', 'POST http://elsewhere.example/mcp HTTP/1.1'],
+    ['a query', 'POST /mcp?x=1 HTTP/1.1'],
+  ])('judges a call in full where the address has %s', async (_what, line) => {
+    expect(await exchange(await door(), good().replace('POST /mcp HTTP/1.1', line), whole)).toMatch(/^HTTP\/1.1 200 /);
+    const bare = await openTls(gate.development.proxy.url, { ca: readFileSync(gate.development.proxy.ca, 'utf8') });
+    expect(await exchange(bare, good().replace('POST /mcp HTTP/1.1', line), whole)).toMatch(/^HTTP\/1.1 401 /);
   });
 
   it('speaks TLS 1.3 and nothing older', async () => {
