@@ -51,8 +51,8 @@ const TITLES: Readonly<Record<ProcessName, string>> = {
 };
 
 function settingsPage(): string {
-  const section = (title: string, groups: SettingGroups): string =>
-    `## ${title}\n\n${table(
+  const section = (title: string, groups: SettingGroups, note = ''): string =>
+    `## ${title}\n\n${note}${table(
       ['Variable', 'Default', 'Meaning'],
       settingLines(groups).map((line) => [
         `\`${line.variable}\``,
@@ -71,7 +71,11 @@ function settingsPage(): string {
       'names it.',
       '',
       [
-        section('gate start', START_SETTINGS),
+        section(
+          'gate start',
+          START_SETTINGS,
+          'Secrets and keys that are required here it makes itself, once, under the state folder.\n\n',
+        ),
         ...Object.entries(APART_SETTINGS).map(([name, groups]) => section(TITLES[name as ProcessName], groups)),
         section('gate lite', { lite: LITE_SETTINGS }),
         section('gate prepare database', { database: PREPARE_SETTINGS.database }),
