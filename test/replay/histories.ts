@@ -1,0 +1,14 @@
+import proto from '@temporalio/proto';
+
+/** Where recorded histories lie, from the project's root. */
+export const HISTORIES = 'workflows/tool-call/histories';
+
+/** Opens the recorded histories, and nothing else: it protects no secret. */
+export const TEST_PAYLOAD_KEYS = `recorded:${'0123456789abcdef'.repeat(4)}`;
+
+const { History } = proto.temporal.api.history.v1;
+export type RecordedHistory = proto.temporal.api.history.v1.IHistory;
+
+/** A history as the engine's own protobuf bytes (`temporal.api.history.v1.History`). */
+export const encodeHistory = (history: RecordedHistory): Uint8Array => History.encode(history).finish();
+export const decodeHistory = (bytes: Uint8Array): RecordedHistory => History.decode(bytes);

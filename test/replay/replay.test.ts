@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { HISTORIES } from './histories.js';
+
+const folder = join(PROJECT_ROOT, HISTORIES);
+const recorded = readdirSync(folder)
+  .filter((file) => file.endsWith('.pb'))
+  .map((file) => join(folder, file));
+
+/** The built program replays: the engine's bundler and converter want files as they run. */
+async function replay(...argv: string[]): Promise<{ file: string; fault: string | null }[]> {
+  const program = join(PROJECT_ROOT, 'dist', 'test', 'replay', 'replay.js');
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', program, ...argv], {
+    timeout: 90_000,
+  });
+  return (
+    stdout
+      .split('\n')
+      // The engine's own log lines go the same way.
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { file: string; fault: string | null })
+  );
+}
+
+describe('the workflow of a call replays what was recorded (DESIGN section 2)', () => {
+  it.each(['denied', 'completed', 'parked-run-1', 'parked-run-2', 'approved-run-1', 'approved-run-2'])(
+    'has a history of a call that was %s',
+    (way) => expect(recorded.map((file) => file.slice(folder.length + 1))).toContain(`${way}.pb`),
+  );
+
+  it('replays every one of them', async () => {
+    expect(await replay(...recorded)).toEqual(recorded.map((file) => ({ file, fault: null })));
+  }, 120_000);
+
+  it('notices a workflow whose steps are others', async () => {
+    const [outcome] = await replay('--other-step', join(folder, 'completed.pb'));
+    expect(outcome?.fault).toMatch(/[Nn]ondeterminis|does not match/);
+  }, 120_000);
+});

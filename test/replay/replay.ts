@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { Worker } from '@temporalio/worker';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { errorText } from '../../domain/errors.js';
+import { dataConverter } from '../../engine/connect.js';
+import { bundleWorkflows } from '../../engine/worker.js';
+import { decodeHistory, TEST_PAYLOAD_KEYS } from './histories.js';
+
+/**
+ * Replays the histories named on the command line over the built workflows and prints one JSON line each. With `--other-step` the first activity
+ * of each history is given another name first: what a workflow with other steps would have left.
+ */
+const files = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const otherStep = process.argv.includes('--other-step');
+const workflowBundle = await bundleWorkflows();
+const converter = dataConverter(parseKeyRing(TEST_PAYLOAD_KEYS));
+
+for (const file of files) {
+  const history = decodeHistory(readFileSync(file));
+  if (otherStep) {
+    const scheduled = history.events?.find((event) => event.activityTaskScheduledEventAttributes);
+    const activity = scheduled?.activityTaskScheduledEventAttributes?.activityType;
+    if (activity) activity.name = 'somethingElse';
+  }
+  let fault: string | null = null;
+  try {
+    await Worker.runReplayHistory({ workflowBundle, dataConverter: converter }, history);
+  } catch (error) {
+    fault = errorText(error);
+  }
+  process.stdout.write(`${JSON.stringify({ file, fault })}\n`);
+}
+process.exit(0);
