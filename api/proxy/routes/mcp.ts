@@ -25,7 +25,8 @@ export const MAX_BODY_BYTES = 1_048_576;
 const MIGRATION = {
   contract: 'gate.client-migration/v1',
   executable: false,
-  migration_url: 'https://gate.invalid/docs/how-to/select-a-contract',
+  // In this repository; where the manual is published is not known here.
+  migration_url: 'docs/how-to/select-a-contract.md',
   supported_selectors: {
     decision: { header: 'X-Gate-Decision-Contract', value: DECISION_CONTRACT },
     server_execution: { header: 'X-Gate-Server-Execution-Contract', value: SERVER_EXECUTION_CONTRACT },
