@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import type { DataConverter, PayloadCodec } from '@temporalio/common';
+import type { PayloadCodec } from '@temporalio/common';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { createPayloadCodec } from '../../engine/codec.js';
 import { findTemporal } from '../../scripts/find-program.js';
@@ -108,6 +108,3 @@ export async function bundleToFile(folder: string, workflows = 'workflows/index.
   writeFileSync(file, code);
   return file;
 }
-
-/** How the payloads of test histories are read where a worker does it: the codec alone; the failure converter is the default one. */
-export const testDataConverter: DataConverter = { payloadCodecs: [createPayloadCodec(TEST_PAYLOAD_KEYS)] };
