@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { type Pressed, together } from './load.js';
 import type { CallKind, Target } from './load-process.js';
-import { cpuMsOf, describeMachine, fileMib, residentMibOf } from './machine.js';
+import { cpuMsOf, describeMachine, fileMib, type Machine, residentMibOf } from './machine.js';
 import { quantile, rounded, sum } from './numbers.js';
 import { writeReport } from './report.js';
 import { type GateSide, openStage, type Stage } from './stage.js';
@@ -62,17 +62,19 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
   const parking: Parking[] = [];
   const moments: Moment[] = [];
   const storms: Storm[] = [];
-  let machine: ReturnType<typeof describeMachine> | undefined;
   for (const mode of modes) {
     const stage = await openStage(say);
     try {
-      machine ??= describeMachine(stage.folder);
+      const machine = describeMachine(stage.folder);
       await measure(stage, mode);
+      // After each mode: the run takes long, and half of it says something, too.
+      report(machine);
     } finally {
       await stage.close();
     }
   }
-  if (machine)
+
+  function report(machine: Machine): void {
     writeReport('parks', {
       title: `${parks} parked calls: waiting in a run of their own (continue) or in the run that judged them (stay)`,
       machine,
@@ -82,6 +84,7 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
       ],
       tables: { parking, meanwhile: moments, 'due at once': storms },
     });
+  }
 
   async function measure(stage: Stage, mode: ParkMode): Promise<void> {
     const start = (ttlSecs: number) =>
