@@ -9,6 +9,7 @@ import { createPolicyService } from '../api/policy/app.js';
 import { readConfig, readGroups, type Env } from '../config/env.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
+import { errorText } from '../domain/errors.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
@@ -246,26 +247,30 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
 
   async function startEngine(): Promise<{ address: string; uiUrl: string | null }> {
     if (config.engine.address) return { address: config.engine.address, uiUrl: null };
-    const binary = await findTemporal({ onProgress: progress });
-    progress('engine: starting the Temporal server');
-    const server = await startTemporal({
-      binary,
-      stateDir,
-      port: config.development.temporalPort || (await freePort()),
-      uiPort: config.development.temporalUiPort || (await freePort()),
-      namespace: config.engine.namespace,
-      onProgress: progress,
+    const server = await mendable('set GATE_TEMPORAL_PORT / GATE_TEMPORAL_UI_PORT to move the engine', async () => {
+      const binary = await findTemporal({ onProgress: progress });
+      progress('engine: starting the Temporal server');
+      return startTemporal({
+        binary,
+        stateDir,
+        port: config.development.temporalPort || (await freePort()),
+        uiPort: config.development.temporalUiPort || (await freePort()),
+        namespace: config.engine.namespace,
+        onProgress: progress,
+      });
     });
     undo.push(() => server.stop());
     return { address: server.address, uiUrl: server.uiUrl };
   }
 
   async function startTools(): Promise<string> {
-    const tools = await startDemoUpstream({
-      dataDir: join(stateDir, 'demo'),
-      host: '127.0.0.1',
-      port: config.development.demoUpstreamPort,
-    });
+    const tools = await mendable('set GATE_DEMO_UPSTREAM_PORT to move the demonstration tools', () =>
+      startDemoUpstream({
+        dataDir: join(stateDir, 'demo'),
+        host: '127.0.0.1',
+        port: config.development.demoUpstreamPort,
+      }),
+    );
     undo.push(() => tools.close());
     return tools.url;
   }
@@ -281,6 +286,16 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       url: `https://${nameOf(address.host)}:${ports.port}`,
       health: `http://${nameOf(address.healthHost)}:${ports.healthPort}`,
     };
+  }
+}
+
+/** What an operator can mend is said in one line, without a stack; a port that is taken with the setting that names another one. */
+async function mendable<Started>(hint: string, start: () => Promise<Started>): Promise<Started> {
+  try {
+    return await start();
+  } catch (error) {
+    const text = errorText(error);
+    throw new StartError(/another program/.test(text) ? `${text} (${hint})` : text, { cause: error });
   }
 }
 

@@ -121,6 +121,25 @@ describe('gate start', () => {
     await rm(elsewhere, { recursive: true, force: true });
   });
 
+  it('says in one line that the port of the engine is taken, and which setting moves it', async () => {
+    const taken = createServer();
+    await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
+    const { port } = taken.address() as { port: number };
+    const elsewhere = await mkdtemp(join(tmpdir(), 'gate-start-'));
+    const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
+      ...FREE_PORTS,
+      GATE_TEMPORAL_PORT: String(port),
+      GATE_STATE_DIR: elsewhere,
+    });
+    taken.close();
+    await rm(elsewhere, { recursive: true, force: true });
+    expect(refused.code).toBe(1);
+    expect(refused.err.trim().split('\n')).toHaveLength(1);
+    expect(refused.err).toMatch(
+      new RegExp(`^gate: temporal: port ${port} .* used by another program.*GATE_TEMPORAL_PORT`),
+    );
+  });
+
   it('names every setting that is wrong at once', async () => {
     const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
       GATE_STATE_DIR: stateDir,

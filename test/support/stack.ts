@@ -94,14 +94,16 @@ export async function startStack({ env = {}, stateDir: given, quiet = true }: St
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // A test run that ends early must not leave a stack behind; Gate then stops its own children tidily.
-  const leave = () => void child.kill('SIGTERM');
-  process.once('exit', leave);
+  endWithThisProcess(child);
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
   const up = await Promise.race([ended, appears(file, child)]);
-  if (up !== true) throw new Error(`gate start: ${up}\n${output}${logTail(stateDir)}`);
+  if (up !== true) {
+    const why = `gate start: ${up}\n${output}${logTail(stateDir)}`;
+    if (given === undefined) await rm(stateDir, { recursive: true, force: true });
+    throw new Error(why);
+  }
   const development = JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
   const ca = readFileSync(development.proxy.ca, 'utf8');
   const open: Http[] = [];
@@ -186,7 +188,6 @@ export async function startStack({ env = {}, stateDir: given, quiet = true }: St
         await ended;
         clearTimeout(late);
       }
-      process.removeListener('exit', leave);
       if (given === undefined) await rm(stateDir, { recursive: true, force: true });
     },
   };
@@ -200,6 +201,22 @@ async function appears(file: string, child: ChildProcess): Promise<true> {
     await sleep(50);
   }
   return true;
+}
+
+/**
+ * A test run that ends early, however it ends, must not leave a stack behind: a shell holds the reading end of a pipe whose writing end only
+ * this process has, and tells Gate to stop when it closes. Gate then ends its own children tidily.
+ */
+function endWithThisProcess(child: ChildProcess): void {
+  const watch = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -TERM "$1"', 'sh', String(child.pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watch.unref();
+  (watch.stdin as unknown as { unref(): void }).unref();
+  child.once('exit', () => {
+    if (watch.pid !== undefined && watch.exitCode === null) process.kill(-watch.pid, 'SIGKILL');
+  });
 }
 
 const logTail = (stateDir: string): string => {
