@@ -43,7 +43,8 @@ export function startChildProcess<Q extends Questions>(
   let next = 0;
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   void exited.then(() => {
-    for (const { reject } of waiting.values()) reject(new Error(`${module} ended`));
+    for (const { reject } of waiting.values())
+      reject(new Error(`${module} ended (${child.signalCode ?? child.exitCode})`));
     waiting.clear();
   });
   child.on('message', ({ id, result, error }: Message) => {
