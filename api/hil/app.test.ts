@@ -702,6 +702,18 @@ describe('spec 4.4: POST /decide/{id}', () => {
       },
     );
 
+    it('a call that ended meanwhile, by a faster decision: 409 already_decided with that decision, not only that nothing waits', async () => {
+      const row = await park();
+      answering(async () => {
+        await reviews.settle(first(row));
+        return { outcome: 'refused', code: 'not_pending' };
+      });
+      expect(await decide(row.id)).toMatchObject({
+        status: 409,
+        body: { error: 'already_decided', status: 'denied', decided_by: 'operator:ada' },
+      });
+    });
+
     it('not in time: 503, row unchanged, and the same decision may be sent again', async () => {
       const row = await park();
       const honest = honestSender();

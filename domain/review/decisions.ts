@@ -76,7 +76,9 @@ export function createDecisions({
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;
     // Many at once, or a worker lost on the way, and the sender is told only that the call waits no more: it may be this that ended it.
     if (!outcome.settled && isDecidedBy(stands, signed)) return stands;
-    throw refusal(outcome.code, outcome.settled ?? stands);
+    // "Not pending" is all a call that is over can say; its row knows what the operator asks: whether somebody was faster.
+    const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
+    throw refusal(known ?? outcome.code, outcome.settled ?? stands);
   }
 
   return async (decision) => {
