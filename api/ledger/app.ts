@@ -3,10 +3,19 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
 import { auditRoutes } from './routes/audit.js';
 import { logRoutes } from './routes/log.js';
 import { verifyRoutes } from './routes/verify.js';
+
+/** The ledger's routes, one module per resource. */
+const ROUTES: readonly ((context: LedgerContext) => void)[] = [
+  // One line per module, in alphabetical order.
+  auditRoutes,
+  logRoutes,
+  verifyRoutes,
+];
 
 export interface LedgerServiceOptions {
   /** Open; whoever opened it closes it after the service. */
@@ -31,9 +40,7 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  const metrics = ledgerMetrics(registry, ledger);
-  logRoutes(service.app, ledger);
-  verifyRoutes(service.app, ledger, metrics);
-  auditRoutes(service.app, ledger);
+  const context = { app: service.app, ledger, metrics: ledgerMetrics(registry, ledger), logger: options.logger };
+  for (const register of ROUTES) register(context);
   return service;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ledgerEntry } from '../../../contracts/ledger.js';
-import type { AgentQuery, LedgerReader } from '../../../domain/ledger/ledger-reader.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { AgentQuery } from '../../../domain/ledger/ledger-reader.js';
+import type { LedgerContext } from '../context.js';
 
 const tenant = z
   .string()
@@ -31,7 +31,7 @@ const agentQuery = z.object({
 });
 
 /** Reads of the chain (spec 4.5; ledger sheet 5, rows 1, 2 and 4). Unknown ids give an empty list. */
-export function auditRoutes(app: ServiceApp, ledger: LedgerReader): void {
+export function auditRoutes({ app, ledger }: LedgerContext): void {
   app.get('/agents', { schema: { response: { 200: z.object({ agents: z.array(z.string()) }) } } }, async () => ({
     agents: await ledger.agents(),
   }));

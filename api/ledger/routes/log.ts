@@ -1,9 +1,10 @@
 import type { FastifyError } from 'fastify';
 import { z } from 'zod';
-import { type AppendReceipt, appendReceipt, type Ledger, newLedgerRow } from '../../../contracts/ledger.js';
+import { type AppendReceipt, appendReceipt, newLedgerRow } from '../../../contracts/ledger.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/service.js';
+import type { LedgerContext } from '../context.js';
 
 /** Spec 4.5 and ledger sheet 3.1. */
 const LOG_BODY_BYTES = 1_048_576;
@@ -28,7 +29,7 @@ const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
   answers.some((receipt) => receipt.status === 'created') ? 201 : 200;
 
 /** Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. */
-export function logRoutes(app: ServiceApp, ledger: Ledger): void {
+export function logRoutes({ app, ledger }: LedgerContext): void {
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     // A key written twice or a number that JavaScript rounds would be hashed as something its author did not say.

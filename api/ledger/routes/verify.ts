@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { verifyResult } from '../../../contracts/ledger.js';
-import type { LedgerStore } from '../../../domain/ledger/ledger-store.js';
-import type { ServiceApp } from '../../plugins/service.js';
-import type { LedgerMetrics } from '../metrics.js';
+import type { LedgerContext } from '../context.js';
 
 const query = z.object({ since_checkpoint: z.stringbool().default(false) });
 
@@ -10,7 +8,7 @@ const query = z.object({ since_checkpoint: z.stringbool().default(false) });
  * Spec 4.5: walks the chain, the whole of it unless `since_checkpoint` asks for what is new. 200 with the result, an invalid chain
  * included; only a store that cannot be read is 503. Read-only and safe to repeat; callers share a running walk (DESIGN 7).
  */
-export function verifyRoutes(app: ServiceApp, ledger: Pick<LedgerStore, 'verify'>, metrics: LedgerMetrics): void {
+export function verifyRoutes({ app, ledger, metrics }: LedgerContext): void {
   app.get(
     '/verify',
     { config: { public: true }, schema: { querystring: query, response: { 200: verifyResult } } },
