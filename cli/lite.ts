@@ -128,7 +128,10 @@ export function registerLiteCommands(program: Command): void {
     .description('judge a recorded call again from its recorded inputs; exits 2 at the first difference')
     .argument('<correlation id>', 'the X-Gate-Correlation-Id of the call')
     .addOption(ledgerOption())
-    .option('--policies <folder>', 'rules to judge with, where they are not the ones built in')
+    .option(
+      '--policies <folder>',
+      'rules to judge with; without it ./policies where it holds compiled rules, else those built in',
+    )
     .option('--json', 'print JSON instead of text')
     .action(async (id: string, { ledger, policies, json }: { ledger: string; policies?: string; json?: boolean }) => {
       const { replayCall } = await import('../lite/replay.js');
@@ -136,11 +139,11 @@ export function registerLiteCommands(program: Command): void {
       if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
       else if (result.difference === null)
         process.stdout.write(
-          `the same: ${result.recorded.outcome} (${result.recorded.tier}), rules ${result.recorded.policy_version}\n`,
+          `the same: ${result.recorded.outcome} (${result.recorded.tier}), rules ${result.recorded.policy_version}, ${result.compared} facts compared\n`,
         );
       else
         process.stdout.write(
-          `DIFFERENT at ${result.difference.at}: recorded ${result.difference.recorded}, now ${result.difference.now}\n`,
+          `DIFFERENT at ${result.difference.at}: recorded ${result.difference.recorded}, now ${result.difference.now}\n${result.differences} of ${result.compared} facts differ\n`,
         );
       if (result.difference !== null) process.exitCode = 2;
     });

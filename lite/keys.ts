@@ -1,6 +1,7 @@
 import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Env } from '../config/env.js';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../domain/errors.js';
 
@@ -41,9 +42,26 @@ export function liteKeys(ledger: string, given: string | undefined): LiteKeys {
   return keysOf(readFileSync(file, 'utf8').trim());
 }
 
-/** The keys beside a file that is only looked at; `null` where there are none. */
-export const keysBeside = (ledger: string): KeyRing | null =>
-  existsSync(keysFileOf(ledger)) ? parseKeyRing(readFileSync(keysFileOf(ledger), 'utf8').trim()) : null;
+/**
+ * The keys of a file that is only looked at: those beside it, else those of lite's or the ledger's variable; `null` where there are
+ * none. Throws, naming the variable or the file, where they are not written as keys.
+ */
+export function keysBeside(ledger: string, env: Env = process.env): KeyRing | null {
+  const file = keysFileOf(ledger);
+  const named = (['GATE_LITE_KEYS', 'GATE_LEDGER_SIDECAR_KEYS'] as const).find(
+    (variable) => env[variable] || env[`${variable}_FILE`],
+  );
+  if (!existsSync(file) && named === undefined) return null;
+  const from = existsSync(file) ? file : (named as string);
+  const text = existsSync(file)
+    ? readFileSync(file, 'utf8')
+    : (env[from] ?? readFileSync(env[`${from}_FILE`] as string, 'utf8'));
+  try {
+    return parseKeyRing(text.trim());
+  } catch (error) {
+    throw new GateError('store_unavailable', `${from}: ${errorText(error)}`, { cause: error });
+  }
+}
 
 const newKey = () => `lite-1:${randomBytes(32).toString('hex')}`;
 

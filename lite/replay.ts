@@ -1,112 +1,204 @@
 import type { InspectionResponse } from '../contracts/inspection.js';
-import type { JsonObject } from '../contracts/json.js';
+import type { Json, JsonObject } from '../contracts/json.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { AgentHistory, PolicyInput } from '../contracts/policy.js';
-import { canonicalJson } from '../domain/crypto/digest.js';
+import { argumentsOf, brainScores } from '../domain/call-record/rows.js';
+import { canonicalDigest, canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
-import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
+import { openLedgerReadOnly, type ReadOnlyLedger } from '../domain/ledger/read-only.js';
 import { siblingsOf, worstDecision, worstInspection } from '../domain/mcp/batch.js';
-import { foldVerdict } from '../domain/pipeline/verdict.js';
+import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { keysBeside } from './keys.js';
+import { policyFolder } from './policy-folder.js';
+
+export interface ReplayDifference {
+  readonly at: string;
+  readonly recorded: string;
+  readonly now: string;
+}
 
 export interface ReplayResult {
   readonly correlation_id: string;
   readonly recorded: { readonly outcome: string; readonly tier: string; readonly policy_version: string };
   /** The first thing that came out otherwise, or `null`. */
-  readonly difference: { readonly at: string; readonly recorded: string; readonly now: string } | null;
+  readonly difference: ReplayDifference | null;
+  /** How many of the compared facts did. */
+  readonly differences: number;
+  readonly compared: number;
 }
+
+/** `then` is undefined where the row does not say; nothing is compared then. */
+type Fact = readonly [at: string, then: unknown, now: unknown];
 
 /**
  * Judges a recorded call again from what the ledger committed to: the request and the policy input of its sidecars, the policy version
- * and the inspector version of its rows. Reads the file only. Throws `not_found` without rows, `payload_unavailable` without keys.
+ * and the inspector version of its rows. What can be derived is derived again and compared, in the order in which it was made: the chain,
+ * the request, the rules, the inspection, the policy input, the decision, the verdict. Reads the file only. Throws `not_found` without
+ * rows, `payload_unavailable` without keys or after a purge.
  */
-export async function replayCall(file: string, correlationId: string, policyFolder?: string): Promise<ReplayResult> {
+export async function replayCall(file: string, correlationId: string, policies?: string): Promise<ReplayResult> {
   const keys = keysBeside(file);
   const ledger = openLedgerReadOnly(file, { sidecarKeys: keys });
   try {
     const rows = await ledger.byCorrelation(correlationId);
     const of = (kind: string) => rows.find((row) => row.event_kind === kind);
-    const verdict = of('proxy.verdict');
-    const evaluated = of('policy.evaluated');
-    const inspected = of('brain.inspection');
-    if (!verdict || !evaluated || !inspected)
+    const [verdict, inspected, evaluated] = [of('proxy.verdict'), of('brain.inspection'), of('policy.evaluated')];
+    if (!verdict || !inspected || !evaluated)
       throw new GateError('not_found', `the ledger has no verdict of ${correlationId}`);
     if (!keys)
       throw new GateError('payload_unavailable', `the recorded inputs are sealed: put ${file}.keys beside the file`);
-    const body = async (row: LedgerEntry): Promise<JsonObject> => {
-      const sidecar = await ledger.sidecar(row.id);
-      if (sidecar?.text == null) throw new GateError('payload_unavailable', 'the recorded inputs were purged');
-      return JSON.parse(sidecar.text) as JsonObject;
-    };
-    const request = await body(verdict);
-    const input = (await body(evaluated)) as unknown as PolicyInput;
-    const policies = await loadPolicySet({ directory: policyFolder ?? shippedPolicyDirectory() });
     const said = verdict.policy_decision ?? {};
-    const siblings = siblingsOf(text(said['rpc_method']), text(verdict.tool_type), request);
     const bundle = (said['policy_bundle'] ?? {}) as JsonObject;
-    const recorded = {
-      outcome: text(said['outcome']),
-      tier: text(said['tier']),
-      policy_version: text(bundle['version']),
-    };
-    const differences: [at: string, recorded: unknown, now: unknown][] = [
-      ['policy_bundle.hash_sha256', bundle['hash_sha256'], policies.bundle.hash_sha256],
-    ];
-
-    const available = inspected.policy_decision?.['available'] === true;
-    let inspection: InspectionResponse | null = null;
-    if (available) {
-      const evidence = await body(inspected);
-      differences.push(['brain_version', evidence['brain_version'], BRAIN_VERSION]);
-      const history = input.agent_history as AgentHistory;
-      const inspector = createInspector({ personas: await loadPersonas() });
-      inspection = worstInspection(
-        await Promise.all(
-          siblings.map(({ method, params }) =>
-            inspector.inspect({
-              agent_id: verdict.agent_id,
-              tenant: text(verdict['tenant']),
-              jsonrpc: '2.0',
-              method,
-              params,
-              correlation_id: correlationId,
-              prior_requests: history.recent_sequence.map((prior) => ({ method: prior.method, tool: prior.tool })),
-            }),
-          ),
-        ),
-      );
-      differences.push(
-        ['brain.inspection.authorized', inspected.authorized, inspection.authorized],
-        ['brain.inspection.reasoning', inspected.reasoning, inspection.reason],
-      );
-    }
-    const decision = worstDecision(
-      siblings.map((sibling) => policies.evaluate({ ...input, tool_type: sibling.tool, arguments: sibling.arguments })),
-    );
-    const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
-    const policySaid = evaluated.policy_decision ?? {};
-    differences.push(
-      ['policy.evaluated.allow', policySaid['allow'], decision.allow],
-      ['policy.evaluated.reasons', policySaid['reasons'], decision.reasons],
-      ['policy.evaluated.review_reasons', policySaid['review_reasons'], decision.review_reasons],
-      ['proxy.verdict.tier', said['tier'], folded.tier],
-      ['proxy.verdict.outcome', said['outcome'], folded.outcome],
-      ['proxy.verdict.reasons', said['reasons'], folded.reasons],
-    );
-    const found = differences.find(([, then, now]) => shown(then) !== shown(now));
+    // What follows rests on the rows; a chain that does not hold is the first difference, and nothing behind it counts.
+    const chain = await chainFact(ledger);
+    const facts =
+      shown(chain[1]) === shown(chain[2]) ? await factsOf(ledger, { verdict, inspected, evaluated }, policies) : [];
+    const compared = [chain, ...facts].filter(([, then]) => then !== undefined);
+    const different = compared.filter(([, then, now]) => shown(then) !== shown(now));
+    const [first] = different;
     return {
       correlation_id: correlationId,
-      recorded,
-      difference: found ? { at: found[0], recorded: shown(found[1]), now: shown(found[2]) } : null,
+      recorded: {
+        outcome: text(said['outcome']),
+        tier: text(said['tier']),
+        policy_version: text(bundle['version']),
+      },
+      difference: first ? { at: first[0], recorded: shown(first[1]), now: shown(first[2]) } : null,
+      differences: different.length,
+      compared: compared.length,
     };
   } finally {
     await ledger.close();
   }
 }
 
+async function chainFact(ledger: ReadOnlyLedger): Promise<Fact> {
+  const {
+    valid,
+    unsupported_chain_version: version,
+    first_invalid_seq: seq,
+    first_invalid_reason,
+  } = await ledger.verify();
+  const found = valid
+    ? 'holds'
+    : version === undefined
+      ? `broken at seq ${seq} (${String(first_invalid_reason)})`
+      : `has rows of version ${version}`;
+  return ['ledger.chain', 'holds', found];
+}
+
+interface CallRows {
+  readonly verdict: LedgerEntry;
+  readonly inspected: LedgerEntry;
+  readonly evaluated: LedgerEntry;
+}
+
+async function factsOf(
+  ledger: ReadOnlyLedger,
+  { verdict, inspected, evaluated }: CallRows,
+  folder: string | undefined,
+): Promise<Fact[]> {
+  const inputs = async (row: LedgerEntry): Promise<JsonObject> => {
+    const sidecar = await ledger.sidecar(row.id);
+    if (sidecar?.text == null) throw new GateError('payload_unavailable', 'the recorded inputs were purged');
+    return JSON.parse(sidecar.text) as JsonObject;
+  };
+  const said = verdict.policy_decision ?? {};
+  const brainSaid = inspected.policy_decision ?? {};
+  const policySaid = evaluated.policy_decision ?? {};
+  const bundle = (said['policy_bundle'] ?? {}) as JsonObject;
+  const tool = verdict.tool_type ?? '';
+  const method = text(said['rpc_method']);
+
+  const request = await inputs(verdict);
+  const input = (await inputs(evaluated)) as unknown as PolicyInput;
+  const rules = await loadPolicySet({ directory: policyFolder(folder).directory });
+  const siblings = siblingsOf(method, tool, request);
+  const digest = canonicalDigest({ contract: text(said['contract']), route: '/mcp', method, tool, body: request });
+  const facts: Fact[] = [
+    ['proxy.verdict.request_digest', said['request_digest'], digest],
+    [
+      'proxy.verdict.tool_params_sha256',
+      verdict['tool_params_sha256'],
+      sha256Hex(canonicalJson(request['params'] ?? {})),
+    ],
+    ['policy_bundle.version', bundle['version'], rules.bundle.version],
+    ['policy_bundle.hash_sha256', bundle['hash_sha256'], rules.bundle.hash_sha256],
+  ];
+
+  let inspection: InspectionResponse | null = null;
+  if (brainSaid['available'] === true) {
+    const evidence = await inputs(inspected);
+    const history = input.agent_history as AgentHistory;
+    const inspector = createInspector({ personas: await loadPersonas() });
+    inspection = worstInspection(
+      await Promise.all(
+        siblings.map((sibling) =>
+          inspector.inspect({
+            agent_id: verdict.agent_id,
+            tenant: text(verdict['tenant']),
+            jsonrpc: '2.0',
+            method: sibling.method,
+            params: sibling.params,
+            correlation_id: verdict.correlation_id ?? '',
+            prior_requests: history.recent_sequence.map((prior) => ({ method: prior.method, tool: prior.tool })),
+          }),
+        ),
+      ),
+    );
+    facts.push(
+      ['brain.inspection.brain_version', evidence['brain_version'], BRAIN_VERSION],
+      ['brain.inspection.provider_models', evidence['provider_models'], inspection.evidence.provider_models],
+      // A verdict from the inspector's cache did not fold the text again and says nothing of it.
+      [
+        'brain.inspection.normalized_input_sha256',
+        evidence['normalized_input_sha256'],
+        inspection.evidence.normalized_input_sha256,
+      ],
+      ['brain.inspection.authorized', inspected.authorized, inspection.authorized],
+      ['brain.inspection.reasoning', inspected.reasoning, inspection.reason],
+      ['brain.inspection.injection_detected', brainSaid['injection_detected'], inspection.injection_detected],
+      ['brain.inspection.brain_scores', inspected['brain_scores'], brainScores(inspection)],
+    );
+  }
+
+  facts.push(
+    ['policy_input.tool_type', input.tool_type, tool],
+    ['policy_input.method', input.method, method],
+    ['policy_input.agent_id', input.agent_id, `${text(verdict['tenant'])}/${verdict.agent_id}`],
+    ['policy_input.agent_spiffe', input.agent_spiffe, verdict['agent_spiffe']],
+    ['policy_input.arguments', input.arguments, argumentsOf(request)],
+    ['policy_input.intent_score', input.intent_score, intentScore(inspection)],
+    ['policy_input.injection_detected', input.injection_detected, inspection?.injection_detected ?? false],
+    [
+      'policy_input.persona_drift_score',
+      input.persona_drift_score,
+      inspection?.drift_available ? inspection.persona_drift_score : 0,
+    ],
+    ['policy_input.brain_degraded', input.brain_degraded, inspection === null],
+  );
+  const decision = worstDecision(
+    siblings.map((sibling) => rules.evaluate({ ...input, tool_type: sibling.tool, arguments: sibling.arguments })),
+  );
+  const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
+  facts.push(
+    ['policy.evaluated.allow', policySaid['allow'], decision.allow],
+    ['policy.evaluated.reasons', policySaid['reasons'], decision.reasons],
+    ['policy.evaluated.review_reasons', policySaid['review_reasons'], decision.review_reasons],
+    ['policy.evaluated.approval_tier', policySaid['approval_tier'], decision.approval_tier],
+    ['proxy.verdict.tier', said['tier'], folded.tier],
+    ['proxy.verdict.outcome', said['outcome'], folded.outcome],
+    ['proxy.verdict.would', said['would'], folded.would],
+    ['proxy.verdict.layer', said['layer'], folded.layer],
+    ['proxy.verdict.reasons', said['reasons'], folded.reasons],
+    ['proxy.verdict.review_reasons', said['review_reasons'], folded.review_reasons],
+    ['proxy.verdict.intent_category', verdict.intent_category, folded.intent_category],
+  );
+  return facts;
+}
+
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const shown = (value: unknown): string => (value === undefined ? 'nothing' : canonicalJson(value as JsonObject));
+const shown = (value: unknown): string => (value === undefined ? 'nothing' : canonicalJson(value as Json));

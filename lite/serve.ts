@@ -1,6 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -20,7 +19,6 @@ import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
@@ -33,6 +31,7 @@ import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
 import { liteKeys } from './keys.js';
+import { policyFolder } from './policy-folder.js';
 import { tokenBuckets } from './token-bucket.js';
 
 export interface LiteOptions {
@@ -77,7 +76,7 @@ export async function startLite({
   const logger = options.logger ?? pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const { now } = clock;
   const ledgerFile = config.ledger === ':memory:' ? config.ledger : resolve(config.ledger);
-  const { directory, builtIn } = policyDirectory(config.policies);
+  const { directory, builtIn } = policyFolder(config.policies);
   const keys = liteKeys(ledgerFile, config.keys);
   const [policies, personas, file] = await Promise.all([
     loadPolicySet({ directory }),
@@ -286,17 +285,6 @@ export async function startLite({
       throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
     };
   }
-}
-
-/** The folder that is named, `./policies` where it holds compiled rules, else the rules that ship with Gate. */
-function policyDirectory(named: string | undefined): { directory: string; builtIn: boolean } {
-  if (named !== undefined) {
-    if (!existsSync(join(named, POLICY_LAYOUT.wasm)))
-      throw new GateError('policy_unavailable', `${named} holds no compiled rules (${POLICY_LAYOUT.wasm} is missing)`);
-    return { directory: named, builtIn: false };
-  }
-  if (existsSync(join('policies', POLICY_LAYOUT.wasm))) return { directory: resolve('policies'), builtIn: false };
-  return { directory: shippedPolicyDirectory(), builtIn: true };
 }
 
 const refusedHere = async () => ({ kind: 'not_sent' as const, reason: 'no upstream is configured' });

@@ -1,4 +1,5 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
+import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
@@ -9,6 +10,15 @@ export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0)
   uuidFromDigest('gate.ledger-row', correlationId, kind, String(ordinal));
 
 const basisPoints = (value: number): number => Math.round(value * 10_000);
+/** The scores of an inspection as its row has them: whole numbers, so that they are the same text everywhere. */
+export const brainScores = (inspection: InspectionResponse): JsonObject => ({
+  persona_drift_score: basisPoints(inspection.persona_drift_score),
+  injection_confidence: basisPoints(inspection.injection_confidence),
+  malicious_code_confidence: basisPoints(inspection.malicious_code_confidence),
+  compromised_package_confidence: basisPoints(inspection.compromised_package_confidence),
+  sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
+  drift_available: inspection.drift_available,
+});
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value ?? null)) as Json;
 
 /**
@@ -82,14 +92,7 @@ export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLe
             { available: true, injection_detected: inspection.injection_detected, degraded: inspection.degraded ?? [] },
             {
               cost_micros: inspection.cost_micros,
-              brain_scores: {
-                persona_drift_score: basisPoints(inspection.persona_drift_score),
-                injection_confidence: basisPoints(inspection.injection_confidence),
-                malicious_code_confidence: basisPoints(inspection.malicious_code_confidence),
-                compromised_package_confidence: basisPoints(inspection.compromised_package_confidence),
-                sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
-                drift_available: inspection.drift_available,
-              },
+              brain_scores: brainScores(inspection),
               ...evidenceSidecar(plain(inspection.evidence)),
             },
           )

@@ -47,7 +47,7 @@ function argumentFeatures(value: JsonObject): { keys: Features; values: Features
     if (Array.isArray(node)) {
       for (const item of node.slice(0, VALUE_TEXTS)) walk(item, key, depth + 1);
     } else if (node !== null && typeof node === 'object') {
-      for (const name of Object.keys(node).slice(0, MAX_KEYS)) {
+      for (const name of Object.keys(node).sort().slice(0, MAX_KEYS)) {
         for (const token of toolTokens(name)) add(keys, `key:${token}`, 1 / (depth + 1));
         walk(node[name] as Json, name, depth + 1);
       }

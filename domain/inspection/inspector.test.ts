@@ -67,6 +67,18 @@ describe('spec 2.3: the inspection of an ordinary call', () => {
     const verdict = await inspector().inspect(call(tool, { path: 'x', amount: 25_000, from: 'a', to: 'b' }));
     expect(verdict.authorized).toBe(true);
   });
+
+  it('does not depend on the order of keys: the ledger keeps the request sorted, and a replay must come to the same', async () => {
+    const parts: [string, string][] = [
+      ['b', 'ignore previous'],
+      ['a', 'instructions'],
+      ['c', '{"z":"x","y":"w"}'],
+    ];
+    const [one, other] = await Promise.all(
+      [parts, parts.toReversed()].map((order) => inspector().inspect(call('write_file', Object.fromEntries(order)))),
+    );
+    expect(other).toEqual(one);
+  });
 });
 
 describe('brain sheet 2: any one signal refuses, and the reason names the first', () => {

@@ -24,7 +24,7 @@ import { type HeuristicLevel, inspectTexts } from './texts.js';
 import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 
 /** Part of every cache key and of the evidence: a change to what any lane finds is a new version. */
-export const BRAIN_VERSION = 'gate-brain/1';
+export const BRAIN_VERSION = 'gate-brain/2';
 
 /** The default: rules only, no network, the same answer every time. */
 export const offlineProvider: InspectionProvider = {

@@ -45,7 +45,10 @@ export function textAt(inspected: InspectedTexts, part: Span): { text: RequestTe
   return null;
 }
 
-/** In document order, without recursion: a deep value must not overflow the stack. */
+/**
+ * By key as RFC 8785 sorts them, so that two requests with one digest are one text: what a replay reads from the ledger is judged as
+ * the request was. Without recursion: a deep value must not overflow the stack.
+ */
 function stringsOf(value: Json, key: string, decoded = false): RequestText[] {
   const found: RequestText[] = [];
   const stack: { value: Json; key: string; isKey?: boolean }[] = [{ value, key }];
@@ -57,7 +60,7 @@ function stringsOf(value: Json, key: string, decoded = false): RequestText[] {
       for (let index = next.value.length - 1; index >= 0; index -= 1)
         stack.push({ value: next.value[index] as Json, key: next.key });
     } else if (next.value !== null && typeof next.value === 'object') {
-      const names = Object.keys(next.value);
+      const names = Object.keys(next.value).sort();
       for (let index = names.length - 1; index >= 0; index -= 1) {
         const name = names[index] as string;
         stack.push({ value: next.value[name] as Json, key: name }, { value: name, key: name, isKey: true });
