@@ -22,5 +22,7 @@ export const EVENT_KINDS = [
   'alarm.reconciled',
   'identity.svid_issued',
   'identity.grant_issued',
+  'tenant.tombstoned',
+  'namespace.cleaned_up',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -1,4 +1,6 @@
-import { PostgresAdapter, sql, type Migration } from 'kysely';
+import { sql, type Migration } from 'kysely';
+import { isPostgres } from './dialect.js';
+import { hiddenRows } from './ledger-hidden-rows.js';
 
 type Database = Parameters<Migration['up']>[0];
 
@@ -80,8 +82,6 @@ const entries: Migration = {
   },
 };
 
-const isPostgres = (db: Database): boolean => db.getExecutor().adapter instanceof PostgresAdapter;
-
 async function guardPostgres(db: Database): Promise<void> {
   await sql`
     create or replace function ledger_refuse_change() returns trigger language plpgsql as $$
@@ -136,4 +136,7 @@ async function guardSqlite(db: Database): Promise<void> {
     begin select raise(abort, 'entry_payloads is append-only: UPDATE refused'); end`.execute(db);
 }
 
-export const ledgerMigrations: Record<string, Migration> = { '0001_entries': entries };
+export const ledgerMigrations: Record<string, Migration> = {
+  '0001_entries': entries,
+  '0002_hidden_rows': hiddenRows,
+};

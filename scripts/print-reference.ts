@@ -134,6 +134,9 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
   'identity.svid_issued': null,
   'identity.grant_issued': null,
+  'tenant.tombstoned':
+    "A tenant's rows up to `through_seq` were hidden from readers; the chain keeps them. Its sidecar is the reason.",
+  'namespace.cleaned_up': 'The rows of a namespace up to `through_seq` were hidden from readers; the chain keeps them.',
 };
 
 function eventsPage(): string {

@@ -6,6 +6,7 @@ import { type Caller, createService, type Service, type TlsMaterial } from '../p
 import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
 import { auditRoutes } from './routes/audit.js';
+import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
 import { verifyRoutes } from './routes/verify.js';
 
@@ -13,6 +14,7 @@ import { verifyRoutes } from './routes/verify.js';
 const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   // One line per module, in alphabetical order.
   auditRoutes,
+  erasureRoutes,
   logRoutes,
   verifyRoutes,
 ];

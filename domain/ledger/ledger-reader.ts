@@ -16,6 +16,9 @@ interface EntryTable extends Record<Exclude<ContentField, 'authorized' | 'cost_m
   authorized: number | string;
   cost_micros: number | string | null;
   entry_hash: string;
+  /** Outside the hash: when a tenant's rows, or the demonstration's, were hidden from readers. */
+  deleted_at: string | null;
+  demo_deleted_at: string | null;
 }
 interface PayloadTable {
   entry_seq: number | string;
@@ -67,7 +70,10 @@ export interface LedgerReader {
 }
 
 export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | null): LedgerReader {
-  const entries = () => db.selectFrom('ledger_entries').selectAll();
+  // Hidden rows are nobody's to read; the chain keeps them (ledger sheet 5 and 7.1).
+  const visible = () =>
+    db.selectFrom('ledger_entries').where('deleted_at', 'is', null).where('demo_deleted_at', 'is', null);
+  const entries = () => visible().selectAll();
   return {
     byCorrelation: (correlationId, { tenant } = {}) =>
       reading(async () => {
@@ -95,7 +101,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
       }),
     agents: () =>
       reading(async () => {
-        const rows = await db.selectFrom('ledger_entries').select('agent_id').distinct().orderBy('agent_id').execute();
+        const rows = await visible().select('agent_id').distinct().orderBy('agent_id').execute();
         return rows.map((row) => row.agent_id as string);
       }),
     get: (id) =>
@@ -112,6 +118,8 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
           .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
           .select(['p.kind', 'p.sealed', 'p.purged_at'])
           .where('e.id', '=', id)
+          .where('e.deleted_at', 'is', null)
+          .where('e.demo_deleted_at', 'is', null)
           .executeTakeFirst();
         if (!row) return null;
         if (row.sealed === null) return { kind: row.kind, text: null, purged_at: row.purged_at ?? '' };

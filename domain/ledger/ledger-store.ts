@@ -6,6 +6,7 @@ import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import { type ChainStore, purgeContext, reading } from './chain-store.js';
 import { prepareRow } from './entry.js';
+import { createErasure, type Erasure } from './erasure/erasure.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
 import { postgresChain } from './postgres-chain.js';
@@ -22,6 +23,7 @@ export interface LedgerOptions {
 
 /** The ledger over its store: the one place that appends, and the reads. Every store fault is `ledger_store_unavailable`. */
 export interface LedgerStore extends Ledger, LedgerReader, Verifier {
+  readonly erasure: Erasure;
   /** The newest entry's place and hash as retained beside the chain. */
   head(): Promise<ChainHead>;
   /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
@@ -72,11 +74,14 @@ export function ledgerOver(
     },
   );
 
+  // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
+  const append: Ledger['append'] = async (rows) => (rows.length === 0 ? [] : writer.append(rows.map(prepareRow)));
+
   return {
+    append,
+    erasure: createErasure({ store, append, clock }),
     ...createVerifier(chain, sidecarKeys),
     ...createLedgerReader(store, sidecarKeys),
-    // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
-    append: async (rows) => (rows.length === 0 ? [] : writer.append(rows.map(prepareRow))),
     head: () =>
       reading(async () => {
         const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;

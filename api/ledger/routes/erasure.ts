@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { namespaceCleanupReceipt, tenantName, tombstoneReply, tombstoneRequest } from '../../../contracts/erasure.js';
+import type { LedgerContext } from '../context.js';
+
+/** Erasure that leaves the chain whole (ledger sheet 5, row 23; 7.1). Both are safe to repeat. */
+export function erasureRoutes({ app, ledger: { erasure } }: LedgerContext): void {
+  app.post(
+    '/admin/tenants/:tenant/tombstone',
+    {
+      schema: {
+        params: z.object({ tenant: tenantName }),
+        body: tombstoneRequest,
+        response: { 200: tombstoneReply },
+      },
+    },
+    async (request) => ({
+      tombstoned: await erasure.tombstoneTenant(request.params.tenant, request.body?.reason),
+    }),
+  );
+
+  app.post('/admin/namespaces/demo/cleanup', { schema: { response: { 200: namespaceCleanupReceipt } } }, async () => ({
+    contract: 'gate.namespace-cleanup-receipt/v1' as const,
+    namespace: 'demo' as const,
+    ...(await erasure.cleanUpDemo()),
+  }));
+}

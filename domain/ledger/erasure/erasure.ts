@@ -1,0 +1,151 @@
+import { sql } from 'kysely';
+import type { EventKind } from '../../../contracts/event-kinds.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { Ledger } from '../../../contracts/ledger.js';
+import { canonicalJson, sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
+import type { Store } from '../../store/database.js';
+import { reading } from '../chain-store.js';
+import type { LedgerTables } from '../ledger-reader.js';
+
+/** Rows hidden by one statement; between two of them others get their turn. */
+const STEP = 5_000;
+
+/** What the cleanup of the demonstration did. `selected` counts every demo row, `tombstoned` those that were visible until now. */
+export interface NamespaceCleanup {
+  readonly selected: number;
+  readonly tombstoned: number;
+  readonly retained_operator: number;
+}
+
+/**
+ * Erasure as hiding (ledger sheet 7.1): a hidden row is read by nobody, while the chain keeps it, `verify` walks it and the bytes that were
+ * hashed stay. Each erasure that hides anything leaves a row that says how many rows went and why.
+ */
+export interface Erasure {
+  /** Hides every row of the tenant that is there when the call is made; how many were visible until now. Repeating hides 0. */
+  tombstoneTenant(tenant: string, reason?: string): Promise<number>;
+  /** Hides every row of the demonstration's namespace; an operator's row is never touched. Safe to repeat. */
+  cleanUpDemo(): Promise<NamespaceCleanup>;
+}
+
+interface ErasureOptions {
+  readonly store: Store<LedgerTables>;
+  readonly append: Ledger['append'];
+  readonly clock: () => number;
+}
+
+/** What is hidden: the column that says when, and the rows it concerns. */
+const HIDDEN_BY = {
+  tenant: { column: 'deleted_at', subject: 'tenant' },
+  demo: { column: 'demo_deleted_at', subject: 'state_namespace' },
+} as const;
+
+export function createErasure({ store, append, clock }: ErasureOptions): Erasure {
+  const { db } = store;
+
+  async function newestSeq(): Promise<number> {
+    const row = await db.selectFrom('ledger_entries').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst();
+    return Number(row?.seq ?? 0);
+  }
+
+  async function count(where: { column: 'tenant' | 'state_namespace'; value: string }): Promise<number> {
+    const row = await db
+      .selectFrom('ledger_entries')
+      .select((make) => make.fn.countAll().as('rows'))
+      .where(where.column, '=', where.value)
+      .executeTakeFirstOrThrow();
+    return Number(row.rows);
+  }
+
+  /** In steps; one that was cut off is finished by the next call, which finds what is still visible. */
+  async function hide(by: keyof typeof HIDDEN_BY, value: string, through: number): Promise<number> {
+    const { column, subject } = HIDDEN_BY[by];
+    const at = new Date(clock()).toISOString();
+    let hidden = 0;
+    for (let after = 0; after < through; ) {
+      const found = await db
+        .selectFrom('ledger_entries')
+        .select('seq')
+        .where(subject, '=', value)
+        .where(column, 'is', null)
+        .where('seq', '>', after)
+        .where('seq', '<=', through)
+        .orderBy('seq')
+        .limit(STEP)
+        .execute();
+      const [first, last] = [found[0], found.at(-1)];
+      if (!first || !last) break;
+      const { numUpdatedRows } = await db
+        .updateTable('ledger_entries')
+        .set({ [column]: at })
+        .where(subject, '=', value)
+        .where(column, 'is', null)
+        .where('seq', '>=', first.seq)
+        .where('seq', '<=', last.seq)
+        .executeTakeFirstOrThrow();
+      hidden += Number(numUpdatedRows);
+      after = Number(last.seq);
+    }
+    return hidden;
+  }
+
+  async function visible(by: keyof typeof HIDDEN_BY, value: string, through: number): Promise<boolean> {
+    const { column, subject } = HIDDEN_BY[by];
+    const row = await db
+      .selectFrom('ledger_entries')
+      .select(sql<number>`1`.as('one'))
+      .where(subject, '=', value)
+      .where(column, 'is', null)
+      .where('seq', '<=', through)
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /**
+   * The note comes first: rows may be hidden twice in vain, but never without a trace. What a person wrote lies beside the row,
+   * where it can be purged.
+   */
+  function note(kind: EventKind, agentId: string, subject: JsonObject, reason: string | null): Promise<unknown> {
+    const payload = reason === null ? null : canonicalJson({ reason });
+    return append([
+      {
+        id: uuidFromDigest(kind, agentId, canonicalJson(subject), reason ?? ''),
+        agent_id: agentId,
+        method: kind,
+        event_kind: kind,
+        intent_category: 'Lifecycle',
+        authorized: true,
+        reasoning: '',
+        policy_decision: subject,
+        state_namespace: 'operator',
+        tenant: 'system',
+        ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+      },
+    ]);
+  }
+
+  return {
+    tombstoneTenant: (tenant, reason) =>
+      reading(async () => {
+        const through = await newestSeq();
+        if (!(await visible('tenant', tenant, through))) return 0;
+        await note('tenant.tombstoned', `tenant:${tenant}`, { tenant, through_seq: through }, reason ?? null);
+        return hide('tenant', tenant, through);
+      }),
+    cleanUpDemo: () =>
+      reading(async () => {
+        const through = await newestSeq();
+        let tombstoned = 0;
+        if (await visible('demo', 'demo', through)) {
+          await note('namespace.cleaned_up', 'gate-ledger', { namespace: 'demo', through_seq: through }, null);
+          tombstoned = await hide('demo', 'demo', through);
+        }
+        return {
+          selected: await count({ column: 'state_namespace', value: 'demo' }),
+          tombstoned,
+          retained_operator: await count({ column: 'state_namespace', value: 'operator' }),
+        };
+      }),
+  };
+}

@@ -1,0 +1,68 @@
+import { sql, type Migration } from 'kysely';
+import { CONTENT_FIELDS } from '../domain/ledger/canonical-bytes.js';
+import { isPostgres } from './dialect.js';
+
+/** Every column the first migration made; none of them ever changes. */
+const FIXED = [
+  'seq',
+  'chain_version',
+  'id',
+  'timestamp',
+  'prev_hash',
+  ...CONTENT_FIELDS.map(([name]) => name),
+  'entry_hash',
+];
+const TIME = '____-__-__T__:__:__.___Z';
+
+/** The one change an entry takes: hidden once, at a time, for one of two reasons; everything that was hashed stays as it is. */
+const isHiding = (same: string): string => `(
+    ${FIXED.map((column) => `new.${column} ${same} old.${column}`).join(' and ')}
+    and (
+      (old.deleted_at is null and new.deleted_at like '${TIME}' and old.tenant is not null
+        and new.demo_deleted_at ${same} old.demo_deleted_at)
+      or (old.demo_deleted_at is null and new.demo_deleted_at like '${TIME}' and old.state_namespace = 'demo'
+        and new.deleted_at ${same} old.deleted_at)
+    )
+  )`;
+
+/**
+ * Why: erasure hides rows from readers and leaves the chain whole (ledger sheet 7.1; section 5, row 23). The two times stand beside the
+ * hash; the triggers that refused every UPDATE now let exactly these two changes through. The index finds a tenant's rows.
+ * Locks: two columns without a default are added in place; the index reads the table once.
+ */
+export const hiddenRows: Migration = {
+  async up(db) {
+    const postgres = isPostgres(db);
+    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
+    for (const column of ['deleted_at', 'demo_deleted_at'])
+      if (!(await hasColumn(db, postgres, column)))
+        await sql`alter table ledger_entries add column ${sql.ref(column)} ${text}`.execute(db);
+    await sql`create index if not exists ledger_entries_tenant on ledger_entries (tenant, seq)`.execute(db);
+    if (postgres) {
+      await sql`drop trigger if exists ledger_entries_append_only on ledger_entries`.execute(db);
+      await sql`
+        create or replace trigger ledger_entries_no_delete before delete on ledger_entries
+        for each row execute function ledger_refuse_change()`.execute(db);
+      await sql`
+        create or replace trigger ledger_entries_hide_only before update on ledger_entries
+        for each row when (not coalesce(${sql.raw(isHiding('is not distinct from'))}, false))
+        execute function ledger_refuse_change()`.execute(db);
+    } else {
+      await sql`drop trigger if exists ledger_entries_no_update`.execute(db);
+      await sql`
+        create trigger if not exists ledger_entries_hide_only before update on ledger_entries
+        when not coalesce(${sql.raw(isHiding('is'))}, 0)
+        begin select raise(abort, 'ledger_entries is append-only: UPDATE refused'); end`.execute(db);
+    }
+  },
+};
+
+/** SQLite has no `add column if not exists`, and a migration that was cut off runs again. */
+async function hasColumn(db: Parameters<Migration['up']>[0], postgres: boolean, column: string): Promise<boolean> {
+  const { rows } = await (postgres
+    ? sql`select 1 from information_schema.columns
+           where table_schema = current_schema() and table_name = 'ledger_entries' and column_name = ${column}`
+    : sql`select 1 from pragma_table_info('ledger_entries') where name = ${column}`
+  ).execute(db);
+  return rows.length > 0;
+}
