@@ -15,11 +15,13 @@ import {
   policyManifest,
   readPolicyFiles,
   shippedPolicyDirectory,
+  TOOL_ENTRYPOINT,
 } from '../domain/policy/policy-sources.js';
 import { findOpa } from './find-program.js';
 
 const run = promisify(execFile);
 const OPA_LIMIT_MS = 120_000;
+const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT];
 /** The rules' tests may use every built-in function, the rules only those of the wasm runtime. */
 const RULES_ONLY = ['--capabilities', POLICY_LAYOUT.capabilities, '--ignore', '*_test.rego', '--bundle', '.'];
 
@@ -37,7 +39,7 @@ export async function compilePolicies({ directory, opa }: BuildOptions): Promise
   const folder = await mkdtemp(join(tmpdir(), 'gate-policies-'));
   try {
     const bundle = join(folder, 'bundle.tar.gz');
-    const target = ['--target', 'wasm', '--entrypoint', ENTRYPOINT, '--output', bundle];
+    const target = ['--target', 'wasm', ...ENTRYPOINTS.flatMap((name) => ['--entrypoint', name]), '--output', bundle];
     await opaRun(opa, directory, ['build', ...target, ...RULES_ONLY]);
     return fileInTar(gunzipSync(await readFile(bundle)), '/policy.wasm');
   } finally {
@@ -75,7 +77,7 @@ export async function buildPolicies(options: BuildOptions, today = new Date()): 
     wasm_sha256: sha256Hex(wasm),
     opa_version: await opaVersion(opa),
     policy_count: files.length,
-    entrypoints: [ENTRYPOINT],
+    entrypoints: ENTRYPOINTS,
   };
   await mkdir(dirname(manifestPath), { recursive: true });
   await writeFile(join(directory, POLICY_LAYOUT.wasm), wasm);

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { loadPolicySet, type PolicySet } from './policy-set.js';
-import { shippedPolicyDirectory } from './policy-sources.js';
+import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
 /** The call every case starts from (policies/README.md); a case states what differs. */
 const ORDINARY = {
@@ -39,9 +40,19 @@ const caseFile = z.array(
 const directory = shippedPolicyDirectory();
 const files = readdirSync(join(directory, 'cases')).filter((name) => name.endsWith('.yaml'));
 let policies: PolicySet;
+/** The rules alone: what they say when nobody tells them what a name says. */
+let rules: opaWasm.LoadedPolicy;
 beforeAll(async () => {
   policies = await loadPolicySet({ directory });
+  const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).default;
+  rules = loadPolicySync(readFileSync(join(directory, 'compiled', 'policy.wasm')), { initial: 5, maximum: 1_024 });
+  rules.setData(JSON.parse(readFileSync(join(directory, 'data.json'), 'utf8')) as object);
 });
+/** Deny and review reasons by the rules alone, sorted. */
+const ruled = (input: PolicyInput): unknown => {
+  const [{ result }] = rules.evaluate(input, ENTRYPOINT) as [{ result: { deny: string[]; review: string[] } }];
+  return { ...result, deny: result.deny.toSorted(), review: result.review.toSorted() };
+};
 
 describe.each(files)('policies/cases/%s', (file) => {
   const cases = caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8')));
@@ -64,8 +75,52 @@ describe.each(files)('policies/cases/%s', (file) => {
     expect(mentions.filter((mention) => !texts.some((text) => text.includes(mention)))).toEqual([]);
     expect(failed).toBe(false);
     expect(decision.allow).toBe(tier === 'green');
+    expect(ruled(call as PolicyInput)).toMatchObject({
+      allow: decision.allow,
+      deny: decision.reasons,
+      review: decision.review_reasons,
+      retention_class: decision.retention_class,
+      approval_tier: decision.approval_tier,
+      unknown_tool: unknownTool,
+      budget_exceeded: budgetExceeded,
+    });
     expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
     expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
+  });
+});
+
+describe('what a name says, kept from call to call', () => {
+  const history = ['read_secret', 'list_files', '__proto__', 'constructor', 'phiRead'];
+  const recent_sequence = history.map((tool) => ({
+    tool,
+    method: 'call_tool',
+    ts_ms: 1_794_996_000_000,
+    replica: 'a',
+  }));
+  const names = [
+    'send_email',
+    'delete_file',
+    'wireTransfer',
+    'prod_write',
+    '__proto__',
+    'toString',
+    'dеlete_file',
+    'x',
+  ];
+
+  it.each(names)('is what the rules read in it: %s', (tool_type) => {
+    const call = { ...ORDINARY, tool_type, agent_history: { last_tool: 'read_secret', recent_sequence } };
+    for (let time = 0; time < 2; time += 1) {
+      const { decision, unknownTool } = policies.judge(call);
+      const { reasons: deny, review_reasons: review } = decision;
+      expect(ruled(call)).toMatchObject({ deny, review, unknown_tool: unknownTool });
+    }
+  });
+
+  it('is taken from no caller', () => {
+    const forged = { delete_file: { readable: true }, wire_transfer: { readable: true } };
+    for (const tool_type of ['delete_file', 'wire_transfer'])
+      expect(policies.evaluate({ ...ORDINARY, tool_type, names_say: forged }).allow).toBe(false);
   });
 });
 

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as opaWasm from '@open-policy-agent/opa-wasm';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
-import { jsonObject } from '../../contracts/json.js';
+import type { JsonObject } from '../../contracts/json.js';
 import { approvalTier, type PolicyDecision, policyInput, type PolicyInput } from '../../contracts/policy.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
@@ -16,6 +17,7 @@ import {
   type PolicyFile,
   policyManifest,
   readPolicyFiles,
+  TOOL_ENTRYPOINT,
 } from './policy-sources.js';
 
 /** A decision and what the engine counts about it. */
@@ -41,7 +43,7 @@ export interface PolicySet {
   judge(input: PolicyInput): Judgement;
 }
 
-/** What `data.gate.entrypoint.decision` must look like. */
+/** What `data.gate.entrypoint.decision` must look like. The event came out of a JSON parser and is not looked into again. */
 const ruling = z.object({
   allow: z.boolean(),
   deny: z.array(z.unknown()),
@@ -50,17 +52,24 @@ const ruling = z.object({
   approval_tier: approvalTier,
   unknown_tool: z.boolean(),
   budget_exceeded: z.boolean(),
-  event: jsonObject,
+  event: z.record(z.string(), z.unknown()),
 });
 
-/** Built once: making a schema costs more than an evaluation. */
-const oneRuling = z.array(z.object({ result: ruling })).length(1);
+/** Built and compiled once: checks that are interpreted cost a third of an evaluation. */
+const oneRuling = z.compile(z.array(z.object({ result: ruling })).length(1));
 
 /**
  * Arguments are checked to be an object and left alone below that: they came through a JSON parser, and a deep check of a megabyte
  * would cost more than the verdict.
  */
-const shallowInput = policyInput.extend({ arguments: z.record(z.string(), z.unknown()).optional() });
+const shallowInput = z.compile(policyInput.extend({ arguments: z.record(z.string(), z.unknown()).optional() }));
+
+/** The traits of a tool's name (policies/gate/authz/tool_name.rego). */
+type NameSays = Readonly<Record<string, true>>;
+const oneName = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
+
+/** Names kept, and their characters together: callers choose them. */
+const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
 
 /** 64 MiB: what the largest request Gate takes needs, some ten times over. Beyond it the evaluation fails closed. */
 const DEFAULT_MEMORY_PAGES = 1_024;
@@ -143,6 +152,24 @@ export function createPolicySet(parts: {
     policy_count: parts.files.length,
   };
 
+  // What a name says depends on the name and the data alone, and the data of a set never changes: the rules' own answer is kept.
+  const names = new LRUCache<string, NameSays>({ ...NAMES_KEPT, sizeCalculation: (_says, name) => name.length + 1 });
+  const readName = (rules: opaWasm.LoadedPolicy, name: string): NameSays => {
+    const kept = names.get(name);
+    if (kept !== undefined) return kept;
+    const [first] = oneName.parse(rules.evaluate({ tool_type: name }, TOOL_ENTRYPOINT));
+    const { result } = first as { result: NameSays };
+    names.set(name, result);
+    return result;
+  };
+  /** The input as the rules get it. The field is the engine's own: a caller's field of that name does not get through. */
+  const withNames = (rules: opaWasm.LoadedPolicy, input: PolicyInput): object => {
+    const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
+    says[input.tool_type] = readName(rules, input.tool_type);
+    for (const { tool } of input.agent_history.recent_sequence) says[tool] ??= readName(rules, tool);
+    return { ...input, names_say: says };
+  };
+
   // No time cap: a running evaluation cannot be interrupted from this thread. It is bounded instead by the size of the input and the
   // memory limit; the rules have no recursion, and their expressions run in linear time (RE2).
   const judge = (input: PolicyInput): Judgement => {
@@ -150,8 +177,10 @@ export function createPolicySet(parts: {
     let stage = 'instantiate';
     try {
       instance ??= instantiate();
+      stage = 'name';
+      const prepared = withNames(instance, checked);
       stage = 'evaluate';
-      const results: unknown = instance.evaluate(checked, ENTRYPOINT);
+      const results: unknown = instance.evaluate(prepared, ENTRYPOINT);
       stage = 'result';
       const [first] = oneRuling.parse(results);
       const { deny, review, ...rest } = (first as { result: z.infer<typeof ruling> }).result;
@@ -169,7 +198,7 @@ export function createPolicySet(parts: {
           retention_class: rest.retention_class,
           approval_tier: rest.approval_tier,
           policy_bundle: bundle,
-          forensic_event: rest.event,
+          forensic_event: rest.event as JsonObject,
         },
         tier: reasons.length > 0 ? 'red' : allow ? 'green' : 'yellow',
         unknownTool: rest.unknown_tool,

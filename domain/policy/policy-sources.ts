@@ -16,6 +16,8 @@ export const POLICY_LAYOUT = {
 
 /** The one rule the engine asks; it returns everything (policies/gate/entrypoint/decision.rego). */
 export const ENTRYPOINT = 'gate/entrypoint/decision';
+/** What a tool's name says: asked once per name (policies/gate/entrypoint/tool.rego). */
+export const TOOL_ENTRYPOINT = 'gate/entrypoint/tool';
 
 /** What was compiled, and from what. Written by `npm run policies`, checked whenever the set is loaded. */
 export const policyManifest = z.strictObject({

@@ -6,7 +6,9 @@ package gate.authz
 
 import rego.v1
 
-bulk_export if {
+tool_traits contains "bulk_export" if exports_in_bulk
+
+exports_in_bulk if {
 	tool_is_any_of(data.gate.bulk_export.tools)
 	not tool_reads
 }
@@ -15,6 +17,6 @@ bulk_export if {
 # title: Bulk export outside business hours
 # description: A time that cannot be read counts as outside.
 deny contains "Violation: Bulk export is allowed in business hours only." if {
-	bulk_export
+	tool_says.bulk_export
 	not business_hours
 }

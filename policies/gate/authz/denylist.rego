@@ -9,9 +9,13 @@ import rego.v1
 # METADATA
 # title: Raw SQL
 # description: Use a tool with a narrower purpose.
-deny contains "Violation: raw SQL execution is not allowed." if tool_is_any_of(data.gate.denylist.sql)
+deny contains "Violation: raw SQL execution is not allowed." if tool_says.raw_sql
 
 # METADATA
 # title: Shell
 # description: Use a tool with a narrower purpose.
-deny contains "Violation: shell execution is not allowed." if tool_is_any_of(data.gate.denylist.shell)
+deny contains "Violation: shell execution is not allowed." if tool_says.shell
+
+tool_traits contains "raw_sql" if tool_is_any_of(data.gate.denylist.sql)
+
+tool_traits contains "shell" if tool_is_any_of(data.gate.denylist.shell)

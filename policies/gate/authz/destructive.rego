@@ -12,7 +12,9 @@ import rego.v1
 # METADATA
 # title: Destructive tool
 # description: The tool's name asks for destruction.
-deny contains "Violation: destructive tools are not allowed." if destructive_tool
+deny contains "Violation: destructive tools are not allowed." if tool_says.destructive
+
+tool_traits contains "destructive" if destructive_tool
 
 # Most names hold no such word and need no closer look.
 destructive_word_present if {
@@ -88,10 +90,23 @@ names_a_record(words, position) if {
 # title: Destructive statement
 # description: A query tool must not carry what a destructive tool may not do. DELETE with a WHERE is an ordinary write.
 deny contains "Violation: destructive SQL statement in the arguments." if {
+	tool_says.takes_statements
+	some key in data.gate.destructive.statement_arguments
+	text := input.arguments[key]
+	holds_statement_word(lower(text))
+	regex.match(destructive_statement, text)
+}
+
+# Looked for first: to compile the expression costs more than every other rule together. Each of its branches begins with one of these.
+holds_statement_word(text) if contains(text, "drop")
+
+holds_statement_word(text) if contains(text, "truncate")
+
+holds_statement_word(text) if contains(text, "delete")
+
+tool_traits contains "takes_statements" if {
 	some form in tool_forms
 	form in data.gate.destructive.statement_tools
-	some key in data.gate.destructive.statement_arguments
-	regex.match(destructive_statement, object.get(input, ["arguments", key], ""))
 }
 
 # At the start of the text or behind a semicolon; a blank may be a comment.

@@ -40,7 +40,7 @@ test_near_misses_pass if {
 }
 
 test_destructive_statements_are_denied if {
-	every text in ["DROP TABLE a", "select 1;\n drop schema b", "TRUNCATE c", "delete from d", "drop/*x*/table e"] {
+	every text in ["DROP TABLE a", "select 1;\n drop schema b", "TRUNCATE c", "delete from d", "drop/*x*/table e", "-- x\nDrop\tView f"] {
 		denied({"tool_type": "sql_query", "arguments": {"sql": text}}, "SQL statement")
 	}
 }

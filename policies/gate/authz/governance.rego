@@ -88,10 +88,14 @@ default approval_tier := "standard"
 
 approval_tier := "strict" if production_write
 
-else := "strict" if {
+else := "strict" if tool_says.wants_strict_approval
+
+# Fewer eyes need the exact name: a longer name that merely contains it keeps the standard tier.
+else := "auto" if tool_says.wants_auto_approval
+
+tool_traits contains "wants_strict_approval" if {
 	tool_is_any_of(data.gate.approval.strict_tools)
 	not tool_reads
 }
 
-# Fewer eyes need the exact name: a longer name that merely contains it keeps the standard tier.
-else := "auto" if concat("_", tool_words) in data.gate.approval.auto_tools
+tool_traits contains "wants_auto_approval" if concat("_", tool_words) in data.gate.approval.auto_tools

@@ -9,7 +9,9 @@ import rego.v1
 # METADATA
 # title: Identity permission rewrite
 # description: Granting, widening or assigning permissions and roles.
-deny contains "Violation: identity permission rewrites are not allowed." if {
+deny contains "Violation: identity permission rewrites are not allowed." if tool_says.rewrites_identity
+
+tool_traits contains "rewrites_identity" if {
 	tool_is_any_of(data.gate.identity.tools)
 	not tool_reads
 }

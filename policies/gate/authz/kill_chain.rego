@@ -13,18 +13,26 @@ import rego.v1
 # title: Sensitive read, then egress
 # description: A step whose age cannot be known counts.
 deny contains "Violation: kill chain: a sensitive read was followed by an external egress tool." if {
-	sends_outside
+	tool_says.sends_outside
 	some step in input.agent_history.recent_sequence
 	reads_sensitive(step)
 	not outside_window(step)
 }
 
-sends_outside if {
+tool_traits contains "sends_outside" if {
 	tool_is_any_of(data.gate.kill_chain.external_egress_tools)
 	not tool_reads
 }
 
-reads_sensitive(step) if holds_any_of(forms_of(step.tool), data.gate.kill_chain.sensitive_read_tools)
+# A step's tool counts by its name alone, read or not.
+tool_traits contains "sensitive" if tool_is_any_of(data.gate.kill_chain.sensitive_read_tools)
+
+reads_sensitive(step) if input.names_say[step.tool].sensitive
+
+reads_sensitive(step) if {
+	not input.names_say[step.tool]
+	holds_any_of(forms_of(step.tool), data.gate.kill_chain.sensitive_read_tools)
+}
 
 outside_window(step) if {
 	is_number(step.ts_ms)

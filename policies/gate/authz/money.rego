@@ -6,9 +6,13 @@ package gate.authz
 
 import rego.v1
 
-moves_money if wires_money
+moves_money if tool_says.wires_money
 
-moves_money if pays_money
+moves_money if tool_says.pays_money
+
+tool_traits contains "wires_money" if wires_money
+
+tool_traits contains "pays_money" if pays_money
 
 wires_money if {
 	tool_is_any_of(data.gate.money.wire_tools)
@@ -34,12 +38,12 @@ writes_about_money if {
 # METADATA
 # title: Wire transfer
 # description: Always a human decision.
-review contains "Review: Wire transfers require human approval." if wires_money
+review contains "Review: Wire transfers require human approval." if tool_says.wires_money
 
 # METADATA
 # title: Money movement
 # description: Payments, payouts and refunds.
 review contains "Review: money movement requires human approval." if {
-	pays_money
-	not wires_money
+	tool_says.pays_money
+	not tool_says.wires_money
 }

@@ -18,7 +18,9 @@ high_impact if moves_money
 
 high_impact if production_write
 
-high_impact if {
+high_impact if tool_says.deploys
+
+tool_traits contains "deploys" if {
 	tool_is_any_of(data.gate.deployment.tools)
 	not tool_reads
 }

@@ -12,13 +12,15 @@ import rego.v1
 review contains "Review: production database write requires strict approval." if production_write
 
 production_write if {
-	writes_database
+	tool_says.writes_database
 	some name in data.gate.production_writes.environment_arguments
-	not_surely_other_than_production(object.get(input, ["arguments", name], ""))
+	not_surely_other_than_production(input.arguments[name])
 }
 
 # The name itself says production: prod_write, update_production_records.
-production_write if {
+production_write if tool_says.writes_production
+
+tool_traits contains "writes_production" if {
 	some verb in data.gate.production_writes.verbs
 	verb in tool_forms
 	some word in data.gate.production_writes.environment_words
@@ -27,7 +29,7 @@ production_write if {
 	not negated(tool_forms)
 }
 
-writes_database if {
+tool_traits contains "writes_database" if {
 	some verb in data.gate.production_writes.verbs
 	verb in tool_forms
 	some object in data.gate.production_writes.objects
@@ -38,10 +40,17 @@ writes_database if {
 not_surely_other_than_production(environment) if not is_string(environment)
 
 not_surely_other_than_production(environment) if {
-	forms := forms_of(environment)
+	forms := forms_of_what_may_be_production(environment)
 	some word in data.gate.production_writes.environment_words
 	word in forms
 	not negated(forms)
+}
+
+# A text without the letters of any such word is not split into words; a form may end in "y" where the text has "ies".
+forms_of_what_may_be_production(environment) := forms_of(environment) if {
+	text := lower(environment)
+	some word in data.gate.production_writes.environment_words
+	contains(text, trim_suffix(word, "y"))
 }
 
 # "non-prod", "pre_production".

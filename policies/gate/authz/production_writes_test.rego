@@ -30,3 +30,8 @@ test_the_name_may_say_production if {
 	passes({"tool_type": "nonprod_write"})
 	passes({"tool_type": "prod_read"})
 }
+
+test_a_plural_is_looked_at_too if {
+	parked(writing("Factories EU"), "production") with data.gate.production_writes.environment_words as ["factory"]
+	passes(writing("EU")) with data.gate.production_writes.environment_words as ["factory"]
+}

@@ -56,3 +56,19 @@ test_unknown_tools if {
 	not unknown("rmdir")
 	not unknown("phi_access_classified")
 }
+
+test_a_name_says_what_rules_look_for if {
+	authz.tool_says == {"readable": true, "wires_money": true} with input as {"tool_type": "wire_transfer"}
+	authz.tool_says == {"readable": true, "sends_outside": true} with input as {"tool_type": "send_email"}
+	authz.tool_says == {"readable": true} with input as {"tool_type": "list_files"}
+	authz.tool_says == {"unknown": true} with input as {"tool_type": "фробникейт"}
+	authz.tool_says == {"unknown": true} with input as {"tool_type": 7}
+}
+
+# The engine hands the answer back; the verdict must be the one without.
+test_what_was_said_before_gives_the_same_verdict if {
+	every name in ["list_files", "delete_file", "wire_transfer", "prod_write", "send_email", "bash", "bulk_export"] {
+		said := authz.tool_says with input as {"tool_type": name}
+		verdict({"tool_type": name, "names_say": {name: said}}) == verdict({"tool_type": name})
+	}
+}
