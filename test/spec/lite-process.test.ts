@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { copyFile, cp, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -7,68 +7,25 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { JsonObject } from '../../contracts/json.js';
+import { commandLine } from '../support/command.js';
 import { echoTools, liteFolder, type EchoTools } from '../support/lite.js';
 
-/** The command itself, in a folder of its own, as somebody types it. */
-const GATE = fileURLToPath(new URL('../../bin/gate.mjs', import.meta.url));
 const CHILD = fileURLToPath(new URL('../support/stdio-tools.mjs', import.meta.url));
-
-interface Running {
-  readonly url: string;
-  readonly page: () => string;
-  readonly process: ChildProcess;
-  ended: Promise<number | null>;
-}
 
 let folder: string;
 let tools: EchoTools;
-let running: Running[];
+const commands = commandLine(() => folder);
+const { done, lite } = commands;
 beforeEach(async () => {
   folder = await liteFolder();
   tools = await echoTools();
-  running = [];
 });
 afterEach(async () => {
-  for (const one of running) if (one.process.exitCode === null) one.process.kill('SIGKILL');
-  await Promise.all(running.map(({ ended }) => ended));
+  await commands.stop();
   await tools.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-function run(
-  args: readonly string[],
-  env: Record<string, string> = {},
-): { process: ChildProcess; out: () => string; ended: Promise<number | null> } {
-  const child = spawn(process.execPath, [GATE, ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  return { process: child, out: () => text, ended: new Promise((resolve) => child.on('close', resolve)) };
-}
-async function done(
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Promise<{ code: number | null; out: string }> {
-  const command = run(args, env);
-  return { code: await command.ended, out: command.out() };
-}
-async function lite(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Running> {
-  const command = run(['lite', '--port', '0', ...args], env);
-  const limit = Date.now() + 20_000;
-  let url: string | undefined;
-  while (url === undefined) {
-    url = /ready at (\S+)/.exec(command.out())?.[1];
-    if (url === undefined && (command.process.exitCode !== null || Date.now() > limit)) throw new Error(command.out());
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  const started = { url, page: command.out, process: command.process, ended: command.ended };
-  running.push(started);
-  return started;
-}
 async function call(
   url: string,
   tool: string,
@@ -94,7 +51,7 @@ const textOf = ({ body }: { body: JsonObject }) => JSON.stringify(body);
 describe('gate lite, typed in an empty folder', () => {
   it('prints a first call that works as it is printed, and stops tidily on SIGTERM', async () => {
     const gate = await lite();
-    const curl = /curl [^]*?\}\}\}'/.exec(gate.page())?.[0] ?? '';
+    const curl = /curl [^]*?\}\}\}'/.exec(gate.out())?.[0] ?? '';
     const shell = spawn('sh', ['-c', curl], { env: { PATH: process.env.PATH ?? '' } });
     let said = '';
     shell.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
