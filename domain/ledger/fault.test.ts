@@ -11,7 +11,7 @@ import { uuidFromDigest } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store } from '../store/database.js';
-import type { LedgerTables } from './ledger-reader.js';
+import type { LedgerTables } from './tables.js';
 import { ledgerOver, type LedgerStore, openLedger } from './ledger-store.js';
 
 const id = (name: string) => uuidFromDigest('test', name);

@@ -4,8 +4,9 @@ import { GateError } from '../errors.js';
 import type { LocalFile } from '../store/local-file.js';
 import { asUnavailable } from './chain-store.js';
 import { prepareRow } from './entry.js';
-import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
+import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { sqliteChainReader, sqliteChainWriter } from './sqlite-chain.js';
+import type { LedgerTables } from './tables.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
 /**

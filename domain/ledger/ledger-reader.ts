@@ -1,53 +1,22 @@
+import { sql } from 'kysely';
 import type { Json } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { Store } from '../store/database.js';
-import { CONTENT_FIELDS, type ContentField } from './canonical-bytes.js';
-import { reading, sidecarContext } from './chain-store.js';
+import { CONTENT_FIELDS } from './canonical-bytes.js';
+import { asUnavailable, ENTRY_COLUMNS, reading, sidecarContext } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
+import { countRows, detailMatches, filtered, type RowFilter, scan } from './reads/rows.js';
+import type { EntryTable, LedgerTables } from './tables.js';
 
-/** Values as both stores give them: Postgres hands integers over as digits. */
-interface EntryTable extends Record<Exclude<ContentField, 'authorized' | 'cost_micros'>, string | null> {
-  seq: number | string;
-  chain_version: number | string;
-  id: string;
-  timestamp: string;
-  prev_hash: string;
-  authorized: number | string;
-  cost_micros: number | string | null;
-  entry_hash: string;
-  /** Outside the hash: when a tenant's rows, or the demonstration's, were hidden from readers. */
-  deleted_at: string | null;
-  demo_deleted_at: string | null;
-}
-interface PayloadTable {
-  entry_seq: number | string;
-  kind: SidecarKind;
-  entry_id: string;
-  sealed: Uint8Array | null;
-  purged_at: string | null;
-  purge_seal: Uint8Array | null;
-}
-export interface LedgerTables {
-  ledger_entries: EntryTable;
-  entry_payloads: PayloadTable;
-}
+const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
 
 /** Ledger sheet 5, row 2. Without `limit` every row, oldest first; `offset` and `before` page from the newest, `after` from the oldest. */
-export interface AgentQuery {
-  readonly limit?: number;
-  readonly offset?: number;
-  readonly before?: number;
-  readonly after?: number;
-  /** Half-open window of commit times. */
-  readonly from?: string;
-  readonly to?: string;
-  readonly seqFrom?: number;
-  readonly seqTo?: number;
-  readonly methods?: readonly string[];
-  readonly signal?: string;
-  readonly source?: string;
-  readonly tenant?: string;
+export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'> {
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
 }
 
 /** The bytes an entry committed to, or when they were purged. */
@@ -55,11 +24,20 @@ export type Sidecar =
   | { readonly kind: SidecarKind; readonly text: string; readonly purged_at: null }
   | { readonly kind: SidecarKind; readonly text: null; readonly purged_at: string };
 
-/** Reads for people and reports; none of them is evidence, `verify` is. A store that cannot be read is `ledger_store_unavailable`. */
+/**
+ * Reads for people and reports; none of them is evidence, `verify` is. Rows of erased tenants and of a cleaned demonstration are left
+ * out unless the filter says otherwise. A store that cannot be read is `ledger_store_unavailable`.
+ */
 export interface LedgerReader {
   /** Every row of one call, in chain order; `[]` when the id is unknown, or known to another tenant only. */
-  byCorrelation(correlationId: string, scope?: { readonly tenant?: string }): Promise<LedgerEntry[]>;
+  byCorrelation(
+    correlationId: string,
+    scope?: Pick<RowFilter, 'tenant' | 'demoPrefix' | 'hiding'>,
+  ): Promise<LedgerEntry[]>;
   byAgent(agentId: string, query?: AgentQuery): Promise<LedgerEntry[]>;
+  /** Rows in chain order, page by page, in bounded memory: for reads that have no limit. */
+  pages(filter: RowFilter): AsyncGenerator<LedgerEntry[]>;
+  count(filter: RowFilter): Promise<number>;
   /** Distinct agent labels, sorted. */
   agents(): Promise<string[]>;
   get(id: string): Promise<LedgerEntry | null>;
@@ -69,40 +47,78 @@ export interface LedgerReader {
   sidecar(id: string): Promise<Sidecar | null>;
 }
 
+/** Whole rows held at a time. */
+const PAGE_ROWS = 200;
+
 export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | null): LedgerReader {
-  // Hidden rows are nobody's to read; the chain keeps them (ledger sheet 5 and 7.1).
-  const visible = () =>
-    db.selectFrom('ledger_entries').where('deleted_at', 'is', null).where('demo_deleted_at', 'is', null);
-  const entries = () => visible().selectAll();
+  const entries = (filter: RowFilter = {}) => filtered(db.selectFrom('ledger_entries').selectAll(), filter);
+
+  async function* pages(filter: RowFilter, newestFirst = false): AsyncGenerator<LedgerEntry[]> {
+    try {
+      for await (const page of scan(db, filter, ALL_COLUMNS, { newestFirst, pageRows: PAGE_ROWS })) {
+        const rows = page.map(toEntry).filter((row) => detailMatches(filter.detail, row.policy_decision));
+        if (rows.length > 0) yield rows;
+      }
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
   return {
-    byCorrelation: (correlationId, { tenant } = {}) =>
+    byCorrelation: (correlationId, scope = {}) =>
+      reading(async () =>
+        (
+          await entries({ ...scope, correlationId })
+            .orderBy('seq', 'asc')
+            .execute()
+        ).map(toEntry),
+      ),
+    byAgent: (agentId, { limit, offset = 0, before, after, ...rest } = {}) =>
       reading(async () => {
-        let query = entries().where('correlation_id', '=', correlationId).orderBy('seq', 'asc');
-        if (tenant !== undefined) query = query.where('tenant', '=', tenant);
-        return (await query.execute()).map(toEntry);
+        const newestFirst = limit !== undefined && after === undefined;
+        const filter: RowFilter = {
+          ...rest,
+          agentId,
+          ...(after !== undefined && { seqFrom: Math.max(after + 1, rest.seqFrom ?? 0) }),
+          ...(before !== undefined && { seqTo: Math.min(before - 1, rest.seqTo ?? before - 1) }),
+        };
+        if (limit !== undefined && filter.detail === undefined) {
+          const query = entries(filter).orderBy('seq', newestFirst ? 'desc' : 'asc');
+          return (await query.limit(limit).offset(offset).execute()).map(toEntry);
+        }
+        const rows: LedgerEntry[] = [];
+        const enough = offset + (limit ?? Number.POSITIVE_INFINITY);
+        for await (const page of pages(filter, newestFirst)) {
+          rows.push(...page);
+          if (rows.length >= enough) break;
+        }
+        return rows.slice(offset, enough);
       }),
-    byAgent: (agentId, asked = {}) =>
+    pages: (filter) => pages(filter),
+    count: (filter) =>
       reading(async () => {
-        const { limit, offset, before, after, from, to, seqFrom, seqTo, methods, signal, source, tenant } = asked;
-        let query = entries().where('agent_id', '=', agentId);
-        if (before !== undefined) query = query.where('seq', '<', before);
-        if (after !== undefined) query = query.where('seq', '>', after);
-        if (from !== undefined) query = query.where('timestamp', '>=', from);
-        if (to !== undefined) query = query.where('timestamp', '<', to);
-        if (seqFrom !== undefined) query = query.where('seq', '>=', seqFrom);
-        if (seqTo !== undefined) query = query.where('seq', '<=', seqTo);
-        if (methods !== undefined) query = query.where('method', 'in', methods);
-        if (signal !== undefined) query = query.where('signal', '=', signal);
-        if (source !== undefined) query = query.where('source', '=', source);
-        if (tenant !== undefined) query = query.where('tenant', '=', tenant);
-        query = query.orderBy('seq', limit !== undefined && after === undefined ? 'desc' : 'asc');
-        if (limit !== undefined) query = query.limit(limit).offset(offset ?? 0);
-        return (await query.execute()).map(toEntry);
+        if (filter.detail === undefined) return countRows(db, filter);
+        let count = 0;
+        for await (const page of pages(filter)) count += page.length;
+        return count;
       }),
     agents: () =>
       reading(async () => {
-        const rows = await visible().select('agent_id').distinct().orderBy('agent_id').execute();
-        return rows.map((row) => row.agent_id as string);
+        // From one label to the next through the index: the answer costs what it is long, not what the chain is long.
+        const { rows } = await sql<{ agent_id: string }>`
+          with recursive labels (agent_id) as (
+            select min(agent_id) from ledger_entries
+            union all
+            select (select min(e.agent_id) from ledger_entries e where e.agent_id > labels.agent_id)
+              from labels where labels.agent_id is not null
+          )
+          select agent_id from labels
+           where agent_id is not null and exists (
+             select 1 from ledger_entries e
+              where e.agent_id = labels.agent_id and e.deleted_at is null and e.demo_deleted_at is null
+           )
+           order by agent_id`.execute(db);
+        return rows.map((row) => row.agent_id);
       }),
     get: (id) =>
       reading(async () => {

@@ -8,9 +8,10 @@ import { type ChainStore, purgeContext, reading } from './chain-store.js';
 import { prepareRow } from './entry.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
-import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
+import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { postgresChain } from './postgres-chain.js';
 import { sqliteChain } from './sqlite-chain.js';
+import type { LedgerTables } from './tables.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
 export interface LedgerOptions {

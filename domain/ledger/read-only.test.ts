@@ -54,6 +54,20 @@ describe('a ledger file that is only looked at', () => {
     ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
   });
 
+  it('of before rows could be hidden: read as it is', async () => {
+    await ledger.close();
+    await place.unlock();
+    for (const column of ['deleted_at', 'demo_deleted_at'])
+      await place.sql(`alter table ledger_entries drop column ${column}`);
+    const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 2 });
+    expect(await shown.agents()).toEqual(['agent-a']);
+    expect(await shown.byAgent('agent-a', { limit: 1 })).toHaveLength(1);
+    expect(await shown.sidecar(id('a'))).toMatchObject({ text: payload });
+    await shown.close();
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  });
+
   it('copied alone after close, it is the whole chain', async () => {
     await ledger.close();
     const copy = join(dirname(file), 'copy', 'ledger.db');

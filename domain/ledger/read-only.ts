@@ -5,8 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { sqliteStore } from '../store/database.js';
-import { createLedgerReader, type LedgerReader, type LedgerTables } from './ledger-reader.js';
+import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { sqliteChainReader } from './sqlite-chain.js';
+import type { LedgerTables } from './tables.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
 export interface ReadOnlyLedger extends LedgerReader, Verifier {
@@ -24,6 +25,11 @@ export function openLedgerReadOnly(
   if (!existsSync(file) || !statSync(file).isFile()) throw new Error(`no ledger file at ${file}`);
   const { connection, release } = openUntouched(resolve(file));
   try {
+    // A file of before rows could be hidden: for this connection alone, none of its rows is.
+    if (!connection.prepare("select 1 from pragma_table_info('ledger_entries') where name = 'deleted_at'").get())
+      connection.exec(
+        'create temp view ledger_entries as select *, null as deleted_at, null as demo_deleted_at from main.ledger_entries',
+      );
     const store = sqliteStore<LedgerTables>(connection);
     return {
       ...createVerifier(sqliteChainReader(connection), sidecarKeys),

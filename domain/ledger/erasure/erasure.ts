@@ -5,7 +5,7 @@ import type { Ledger } from '../../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
-import type { LedgerTables } from '../ledger-reader.js';
+import type { LedgerTables } from '../tables.js';
 
 /** Rows hidden by one statement; between two of them others get their turn. */
 const STEP = 5_000;

@@ -1,0 +1,29 @@
+import type { ContentField } from './canonical-bytes.js';
+import type { SidecarKind } from './entry.js';
+
+/** Values as both stores give them: Postgres hands integers over as digits. */
+export interface EntryTable extends Record<Exclude<ContentField, 'authorized' | 'cost_micros'>, string | null> {
+  seq: number | string;
+  chain_version: number | string;
+  id: string;
+  timestamp: string;
+  prev_hash: string;
+  authorized: number | string;
+  cost_micros: number | string | null;
+  entry_hash: string;
+  /** Outside the hash: when a tenant's rows, or the demonstration's, were hidden from readers. */
+  deleted_at: string | null;
+  demo_deleted_at: string | null;
+}
+interface PayloadTable {
+  entry_seq: number | string;
+  kind: SidecarKind;
+  entry_id: string;
+  sealed: Uint8Array | null;
+  purged_at: string | null;
+  purge_seal: Uint8Array | null;
+}
+export interface LedgerTables {
+  ledger_entries: EntryTable;
+  entry_payloads: PayloadTable;
+}
