@@ -17,4 +17,13 @@ describe('the settings of the ledger', () => {
       expect(() => readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: keys })).not.toThrow(new RegExp(KEY));
     }
   });
+
+  it('takes verifier keys of witnesses, all well-formed', () => {
+    const vkey = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k';
+    const read = (GATE_LEDGER_WITNESSES: string) =>
+      readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: `k1:${KEY}`, GATE_LEDGER_WITNESSES }).witnesses;
+    expect(read('')).toEqual([]);
+    expect(read(`${vkey}, ${vkey}`).map(({ name }) => name)).toEqual(['example.com/foo', 'example.com/foo']);
+    expect(() => read('example.com/foo')).toThrow(/GATE_LEDGER_WITNESSES: not a verifier key/);
+  });
 });

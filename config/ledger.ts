@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { parseVkey } from '../domain/ledger/tlog/note.js';
 import { type Config, type Env, port, readConfig, setting } from './env.js';
-import { keyRingText } from './shared.js';
+import { keyRingText, parsedBy } from './shared.js';
 
 const loopback = z.string().min(1).default('127.0.0.1');
 
@@ -14,6 +15,34 @@ export const LEDGER_SETTINGS = {
     keyRingText,
     'Keys that encrypt what entries commit to and seal the head of the chain: id:64hex[,id:64hex…]; the first seals, all open.',
     { secret: true },
+  ),
+  checkpointKeyFile: setting(
+    'GATE_LEDGER_CHECKPOINT_KEY_FILE',
+    z.string().min(1).optional(),
+    'PEM of the Ed25519 key that signs checkpoints of the ledger; without it there are no checkpoints and no proofs.',
+  ),
+  checkpointOrigin: setting(
+    'GATE_LEDGER_ORIGIN',
+    z
+      .string()
+      .regex(/^[^\s+]{1,255}$/)
+      .optional(),
+    'Name of this log in its checkpoints, for good; without it `<GATE_TRUST_DOMAIN>/ledger`.',
+  ),
+  witnesses: setting(
+    'GATE_LEDGER_WITNESSES',
+    z
+      .string()
+      .default('')
+      .pipe(
+        parsedBy((text) =>
+          text
+            .split(',')
+            .filter((key) => key.trim() !== '')
+            .map(parseVkey),
+        ),
+      ),
+    'Witnesses whose cosignatures of checkpoints are kept: verifier keys (name+hex+base64), separated by commas.',
   ),
 } as const;
 export type LedgerConfig = Config<typeof LEDGER_SETTINGS>;

@@ -131,6 +131,21 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'The ledger store cannot be read or written.',
   },
+  signing_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The key that would sign this is not configured or cannot be reached; nothing unsigned leaves.',
+  },
+  chain_verification_incomplete: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The chain does not verify as a whole, so nothing is signed over it; see GET /verify.',
+  },
+  checkpoint_inconsistent: {
+    status: 503,
+    retry: 'no',
+    meaning: 'The ledger is not the one that was signed before: entries were changed or cut off; nothing is signed.',
+  },
   provider_unavailable: { status: 503, retry: 'after_wait', meaning: 'The inspection provider is unavailable.' },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
   orchestrator_unavailable: {
@@ -163,6 +178,17 @@ export const ERROR_CODES = {
     status: 400,
     retry: 'no',
     meaning: 'A ledger entry carries a signature and its key id, or neither.',
+  },
+  proof_out_of_range: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The tree of that size does not hold the entry, or the log never had that size.',
+  },
+  cosignature_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'The checkpoint is not one of this log, or no cosignature of a configured witness holds; nothing was kept.',
   },
   unauthenticated: { status: 401, retry: 'no', meaning: 'The operator token is missing or wrong.' },
   caller_spiffe_missing: { status: 401, retry: 'no', meaning: 'The client certificate carries no SPIFFE id.' },

@@ -252,6 +252,11 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // Spec 4.5 names both, spec 4.9 has no row for them; granted like the reads beside them.
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
+  // The ledger as a transparency log: checkpoints are for anybody to keep and compare, proofs for whoever may read rows.
+  { service: 'ledger', method: 'GET', path: '/checkpoint', capability: 'ledger.verify', callers: 'public' },
+  { service: 'ledger', method: 'GET', path: '/proof/consistency', capability: 'ledger.verify', callers: 'public' },
+  row('ledger', 'GET', '/proof/inclusion', 'ledger.audit.read', console, deepReview, proxy),
+  row('ledger', 'POST', '/checkpoint/cosignatures', 'ledger.checkpoint.cosign', console),
   // The pipeline writes what a decision came to and takes back the row of a call that was answered 503.
   row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),

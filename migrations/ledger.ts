@@ -1,6 +1,7 @@
 import { sql, type Migration } from 'kysely';
 import { isPostgres } from './dialect.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
+import { tree } from './ledger-tree.js';
 
 type Database = Parameters<Migration['up']>[0];
 
@@ -139,4 +140,5 @@ async function guardSqlite(db: Database): Promise<void> {
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_entries': entries,
   '0002_hidden_rows': hiddenRows,
+  '0003_tree': tree,
 };

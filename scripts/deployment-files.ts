@@ -99,6 +99,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     ledger: {
       ...tls(services.ledger),
       'sidecar-keys': secrets.ledgerSidecarKeys,
+      'checkpoint.key': secrets.checkpointKey.key,
       'database-url': urlOf('gate_ledger'),
     },
     temporal: { ...engine('temporal'), 'postgres-password': passwordOf('temporal') },

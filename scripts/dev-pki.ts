@@ -237,6 +237,8 @@ export interface DevelopmentSecrets {
   /** HIL signs decisions with it; the workflow's side only holds the public half. */
   readonly hilDecisionKey: SigningKey;
   readonly ledgerKey: SigningKey;
+  /** The ledger signs checkpoints with it. */
+  readonly checkpointKey: SigningKey;
 }
 
 /**
@@ -254,6 +256,7 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     callbackSecret: ensureToken(join(stateDir, 'secrets', 'callback-secret')),
     hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
     ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
+    checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint')),
   }));
 }
 

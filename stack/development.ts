@@ -29,6 +29,7 @@ import {
   buildHil,
   buildProxy,
   callbackDelivery,
+  checkpointKeys,
   createUpstream,
   decisionVerifier,
   engineAddress,
@@ -94,6 +95,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     GATE_RECORD_KEYS: secrets.recordKeys,
     GATE_HIL_PAYLOAD_KEYS: secrets.hilPayloadKeys,
     GATE_LEDGER_SIDECAR_KEYS: secrets.ledgerSidecarKeys,
+    GATE_LEDGER_CHECKPOINT_KEY_FILE: secrets.checkpointKey.keyFile,
     GATE_CALLBACK_SECRET: secrets.callbackSecret,
     GATE_SIGNING_KEY_FILE: secrets.ledgerKey.keyFile,
     GATE_HIL_DECISION_KEY_FILE: secrets.hilDecisionKey.keyFile,
@@ -125,6 +127,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       target: storeTarget(config.shared, 'ledger'),
       sidecarKeys: config.ledger.sidecarKeys,
       logger,
+      ...(await checkpointKeys(config.ledger, config.shared.trustDomain)),
     });
     undo.push(() => ledger.close());
     const reviews = await openReviewStore({

@@ -15,6 +15,7 @@ import type { EngineAddress } from '../engine/connect.js';
 import type { BRAIN_SETTINGS } from '../config/brain.js';
 import type { Config } from '../config/env.js';
 import type { HIL_SETTINGS } from '../config/hil.js';
+import type { LEDGER_SETTINGS } from '../config/ledger.js';
 import type { POLICY_SETTINGS } from '../config/policy.js';
 import type { PROXY_SETTINGS } from '../config/proxy.js';
 import type { ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
@@ -26,6 +27,7 @@ import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
 import { createSigner, type Signer } from '../domain/identity/signer.js';
+import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
@@ -72,6 +74,18 @@ export function engineAddress(config: EngineSettings, address: string): EngineAd
     namespace: config.namespace,
     tls: { caFile, certFile, keyFile, ...(serverName && { serverName }) },
   };
+}
+
+/** What the ledger signs checkpoints with; nothing where no key is configured. */
+export async function checkpointKeys(
+  { checkpointKeyFile, checkpointOrigin, witnesses }: Config<typeof LEDGER_SETTINGS>,
+  trustDomain: string,
+): Promise<{ checkpoints?: CheckpointKeys }> {
+  if (checkpointKeyFile === undefined) return {};
+  const privateKey = createPrivateKey(await readFile(checkpointKeyFile, 'utf8'));
+  if (privateKey.asymmetricKeyType !== 'ed25519')
+    throw new StartError('GATE_LEDGER_CHECKPOINT_KEY_FILE: is not an Ed25519 key');
+  return { checkpoints: { origin: checkpointOrigin ?? `${trustDomain}/ledger`, privateKey, witnesses } };
 }
 
 export const openCalls = (shared: Config<typeof SHARED_SETTINGS>, keys: KeyRing): Promise<CallStore> =>

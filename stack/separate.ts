@@ -30,6 +30,7 @@ import {
   buildHil,
   buildProxy,
   callbackDelivery,
+  checkpointKeys,
   createUpstream,
   decisionVerifier,
   engineAddress,
@@ -247,10 +248,16 @@ async function startPolicyEngine(parts: Apart<'policy-engine'>): Promise<Ports> 
 }
 
 async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
-  const { config, logger } = parts;
+  const { config, logger, trustDomain } = parts;
+  const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(config.own, trustDomain));
   const ledger = await needed(
     'the ledger store',
-    openLedger({ target: storeTarget(config.shared, 'ledger'), sidecarKeys: config.own.sidecarKeys, logger }),
+    openLedger({
+      target: storeTarget(config.shared, 'ledger'),
+      sidecarKeys: config.own.sidecarKeys,
+      logger,
+      ...checkpoints,
+    }),
   );
   parts.onStop(() => ledger.close());
   return open(parts, createLedgerService({ ...parts, ledger, registry: newRegistry() }), config.own, 'GATE_LEDGER');

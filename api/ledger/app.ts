@@ -8,6 +8,7 @@ import { ledgerMetrics } from './metrics.js';
 import { auditRoutes } from './routes/audit.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
+import { proofRoutes } from './routes/proof.js';
 import { verifyRoutes } from './routes/verify.js';
 
 /** The ledger's routes, one module per resource. */
@@ -16,6 +17,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   auditRoutes,
   erasureRoutes,
   logRoutes,
+  proofRoutes,
   verifyRoutes,
 ];
 

@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Ledger } from '../../contracts/ledger.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
+import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import { type ChainStore, purgeContext, reading } from './chain-store.js';
@@ -12,6 +14,12 @@ import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { postgresChain } from './postgres-chain.js';
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
+import {
+  type CheckpointKeys,
+  createTransparencyLog,
+  type LogTables,
+  type TransparencyLog,
+} from './tlog/transparency-log.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
 export interface LedgerOptions {
@@ -20,11 +28,15 @@ export interface LedgerOptions {
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
   readonly logger?: Logger;
+  /** What checkpoints are signed with; without it the ledger has none. */
+  readonly checkpoints?: CheckpointKeys;
 }
 
 /** The ledger over its store: the one place that appends, and the reads. Every store fault is `ledger_store_unavailable`. */
 export interface LedgerStore extends Ledger, LedgerReader, Verifier {
   readonly erasure: Erasure;
+  /** Checkpoints and proofs; `null` where no key to sign with was given. */
+  readonly transparency: TransparencyLog | null;
   /** The newest entry's place and hash as retained beside the chain. */
   head(): Promise<ChainHead>;
   /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
@@ -54,7 +66,7 @@ export async function openLedger({
 /** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
 export function ledgerOver(
   store: Store<LedgerTables>,
-  { sidecarKeys, clock = Date.now, logger }: LedgerOptions,
+  { sidecarKeys, clock = Date.now, logger, checkpoints }: LedgerOptions,
 ): LedgerStore {
   const chain = chainOf(store, sidecarKeys);
   let closing: Promise<void> | null = null;
@@ -77,12 +89,24 @@ export function ledgerOver(
 
   // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
   const append: Ledger['append'] = async (rows) => (rows.length === 0 ? [] : writer.append(rows.map(prepareRow)));
+  const verifier = createVerifier(chain, sidecarKeys);
+  const reader = createLedgerReader(store, sidecarKeys);
+  const transparency =
+    checkpoints === undefined
+      ? null
+      : createTransparencyLog(store.db as unknown as Kysely<LogTables>, {
+          ...checkpoints,
+          verifiedHead: () => verifiedHead(verifier),
+          entry: (id) => reader.get(id),
+          clock,
+        });
 
   return {
     append,
     erasure: createErasure({ store, append, clock }),
-    ...createVerifier(chain, sidecarKeys),
-    ...createLedgerReader(store, sidecarKeys),
+    transparency,
+    ...verifier,
+    ...reader,
     head: () =>
       reading(async () => {
         const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
@@ -125,6 +149,17 @@ export function ledgerOver(
       return closing;
     },
   };
+}
+
+/** The newest entry of a chain that holds up to it. Only what is new since the last walk of this process is walked. */
+async function verifiedHead(verifier: Verifier): Promise<ChainHead> {
+  const { commitment, first_invalid_seq: seq } = await verifier.verify({ sinceCheckpoint: true });
+  if (!commitment)
+    throw new GateError(
+      'chain_verification_incomplete',
+      `the chain does not hold${seq === null ? '' : ` at seq ${seq}`}`,
+    );
+  return { length: commitment.length, hash: commitment.head_hash };
 }
 
 function chainOf(store: Store<LedgerTables>, keys: KeyRing): ChainStore {

@@ -27,7 +27,8 @@ export function parseCheckpoint(text: string): Checkpoint {
   const root = decodeBase64(encoded ?? '');
   if (!origin || !/^(?:0|[1-9][0-9]{0,15})$/.test(size ?? '') || root?.length !== HASH_BYTES)
     throw new Error('not a checkpoint');
-  if (end !== '' || more.length > 0) throw new Error('the checkpoint has extension lines, which nothing here vouches for');
+  if (end !== '' || more.length > 0)
+    throw new Error('the checkpoint has extension lines, which nothing here vouches for');
   if (!Number.isSafeInteger(Number(size))) throw new Error('the tree size is too large');
   return { origin, size: Number(size), root, note };
 }

@@ -77,7 +77,9 @@ describe('signed notes (C2SP signed-note)', () => {
   });
 
   it('a key for notes is an Ed25519 public key', () => {
-    expect(() => noteKey('log', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey)).toThrow('not an Ed25519');
+    expect(() => noteKey('log', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey)).toThrow(
+      'not an Ed25519',
+    );
     expect(() => noteKey('log', pair().privateKey)).toThrow('not an Ed25519 public key');
   });
 });

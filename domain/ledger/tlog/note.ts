@@ -86,9 +86,8 @@ export function parseVkey(text: string): NoteKey {
 export function parseNote(note: string): Note {
   if (Buffer.byteLength(note) > MAX_NOTE_BYTES) throw new Error('the note is too large');
   const at = note.lastIndexOf('\n\n');
-  // Every control character but the line feed is forbidden, and text must be UTF-8.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-  if (at < 0 || !note.endsWith('\n') || /[\0-\x09\x0b-\x1f]/.test(note) || !note.isWellFormed())
+  // Control characters but the line feed are forbidden, and the text must be UTF-8.
+  if (at < 0 || !note.endsWith('\n') || /[^\P{Cc}\n\x7f-\x9f]/u.test(note) || !note.isWellFormed())
     throw new Error('not a signed note');
   const lines = note.slice(at + 2, -1).split('\n');
   if (lines.length > MAX_SIGNATURES) throw new Error('the note has too many signatures');

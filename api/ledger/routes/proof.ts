@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { consistencyProof, cosignResult, inclusionProof } from '../../../contracts/ledger-proof.js';
+import { GateError } from '../../../domain/errors.js';
+import type { TransparencyLog } from '../../../domain/ledger/tlog/transparency-log.js';
+import type { ServiceApp } from '../../plugins/service.js';
+import type { LedgerContext } from '../context.js';
+
+const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const inclusionQuery = z
+  .object({ seq: count.min(1).optional(), id: z.uuid().optional(), size: count.optional() })
+  .refine(({ seq, id }) => (seq === undefined) !== (id === undefined), 'name the entry by seq or by id');
+/** A checkpoint with the lines of a few dozen witnesses. */
+const NOTE_BYTES = 65_536;
+const NOTE = 'text/plain; charset=utf-8';
+
+/**
+ * The ledger as a transparency log (C2SP tlog-checkpoint, RFC 6962): checkpoints, proofs over them, cosignatures of witnesses. Without a
+ * key to sign with every one is `signing_unavailable`.
+ */
+export function proofRoutes({ app, ledger }: LedgerContext): void {
+  const log = (): TransparencyLog => {
+    if (!ledger.transparency)
+      throw new GateError('signing_unavailable', 'set GATE_LEDGER_CHECKPOINT_KEY_FILE to sign checkpoints');
+    return ledger.transparency;
+  };
+
+  app.get(
+    '/checkpoint',
+    { config: { public: true }, schema: { response: { 200: z.string() } }, serializerCompiler: () => String },
+    async (_request, reply) => reply.type(NOTE).send(await log().checkpoint()),
+  );
+
+  app.get(
+    '/proof/inclusion',
+    { schema: { querystring: inclusionQuery, response: { 200: inclusionProof } } },
+    ({ query: { seq, id, size } }) => log().inclusion(id === undefined ? { seq: Number(seq) } : { id }, size),
+  );
+
+  app.get(
+    '/proof/consistency',
+    {
+      config: { public: true },
+      schema: { querystring: z.object({ from: count, to: count.optional() }), response: { 200: consistencyProof } },
+    },
+    ({ query: { from, to } }) => log().consistency(from, to),
+  );
+
+  void app.register((child, _options, done) => {
+    const scope = child as unknown as ServiceApp;
+    scope.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, parsed) => parsed(null, body));
+    scope.post(
+      '/checkpoint/cosignatures',
+      { bodyLimit: NOTE_BYTES, schema: { body: z.string(), response: { 200: cosignResult } } },
+      (request) => log().cosign(request.body),
+    );
+    done();
+  });
+}

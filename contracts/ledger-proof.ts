@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { ledgerEntry } from './ledger.js';
+
+const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.number().int().min(0);
+
+/** One entry in the tree of a checkpoint (RFC 6962 section 2.1.1). Hashes are hex; the path goes from the leaf upwards. */
+export const inclusionProof = z.object({
+  contract: z.literal('gate.inclusion-proof/v1'),
+  seq: count,
+  leaf_index: count,
+  entry_hash: hex64,
+  tree_size: count,
+  proof: z.array(hex64),
+  /** The signed note, cosignatures included. */
+  checkpoint: z.string(),
+  /** `null` where the entry is hidden from reads; its hash is proved all the same. */
+  entry: ledgerEntry.nullable(),
+});
+export type InclusionProof = z.infer<typeof inclusionProof>;
+
+/** That the tree of `to` entries begins with the tree of `from` entries (RFC 6962 section 2.1.2). */
+export const consistencyProof = z.object({
+  contract: z.literal('gate.consistency-proof/v1'),
+  from: count,
+  to: count,
+  from_root: hex64,
+  to_root: hex64,
+  proof: z.array(hex64),
+});
+export type ConsistencyProof = z.infer<typeof consistencyProof>;
+
+/** Which cosignatures were kept; the others were of keys this ledger does not know. */
+export const cosignResult = z.object({
+  tree_size: count,
+  accepted: z.array(z.object({ witness: z.string(), cosigned_at: count })),
+});
+export type CosignResult = z.infer<typeof cosignResult>;

@@ -1,0 +1,302 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { ConsistencyProof, CosignResult, InclusionProof } from '../../../contracts/ledger-proof.js';
+import { errorText, GateError } from '../../errors.js';
+import type { ChainHead } from '../chain.js';
+import { reading } from '../chain-store.js';
+import { parseCheckpoint, signCheckpoint } from './checkpoint.js';
+import { consistencyHolds, consistencySpans, inclusionHolds, inclusionSpans, leafHash } from './merkle.js';
+import { formatVkey, noteKey, type NoteKey, verifiedSignatures } from './note.js';
+import { ledgerTree, type TreeTables } from './tree.js';
+
+export interface LogTables extends TreeTables {
+  ledger_entries: TreeTables['ledger_entries'] & { id: string };
+  ledger_checkpoints: { tree_size: number | string; note: string; signed_at: string };
+  ledger_cosignatures: {
+    tree_size: number | string;
+    witness: string;
+    key_id: string;
+    cosigned_at: number | string;
+    line: string;
+  };
+}
+
+/** How this log signs and whose cosignatures it takes. */
+export interface CheckpointKeys {
+  /** Identity of the log and name of its key. */
+  readonly origin: string;
+  readonly privateKey: KeyObject;
+  readonly witnesses: readonly NoteKey[];
+}
+
+export interface TransparencyLogOptions extends CheckpointKeys {
+  /** The head of a chain that was walked and found valid up to it. Throws when the chain is not valid. */
+  readonly verifiedHead: () => Promise<ChainHead>;
+  readonly entry: (id: string) => Promise<LedgerEntry | null>;
+  readonly clock: () => number;
+}
+
+/**
+ * The ledger as a transparency log: one row can be proved without the rest, and anyone who kept a checkpoint can see that the log only
+ * grew. Signs only heads of a chain that was verified up to them, and never two histories (C2SP tlog-checkpoint). Store faults are
+ * `ledger_store_unavailable`.
+ */
+export interface TransparencyLog {
+  /** What others verify this log's checkpoints with. */
+  readonly vkey: string;
+  /**
+   * The newest checkpoint with its cosignatures; signs a new one when the chain grew since, at most once a second. Throws
+   * `chain_verification_incomplete` while the chain does not hold and `checkpoint_inconsistent` when it is not what was signed before.
+   */
+  checkpoint(): Promise<string>;
+  /** Proves an entry in the newest checkpoint, or in the stored one of `size`. `not_found` when there is no such entry or checkpoint. */
+  inclusion(of: { readonly seq: number } | { readonly id: string }, size?: number): Promise<InclusionProof>;
+  /** Proves that the tree of `to` entries (the newest checkpoint's without it) begins with that of `from`. `proof_out_of_range` else. */
+  consistency(from: number, to?: number): Promise<ConsistencyProof>;
+  /**
+   * Keeps cosignatures of configured witnesses under a checkpoint of this log. Lines of other keys are ignored; one that does not hold, a
+   * checkpoint this log did not sign, and a note without a known witness are `cosignature_invalid`, and nothing is kept. Safe to repeat.
+   */
+  cosign(note: string): Promise<CosignResult>;
+}
+
+interface SignedHead {
+  readonly size: number;
+  readonly root: Buffer;
+  readonly signedAtMs: number;
+}
+
+const SIGN_EVERY_MS = 1_000;
+/** Clocks of witnesses may run ahead of this one by so much. */
+const CLOCK_SKEW_SECS = 300;
+
+const inconsistent = (why: string): GateError =>
+  new GateError('checkpoint_inconsistent', `${why}; run \`gate verify\` and compare with checkpoints kept elsewhere`);
+
+export function createTransparencyLog(
+  db: Kysely<LogTables>,
+  { origin, privateKey, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
+): TransparencyLog {
+  const key = noteKey(origin, createPublicKey(privateKey));
+  const tree = ledgerTree(db as unknown as Kysely<TreeTables>);
+  /** What this process signed or compared with the tree; the kept nodes below it lead to its root. */
+  let newest: SignedHead | null = null;
+  let growing: Promise<SignedHead> | null = null;
+
+  const rootOf = async (size: number): Promise<Buffer> => (await tree.roots([{ from: 0, to: size }]))[0] as Buffer;
+
+  /** The newest stored checkpoint, compared with the tree; nodes that do not lead to it are computed anew from the entries. */
+  async function fromStore(): Promise<SignedHead | null> {
+    const row = await db
+      .selectFrom('ledger_checkpoints')
+      .selectAll()
+      .orderBy('tree_size', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    if (!row) return null;
+    const { size, root, note, origin: stored } = parseCheckpoint(row.note);
+    // Signed by a key this process no longer has, or not signed at all: no reason to believe the nodes, but still a promise to keep.
+    const own = stored === origin && holds(note, key);
+    if (!own || !(await rootOf(size)).equals(root)) await recompute(size, root);
+    return { size, root, signedAtMs: Date.parse(row.signed_at) };
+  }
+
+  async function recompute(size: number, root: Buffer): Promise<void> {
+    await tree.grow(0, size);
+    if (!(await rootOf(size)).equals(root))
+      throw inconsistent(`the first ${size} entries are not those of the checkpoint that was signed over them`);
+  }
+
+  async function grow(): Promise<SignedHead> {
+    const head = await verifiedHead();
+    const last = newest ?? (await fromStore());
+    if (last && last.size > head.length)
+      throw inconsistent(`a checkpoint over ${last.size} entries was signed, the chain has ${head.length}`);
+    if (last?.size === head.length) {
+      newest = last;
+      return last;
+    }
+    await tree.grow(last?.size ?? 0, head.length);
+    const root = await rootOf(head.length);
+    const signedAtMs = clock();
+    await db
+      .insertInto('ledger_checkpoints')
+      .values({
+        tree_size: head.length,
+        note: signCheckpoint({ origin, size: head.length, root }, privateKey),
+        signed_at: new Date(signedAtMs).toISOString(),
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    // Another process may have been quicker; Ed25519 gives the same bytes for the same tree, anything else is a second history.
+    const stored = parseCheckpoint(await noteOf(head.length));
+    if (!stored.root.equals(root)) throw inconsistent(`two roots were signed over ${head.length} entries`);
+    newest = { size: head.length, root, signedAtMs };
+    return newest;
+  }
+
+  const grown = (): Promise<SignedHead> => {
+    growing ??= grow().finally(() => {
+      growing = null;
+    });
+    return growing;
+  };
+
+  async function noteOf(size: number): Promise<string> {
+    const row = await db
+      .selectFrom('ledger_checkpoints')
+      .select('note')
+      .where('tree_size', '=', size)
+      .executeTakeFirst();
+    if (!row) throw new GateError('not_found', `no checkpoint over ${size} entries was signed`);
+    return row.note;
+  }
+
+  async function cosigned(size: number): Promise<string> {
+    const lines = await db
+      .selectFrom('ledger_cosignatures')
+      .select('line')
+      .where('tree_size', '=', size)
+      .orderBy('witness')
+      .orderBy('key_id')
+      .execute();
+    return `${await noteOf(size)}${lines.map(({ line }) => `${line}\n`).join('')}`;
+  }
+
+  /** Runs `prove` and checks what it made; what does not hold is made once more over nodes that were computed from the entries. */
+  async function checked<Proof>(
+    head: SignedHead,
+    prove: () => Promise<{ proof: Proof; holds: boolean }>,
+  ): Promise<Proof> {
+    const first = await prove();
+    if (first.holds) return first.proof;
+    await recompute(head.size, head.root);
+    const second = await prove();
+    if (!second.holds) throw inconsistent('the entries do not lead to the root that was signed');
+    return second.proof;
+  }
+
+  const current = async (): Promise<SignedHead> =>
+    newest && clock() - newest.signedAtMs < SIGN_EVERY_MS ? newest : grown();
+
+  return {
+    vkey: formatVkey(key),
+    checkpoint: () => reading(async () => cosigned((await current()).size)),
+    inclusion: (of, size) =>
+      reading(async () => {
+        let query = db.selectFrom('ledger_entries').select(['seq', 'id', 'entry_hash']);
+        query = 'id' in of ? query.where('id', '=', of.id) : query.where('seq', '=', of.seq);
+        const row = await query.executeTakeFirst();
+        if (!row) throw new GateError('not_found', 'there is no such entry');
+        const seq = Number(row.seq);
+        let head = await current();
+        if (seq > head.size) head = await grown();
+        const at = size ?? head.size;
+        if (seq > at || at > head.size)
+          throw new GateError('proof_out_of_range', `entry ${seq} is not in a tree of ${at} entries`);
+        const checkpoint = await cosigned(at);
+        const { root } = parseCheckpoint(checkpoint);
+        const proof = await checked(head, async () => {
+          const path = await tree.roots(inclusionSpans(seq - 1, at));
+          const leaf = leafHash(Buffer.from(row.entry_hash, 'hex'));
+          return { proof: path, holds: inclusionHolds({ leaf, index: seq - 1, size: at, root, proof: path }) };
+        });
+        return {
+          contract: 'gate.inclusion-proof/v1' as const,
+          seq,
+          leaf_index: seq - 1,
+          entry_hash: row.entry_hash,
+          tree_size: at,
+          proof: proof.map((node) => node.toString('hex')),
+          checkpoint,
+          entry: await entry(row.id),
+        };
+      }),
+    consistency: (from, to) =>
+      reading(async () => {
+        const head = to !== undefined && newest && to <= newest.size ? newest : await grown();
+        const size = to ?? head.size;
+        if (from > size || size > head.size)
+          throw new GateError('proof_out_of_range', `take 0 <= from <= to <= ${head.size}`);
+        return checked(head, async () => {
+          const path = await tree.roots(consistencySpans(from, size));
+          const [oldRoot, root] = (await Promise.all([rootOf(from), rootOf(size)])) as [Buffer, Buffer];
+          return {
+            proof: {
+              contract: 'gate.consistency-proof/v1' as const,
+              from,
+              to: size,
+              from_root: oldRoot.toString('hex'),
+              to_root: root.toString('hex'),
+              proof: path.map((node) => node.toString('hex')),
+            },
+            // Both must begin the tree whose root was signed.
+            holds:
+              consistencyHolds({ old: from, oldRoot, size, root, proof: path }) &&
+              consistencyHolds({
+                old: size,
+                oldRoot: root,
+                size: head.size,
+                root: head.root,
+                proof: await tree.roots(consistencySpans(size, head.size)),
+              }),
+          };
+        });
+      }),
+    cosign: (text) =>
+      reading(async () => {
+        const refuse = (why: string, cause?: unknown) => new GateError('cosignature_invalid', why, { cause });
+        const { note, size } = readCheckpoint(text, refuse);
+        const known = await db
+          .selectFrom('ledger_checkpoints')
+          .select('note')
+          .where('tree_size', '=', size)
+          .executeTakeFirst();
+        if (!known || parseCheckpoint(known.note).note.text !== note.text)
+          throw refuse(`this log signed no such checkpoint over ${size} entries`);
+        let verified: ReturnType<typeof verifiedSignatures>;
+        try {
+          verified = verifiedSignatures(note, witnesses).filter(({ time }) => time !== null);
+        } catch (error) {
+          throw refuse(errorText(error), error);
+        }
+        if (verified.length === 0) throw refuse('no line is of a witness in GATE_LEDGER_WITNESSES');
+        const latest = clock() / 1000 + CLOCK_SKEW_SECS;
+        if (verified.some(({ time }) => Number(time) > latest)) throw refuse('a cosignature is dated in the future');
+        await db
+          .insertInto('ledger_cosignatures')
+          .values(
+            verified.map(({ key: { name, id }, line, time }) => ({
+              tree_size: size,
+              witness: name,
+              key_id: id,
+              cosigned_at: Number(time),
+              line,
+            })),
+          )
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        return {
+          tree_size: size,
+          accepted: verified.map(({ key: { name }, time }) => ({ witness: name, cosigned_at: Number(time) })),
+        };
+      }),
+  };
+}
+
+function readCheckpoint(text: string, refuse: (why: string, cause?: unknown) => GateError) {
+  try {
+    return parseCheckpoint(text);
+  } catch (error) {
+    throw refuse(errorText(error), error);
+  }
+}
+
+function holds(note: Parameters<typeof verifiedSignatures>[0], key: NoteKey): boolean {
+  try {
+    return verifiedSignatures(note, [key]).length > 0;
+  } catch {
+    return false;
+  }
+}
