@@ -5,12 +5,9 @@ import pg from 'pg';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { errorText, GateError } from '../errors.js';
 import { migrate, sqliteStore } from '../store/database.js';
-import { ENTRY_COLUMNS } from './chain-store.js';
 
 /** Entries per read. */
 const PAGE = 500;
-const INTEGERS = ['seq', 'chain_version', 'authorized', 'cost_micros', 'entry_seq'];
-const PAYLOAD_COLUMNS = ['entry_seq', 'kind', 'entry_id', 'sealed', 'purged_at', 'purge_seal'] as const;
 
 export interface ExportResult {
   readonly entries: number;
@@ -21,7 +18,7 @@ type Value = string | bigint | Uint8Array | null;
 
 /**
  * Copies the chain of a Postgres schema into a new ledger file as it stands at one moment: entries, what lies sealed beside them and
- * the retained head, byte for byte, judging nothing. A chain that does not hold there does not hold here, at the same entry. The file
+ * the retained head, byte for byte, hidden rows with the mark that hides them, judging nothing. A chain that does not hold there does not hold here, at the same entry. The file
  * appears whole or not at all. Throws `ledger_store_unavailable` when the database cannot be read, holds no ledger, or `to` is there.
  */
 export async function exportChain(
@@ -54,70 +51,68 @@ export async function exportChain(
   } catch (error) {
     rmSync(aside, { force: true });
     if (error instanceof GateError) throw error;
-    const { code } = error as { code?: string };
-    throw code === '42P01'
-      ? refused(`there is no ledger in the schema ${from.schema} of this database`, error)
-      : refused(`the export failed: ${errorText(error)}`, error);
+    throw refused(`the export failed: ${errorText(error)}`, error);
   } finally {
     await client.end().catch(() => undefined);
   }
 }
 
-/** Without a log beside it: the one file is the whole copy. */
+/** Without a log beside it: the one file is the whole copy. Foreign keys stay off: what is broken there is copied as it is. */
 async function emptyLedger(file: string): Promise<DatabaseSyncInstance> {
-  const connection = new DatabaseSync(file);
+  const connection = new DatabaseSync(file, { enableForeignKeyConstraints: false });
   connection.exec('PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL;');
   const store = sqliteStore(connection);
   await migrate(store, ledgerMigrations);
   return connection;
 }
 
+/** Every table of the ledger, the chain first. What an older schema there does not have yet stays empty here. */
 async function copy(client: pg.Client, connection: DatabaseSyncInstance): Promise<ExportResult> {
-  const head = await client.query<{ length: string; head_hash: string; head_seal: Buffer | null }>(
-    'select length, head_hash, head_seal from ledger_head where id = 1',
-  );
-  const insert = (table: string, columns: readonly string[]) =>
-    connection.prepare(`insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`);
-  const entry = insert('ledger_entries', ENTRY_COLUMNS);
-  const payload = insert('entry_payloads', PAYLOAD_COLUMNS);
-  const counts = { entries: 0, sidecars: 0 };
+  const names = connection
+    .prepare(
+      "select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name not like 'kysely%'",
+    )
+    .all()
+    .map(({ name }) => String(name));
+  const counts: Record<string, number> = {};
   connection.exec('BEGIN IMMEDIATE');
-  let last: string | null = null;
-  for (;;) {
-    const page: pg.QueryArrayResult<(string | null)[]> = await client.query<(string | null)[]>({
-      rowMode: 'array',
-      text: `select ${ENTRY_COLUMNS.join(', ')} from ledger_entries where $1::bigint is null or seq > $1 order by seq limit ${PAGE}`,
-      values: [last],
-    });
-    for (const cells of page.rows) entry.run(...stored(ENTRY_COLUMNS, cells));
-    counts.entries += page.rows.length;
-    const first: string | null = page.rows[0]?.[0] ?? null;
-    last = page.rows.at(-1)?.[0] ?? last;
-    if (first === null) break;
-    const beside = await client.query<Value[]>({
-      rowMode: 'array',
-      text: `select ${PAYLOAD_COLUMNS.join(', ')} from entry_payloads where entry_seq between $1 and $2 order by entry_seq, kind`,
-      values: [first, last],
-    });
-    for (const cells of beside.rows) payload.run(...stored(PAYLOAD_COLUMNS, cells));
-    counts.sidecars += beside.rows.length;
-  }
-  const [found] = head.rows;
-  if (found)
-    connection
-      .prepare('update ledger_head set length = ?, head_hash = ?, head_seal = ? where id = 1')
-      .run(BigInt(found.length), found.head_hash, found.head_seal);
-  // A head that is missing there is missing here, and `verify` says so.
-  else connection.exec('delete from ledger_head');
+  for (const table of [...new Set(['ledger_entries', 'entry_payloads', 'ledger_head', ...names])])
+    counts[table] = await copyTable(client, connection, table);
   connection.exec('COMMIT');
-  return counts;
+  return { entries: counts['ledger_entries'] ?? 0, sidecars: counts['entry_payloads'] ?? 0 };
 }
 
-/** Postgres hands integers over as digits. */
-const stored = (columns: readonly string[], cells: readonly Value[]): Value[] =>
-  cells.map((cell, index) =>
-    typeof cell === 'string' && INTEGERS.includes(columns[index] as string) ? BigInt(cell) : cell,
+async function copyTable(client: pg.Client, connection: DatabaseSyncInstance, table: string): Promise<number> {
+  const { rows: there } = await client.query<{ name: string }>(
+    'select column_name as name from information_schema.columns where table_schema = current_schema() and table_name = $1',
+    [table],
   );
+  if (there.length === 0 && table === 'ledger_entries') throw refused('there is no ledger in this schema');
+  const columns = connection
+    .prepare('select name, type from pragma_table_info(?)')
+    .all(table)
+    .map((column) => ({ name: String(column['name']), integer: String(column['type']).toLowerCase() === 'integer' }))
+    .filter(({ name }) => there.some((found) => found.name === name));
+  // A migration may have put rows in; the copy is what is there.
+  connection.exec(`delete from ${table}`);
+  if (columns.length === 0) return 0;
+  const list = columns.map(({ name }) => name).join(', ');
+  const insert = connection.prepare(`insert into ${table} (${list}) values (${columns.map(() => '?').join(', ')})`);
+  await client.query(`declare rows no scroll cursor for select ${list} from ${table} order by 1`);
+  let count = 0;
+  for (;;) {
+    const page = await client.query<Value[]>({ rowMode: 'array', text: `fetch ${PAGE} from rows` });
+    if (page.rows.length === 0) break;
+    // Postgres hands integers over as digits.
+    for (const cells of page.rows)
+      insert.run(
+        ...cells.map((cell, index) => (columns[index]?.integer && cell !== null ? BigInt(cell as string) : cell)),
+      );
+    count += page.rows.length;
+  }
+  await client.query('close rows');
+  return count;
+}
 
 function syncFile(path: string): void {
   const descriptor = openSync(path, 'r');

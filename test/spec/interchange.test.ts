@@ -129,7 +129,7 @@ describe('spec 1.8: a Postgres ledger in lite', () => {
     });
     expect(
       await done(['export', '--to', 'copy.db', '--schema', 'elsewhere'], { GATE_DATABASE_URL: database.url }),
-    ).toMatchObject({ code: 1, out: expect.stringContaining('no ledger in the schema elsewhere') });
+    ).toMatchObject({ code: 1, out: expect.stringContaining('no ledger in this schema') });
   }, 60_000);
 });
 
