@@ -45,6 +45,8 @@ export interface ServiceOptions {
   /** Governed services check every route against the route authority table before the body is read. */
   readonly governed?: GovernedService;
   readonly bodyLimit?: number;
+  /** Milliseconds in which a request must have come in whole; 30,000 where nothing else is said. */
+  readonly requestLimitMs?: number;
   /** On every answer, refusals of the HTTP parser included. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How refusals look that are not a route's own. */
@@ -84,19 +86,28 @@ const CORRELATION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 
 /** A Gate service without its routes: TLS, caller, correlation id, route authority, errors, health. Every service starts from this. */
 export function createService(options: ServiceOptions): Service {
-  const { tls, headers = {}, errorBody = plainErrorBody } = options;
+  const { tls, headers = {}, errorBody = plainErrorBody, requestLimitMs = REQUEST_LIMIT_MS } = options;
+  const slowSenders = {
+    // Given to the constructor, because only there Node lowers its limit for headers, too: with headers allowed more time than the whole
+    // request it never ends a request whose body stops in the middle.
+    requestTimeout: requestLimitMs,
+    // Node looks for them this often; its own 30 s would double the limit.
+    connectionsCheckingInterval: Math.min(requestLimitMs, 2_000),
+  };
   const app = Fastify({
     loggerInstance: options.logger.child({ service: options.name }),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit ?? 2_097_152,
     forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_LIMIT_MS,
+    requestTimeout: requestLimitMs,
     clientErrorHandler: answerUnreadable(errorBody, headers),
     // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },
+    ...(!tls && { http: slowSenders }),
     ...(tls && {
       https: {
+        ...slowSenders,
         ca: tls.ca,
         cert: tls.cert,
         key: tls.key,
