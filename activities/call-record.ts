@@ -21,6 +21,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
       inspection,
       inspection_failure: inspected.available ? null : inspected.reason,
       decision: evaluated.decision,
+      policy_failure: evaluated.decision ? null : evaluated.reason,
       facts: evaluated.facts,
     });
     onCommitted?.(record.evidence);
@@ -37,6 +38,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
         inspection: null,
         inspection_failure: null,
         decision: null,
+        policy_failure: null,
         facts: null,
       },
       {

@@ -8,7 +8,7 @@ import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { HISTORY_WINDOW_MS } from './inspection.js';
 
 export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; policies: PolicyEvaluator }) => ({
-  /** Asks policy. Read-only: a second run asks again. Throws PipelineUnavailable('policy') when no decision can be had. */
+  /** Asks policy. Read-only: a second run asks again. An outage is an answer, not an error: in observe mode the call goes on. */
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
     const request = await calls.request(call.correlation_id, call.digest);
     if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
@@ -38,7 +38,7 @@ export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; 
       );
       return { facts, decision: worstDecision(decisions) };
     } catch (error) {
-      throw new PipelineUnavailable('policy', errorText(error).slice(0, 300));
+      return { facts, decision: null, reason: errorText(error).slice(0, 300) };
     }
   },
 });

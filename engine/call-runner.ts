@@ -17,7 +17,7 @@ import type { DecisionVerdict } from '../activities/review.js';
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
-import { errorText, GateError } from '../domain/errors.js';
+import { GateError } from '../domain/errors.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 
 /** Runs calls: the engine in the full stack, this very process in lite. */
@@ -134,11 +134,15 @@ function toGateError(error: unknown, call: CallInput): GateError | null {
   }
   const layer =
     cause instanceof ApplicationFailure && typeof cause.details?.[0] === 'string' ? cause.details[0] : 'proxy';
-  return new GateError('pipeline_unavailable', cause?.message ?? error.message, { fields: { layer }, cause: error });
+  // The failure's own words may name addresses and stores: they go to the log with the cause.
+  return new GateError('pipeline_unavailable', 'the call could not be judged; ask again under the same id', {
+    fields: { layer },
+    cause: error,
+  });
 }
 
 const engineUnavailable = (error: unknown): GateError =>
-  new GateError('pipeline_unavailable', `the workflow engine does not answer: ${errorText(error).slice(0, 200)}`, {
+  new GateError('pipeline_unavailable', 'the workflow engine does not answer; ask again under the same id', {
     fields: { layer: 'engine' },
     cause: error,
   });

@@ -223,6 +223,25 @@ describe('the pipeline on the in-process host (spec 1.4, DESIGN section 1)', () 
       expect(await gate.kinds(call.correlation_id)).toEqual([]);
     });
 
+    it('goes on in observe mode without policy or Brain, and keeps in the record and the rows that they were not heard', async () => {
+      gate.script.policy = 'down';
+      const unjudged = await gate.call({ mode: 'observe' });
+      expect(await gate.run(unjudged)).toMatchObject({ state: 'completed', tier: 'red' });
+      const { evidence } = (await gate.calls.find(unjudged.correlation_id)) ?? {};
+      expect(evidence).toMatchObject({ decision: null, policy_failure: 'policy is away', verdict: { would: 'deny' } });
+      expect(await gate.kinds(unjudged.correlation_id)).toEqual([
+        'proxy.verdict',
+        'brain.inspection',
+        'policy.evaluated',
+        'upstream.outcome',
+      ]);
+      gate.script.policy = 'up';
+      gate.script.brain = 'down';
+      const unseen = await gate.call({ mode: 'observe' });
+      expect(await gate.run(unseen)).toMatchObject({ state: 'completed', tier: 'green' });
+      expect((await gate.calls.find(unseen.correlation_id))?.evidence.inspection_failure).toBe('brain is away');
+    });
+
     it('does not wait for the ledger: the call is answered and its rows come later, each once', async () => {
       gate.script.ledger = 'down';
       const call = await gate.call();

@@ -109,7 +109,8 @@ export function createInProcessHost({
       await appendDurably(call.correlation_id);
       answered.resolve(closed);
     } catch (cause) {
-      answered.reject(new GateError('pipeline_unavailable', errorText(cause), { fields: { layer: 'proxy' }, cause }));
+      const words = 'the call could not be closed; ask again under the same id';
+      answered.reject(new GateError('pipeline_unavailable', words, { fields: { layer: 'proxy' }, cause }));
     }
   }
 

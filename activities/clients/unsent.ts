@@ -37,8 +37,28 @@ function* causes(error: unknown, depth = 0): Generator<Cause> {
 /** No connection, no name, no TLS: not a byte of the request was read by anybody. Of errors under a connector made above. */
 export const surelyNotSent = (error: unknown): boolean => [...causes(error)].some((cause) => unsent.has(cause));
 
-/** The innermost message says what happened; outer ones say `fetch failed`. */
+/** Codes whose messages name hosts, addresses or ports. What an agent or a ledger row is told is what happened, not where. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection closed',
+  UND_ERR_SOCKET: 'connection closed',
+  ETIMEDOUT: 'no connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  EHOSTUNREACH: 'host not reachable',
+  ENETUNREACH: 'network not reachable',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'host name not found for now',
+};
+
+const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)]+/gi;
+
+/** The innermost message says what happened; outer ones say `fetch failed`. Without addresses: agents read it. */
 export const causeText = (error: unknown): string => {
-  const innermost = [...causes(error)].at(-1)?.message;
-  return (typeof innermost === 'string' ? innermost : errorText(error)).slice(0, 300);
+  const innermost = [...causes(error)].at(-1);
+  const code = typeof innermost?.code === 'string' ? innermost.code : '';
+  if (Object.hasOwn(WORDS, code)) return `${WORDS[code]} (${code})`;
+  if (/CERT|TLS|SSL/.test(code)) return `the TLS certificate of the other end was not accepted (${code})`;
+  const text = typeof innermost?.message === 'string' ? innermost.message : errorText(error);
+  return text.replace(ADDRESS, '[address]').slice(0, 300);
 };

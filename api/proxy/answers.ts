@@ -125,6 +125,17 @@ function refusal(
 /** Seconds a 503 asks its caller to wait. */
 const RETRY_AFTER_SECS = 2;
 
+/** What an agent is told of a part that is away. What exactly failed, and where, is in the log under the same correlation id. */
+const OUTAGES: Readonly<Record<string, string>> = {
+  brain: 'the inspection does not answer, and nothing is allowed without it; ask again under the same id',
+  policy: 'the policy engine does not answer, and nothing is allowed without it; ask again under the same id',
+  hil: 'the review cannot be stored, and nothing waits without it; ask again under the same id',
+  engine: 'the workflow engine does not answer; ask again under the same id',
+};
+
+const reasoningOf = ({ code, fields, message }: GateError): string =>
+  (code === 'pipeline_unavailable' && typeof fields['layer'] === 'string' && OUTAGES[fields['layer']]) || message;
+
 /** An error that is not a verdict, in the proxy's envelope. */
 export function errorAnswer(error: GateError, correlationId: string): Answer & { readonly body: JsonObject } {
   const headers: Record<string, string> = {};
@@ -137,7 +148,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
     return {
       status: error.status,
       headers,
-      body: { error: error.code, correlation_id: correlationId, reasoning: error.message, ...error.fields },
+      body: { error: error.code, correlation_id: correlationId, reasoning: reasoningOf(error), ...error.fields },
     };
   }
   return {
@@ -145,7 +156,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
     headers,
     body: {
       error: error.code,
-      reasoning: error.message,
+      reasoning: reasoningOf(error),
       correlation_id: correlationId,
       verdict: error.code === 'rate_limited' ? 'rate_limited' : 'error',
       layer: layerOf(error.code),

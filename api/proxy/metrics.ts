@@ -32,7 +32,7 @@ export function proxyMetrics(registry: Registry) {
   });
   const unavailable = new Counter({
     name: 'gate_proxy_pipeline_unavailable_total',
-    help: 'Calls answered 503, by the layer that was away.',
+    help: 'Calls that a layer did not answer for: 503, or let through in observe mode.',
     labelNames: ['layer'],
     registers,
   });
@@ -53,6 +53,9 @@ export function proxyMetrics(registry: Registry) {
     answered: ({ state, evidence }: CallRecord) => {
       verdicts.inc({ state });
       const { verdict, call } = evidence;
+      // Only observe mode lets a call go on without having heard both.
+      if (evidence.inspection_failure !== null && call.mode === 'observe') unavailable.inc({ layer: 'brain' });
+      if (evidence.policy_failure) unavailable.inc({ layer: 'policy' });
       if (!verdict?.would) return;
       (verdict.would === 'deny' ? wouldDeny : wouldPend).inc({
         tool: toolLabel(call.tool),

@@ -52,6 +52,7 @@ const evidenceOf = (call: CallInput): VerdictEvidence => ({
   verdict: null,
   inspection: null,
   inspection_failure: null,
+  policy_failure: null,
   decision: null,
   facts: null,
   params_sha256: 'a'.repeat(64),

@@ -42,6 +42,7 @@ const evidence = (of: CallInput): VerdictEvidence => ({
   verdict: null,
   inspection: null,
   inspection_failure: null,
+  policy_failure: null,
   decision: null,
   facts: null,
   params_sha256: 'a'.repeat(64),

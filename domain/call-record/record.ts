@@ -13,6 +13,8 @@ export interface VerdictEvidence {
   readonly inspection: InspectionResponse | null;
   readonly inspection_failure: string | null;
   readonly decision: PolicyDecision | null;
+  /** Why there is no decision; only observe mode goes on without one. */
+  readonly policy_failure: string | null;
   readonly facts: Omit<PolicyInput, 'arguments'> | null;
   /** SHA-256 of the canonical `params`, 64 hex digits. */
   readonly params_sha256: string;

@@ -59,6 +59,7 @@ function recordOf(tier: 'green' | 'yellow' | 'red', change: Partial<CallRecord> 
       verdict,
       inspection,
       inspection_failure: null,
+      policy_failure: null,
       decision,
       facts: { tool_type: 'wire_transfer', agent_history: { last_tool: null, recent_sequence: [] }, intent_score: 0.1 },
       params_sha256: 'a'.repeat(64),

@@ -119,6 +119,9 @@ export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLe
           request ? sidecar(input) : {},
         ),
       );
+    } else if (evidence.policy_failure) {
+      const reasoning = `policy unavailable: ${evidence.policy_failure}`;
+      rows.push(row('policy.evaluated', false, reasoning, { available: false }));
     }
   }
   if (record.pending_id) {

@@ -7,11 +7,14 @@ export type Inspected =
   | { readonly available: true; readonly inspection: InspectionResponse }
   | { readonly available: false; readonly reason: string };
 
-/** Policy's answer with the facts it was given, without the arguments: those stay in the record (histories carry no bodies). */
-export interface Evaluated {
-  readonly decision: PolicyDecision;
-  readonly facts: Omit<PolicyInput, 'arguments'>;
-}
+/**
+ * Policy's answer, or why there is none, with the facts it was given, without the arguments: those stay in the record (histories carry no
+ * bodies).
+ */
+export type Evaluated = { readonly facts: Omit<PolicyInput, 'arguments'> } & (
+  | { readonly decision: PolicyDecision }
+  | { readonly decision: null; readonly reason: string }
+);
 
 /** Thrown by a step when a dependency is down before a verdict could stand: 503, no record, and the same id may start again. */
 export class PipelineUnavailable extends Error {
@@ -108,12 +111,17 @@ export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<Cal
   if (steps.now() > call.not_after_ms) return steps.abandonCall(call);
   const inspected = await steps.inspect(call);
   const evaluated = await steps.evaluate(call, inspected);
-  refuseWithoutInspection(call, inspected, evaluated);
+  refuseUnheard(call, inspected, evaluated);
   return steps.commitVerdict(call, inspected, evaluated);
 }
 
-/** Without Brain only policy's deny counts; anything it would let through fails closed (DESIGN section 7). Observe forwards and counts. */
-function refuseWithoutInspection(call: CallInput, inspected: Inspected, evaluated: Evaluated): void {
-  if (inspected.available || call.mode === 'observe') return;
+/**
+ * Without policy nothing is decided; without Brain only policy's deny counts, and anything it would let through fails closed (DESIGN
+ * section 7). Observe forwards and counts (proxy sheet 19).
+ */
+function refuseUnheard(call: CallInput, inspected: Inspected, evaluated: Evaluated): void {
+  if (call.mode === 'observe') return;
+  if (!evaluated.decision) throw new PipelineUnavailable('policy', evaluated.reason);
+  if (inspected.available) return;
   if (evaluated.decision.reasons.length === 0) throw new PipelineUnavailable('brain', inspected.reason);
 }

@@ -21,11 +21,15 @@ export interface Verdict {
 export const intentScore = (inspection: InspectionResponse | null): number =>
   inspection === null || inspection.authorized ? 0.1 : 0.5;
 
+const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reasons: [], approval_tier: null } as const;
+
 /**
  * Red if Brain refuses or any deny reason stands; else yellow if any review reason stands; else green only if policy says allow.
- * Deny beats review. Observe forces the outcome to allow and keeps the true tier.
+ * Deny beats review. Observe forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is
+ * no allow: red.
  */
-export function foldVerdict(inspection: InspectionResponse | null, decision: PolicyDecision, mode: Mode): Verdict {
+export function foldVerdict(inspection: InspectionResponse | null, heard: PolicyDecision | null, mode: Mode): Verdict {
+  const decision = heard ?? UNHEARD;
   const brainRefuses = inspection !== null && !inspection.authorized;
   const policyRefuses = decision.reasons.length > 0;
   const tier: Tier =

@@ -295,6 +295,80 @@ describe('docker-compose.yml, its services as separate processes', () => {
     expect(refused.output()).toContain('the workflow engine at');
   }, 30_000);
 
+  describe('while a neighbour is away', () => {
+    const stopped = async (name: string): Promise<void> => {
+      const { child, ended } = running.get(name) as Running;
+      child.kill('SIGKILL');
+      await ended;
+    };
+    const back = async (name: string): Promise<void> => {
+      running.set(name, start(name));
+      await ready(name);
+    };
+    const transfer = { from: 'operating', to: 'payroll', amount: 26 };
+
+    it.each([
+      ['brain', 'brain', 'list_files', {}],
+      ['policy-engine', 'policy', 'list_files', {}],
+      ['hil', 'hil', 'wire_transfer', transfer],
+    ])(
+      'without %s: 503 that names the layer and no address, nothing runs, and the same id goes through once it is back',
+      async (name, layer, tool, args) => {
+        const before = (await tools()).counts[tool] ?? 0;
+        await stopped(name);
+        const idempotencyId = randomUUID();
+        const refusal = await agent.call(tool, args, { idempotencyId });
+        expect([refusal.status, refusal.body]).toMatchObject([503, { error: 'pipeline_unavailable', layer }]);
+        expect(refusal.headers['retry-after']).toBe('2');
+        expect(refusal.text).not.toMatch(/localhost|127\.0\.0\.1|:\d{2,5}\b|ECONN/);
+        expect((await tools()).counts[tool] ?? 0).toBe(before);
+        await back(name);
+        const answer = await eventually('the same id is judged', async () => {
+          const reply = await agent.call(tool, args, { idempotencyId });
+          return reply.status !== 503 && reply;
+        });
+        expect(answer.status).toBe(tool === 'list_files' ? 200 : 202);
+      },
+      90_000,
+    );
+
+    it('without brain policy is still heard: what it denies is denied', async () => {
+      await stopped('brain');
+      const denied = await agent.call('delete_file', { path: 'notes.txt' });
+      expect([denied.status, denied.body['layer']]).toEqual([403, 'policy']);
+      await back('brain');
+    }, 90_000);
+
+    it('without the ledger calls go on, and their rows are there once it is back', async () => {
+      await stopped('ledger');
+      const done = await agent.call('list_files');
+      expect(done.status).toBe(200);
+      await back('ledger');
+      const rows = await eventually('the rows of the call', async () => {
+        const found = await operator<LedgerEntry[]>('audit', done.correlationId);
+        return found.some((row) => row.event_kind === 'upstream.outcome') && found;
+      });
+      expect(rows.map((row) => row.event_kind)).toEqual([
+        'proxy.verdict',
+        'brain.inspection',
+        'policy.evaluated',
+        'upstream.outcome',
+      ]);
+    }, 120_000);
+
+    it('without the upstream: 502 that says what happened and not where, and nothing is left open', async () => {
+      await stopped('tools');
+      const lost = await agent.call('list_files');
+      expect([lost.status, lost.body]).toMatchObject([502, { error: 'upstream_unreachable', layer: 'upstream' }]);
+      expect(lost.text).not.toMatch(/localhost|127\.0\.0\.1|https?:/);
+      running.set('tools', start('tools'));
+      await eventually('the tools answer', async () => {
+        const reply = await agent.call('list_files');
+        return reply.status === 200;
+      });
+    }, 90_000);
+  });
+
   it('stops tidily on SIGTERM: the proxy refuses and drains, and every process ends with 0', async () => {
     const proxy = running.get('proxy') as Running;
     const slow = agent.call('slow_task', { seconds: 2 });

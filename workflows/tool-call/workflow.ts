@@ -261,12 +261,15 @@ const unavailable = (call: CallInput, layer: string, reason: string): Applicatio
 /** A refused update; the type is what its sender reads. */
 const refusal = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
 
-/** A dependency that is down is thrown by an activity as a typed failure; the pipeline knows it as PipelineUnavailable. */
+/**
+ * A dependency that is down is thrown by an activity as a typed failure; the pipeline knows it as PipelineUnavailable. A local activity's
+ * failure comes bare, any other wrapped.
+ */
 async function unwrapped<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const cause = error instanceof ActivityFailure ? error.cause : undefined;
+    const cause = error instanceof ActivityFailure ? error.cause : error;
     if (cause instanceof ApplicationFailure && cause.type === FAILURES.unavailable) {
       throw new PipelineUnavailable(
         (cause.details?.[0] as PipelineUnavailable['layer'] | undefined) ?? 'proxy',
