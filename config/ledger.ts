@@ -1,9 +1,14 @@
 import { z } from 'zod';
 import { parseVkey } from '../domain/ledger/tlog/note.js';
-import { type Config, type Env, port, readConfig, setting } from './env.js';
+import { type Config, type Env, port, readConfig, seconds, setting } from './env.js';
 import { keyRingText, parsedBy } from './shared.js';
 
 const loopback = z.string().min(1).default('127.0.0.1');
+
+const webhookUrl = z
+  .string()
+  .regex(/^https?:\/\/[^\s/]+/, 'must be an http:// or https:// address')
+  .optional();
 
 export const LEDGER_SETTINGS = {
   host: setting('GATE_LEDGER_HOST', loopback, 'Address the ledger listens on (mutual TLS).'),
@@ -43,6 +48,22 @@ export const LEDGER_SETTINGS = {
         ),
       ),
     'Witnesses whose cosignatures of checkpoints are kept: verifier keys (name+hex+base64), separated by commas.',
+  ),
+  authorityWebhook: setting(
+    'GATE_LEDGER_AUTHORITY_WEBHOOK',
+    webhookUrl,
+    "Where a classified case is reported to; without it reports wait in the ledger's store.",
+  ),
+  authorityBearer: setting(
+    'GATE_LEDGER_AUTHORITY_WEBHOOK_BEARER',
+    z.string().min(1).optional(),
+    'Bearer token for it.',
+    { secret: true },
+  ),
+  authorityIntervalSecs: setting(
+    'GATE_LEDGER_AUTHORITY_INTERVAL_SECS',
+    seconds(30),
+    'Seconds between two looks at what is due; the first wait after a failed report, doubled with each.',
   ),
 } as const;
 export type LedgerConfig = Config<typeof LEDGER_SETTINGS>;

@@ -197,6 +197,13 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'This workload is not on the list of callers of this route.',
   },
+  case_not_found: { status: 404, retry: 'no', meaning: 'There is no case with this id.' },
+  invalid_status: { status: 400, retry: 'no', meaning: 'The status of a case is open, contained or closed.' },
+  invalid_severity: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The severity of a case is serious, death or critical_infra.',
+  },
   not_found: { status: 404, retry: 'no', meaning: 'There is no such object for this caller.' },
   already_decided: { status: 409, retry: 'no', meaning: 'The first decision stands; the body shows it.' },
   pending_expired: { status: 409, retry: 'no', meaning: 'The deadline has passed; the row is closed.' },

@@ -1,5 +1,6 @@
 import { sql, type Migration } from 'kysely';
 import { isPostgres } from './dialect.js';
+import { cases } from './ledger-cases.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
 import { tree } from './ledger-tree.js';
 
@@ -141,4 +142,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0001_entries': entries,
   '0002_hidden_rows': hiddenRows,
   '0003_tree': tree,
+  '0004_cases': cases,
 };

@@ -23,6 +23,7 @@ import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../
 import { replaceFile } from '../scripts/durable-file.js';
 import { findTemporal } from '../scripts/find-program.js';
 import { startTemporal } from '../scripts/temporal-server.js';
+import { startLedgerSweeps } from './ledger-sweeps.js';
 import { claimStateFolder } from './single-instance.js';
 import { createActivities } from '../workers/activities.js';
 import {
@@ -130,6 +131,8 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       ...(await checkpointKeys(config.ledger, config.shared.trustDomain)),
     });
     undo.push(() => ledger.close());
+    const sweeps = startLedgerSweeps(ledger, config.ledger, logger);
+    undo.push(() => sweeps.stop());
     const reviews = await openReviewStore({
       target: storeTarget(config.shared, 'hil'),
       payloadKeys: config.hil.payloadKeys,

@@ -26,6 +26,7 @@ import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
 import { createActivities } from '../workers/activities.js';
+import { startLedgerSweeps } from './ledger-sweeps.js';
 import {
   buildHil,
   buildProxy,
@@ -260,6 +261,8 @@ async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
     }),
   );
   parts.onStop(() => ledger.close());
+  const sweeps = startLedgerSweeps(ledger, config.own, logger);
+  parts.onStop(() => sweeps.stop());
   return open(parts, createLedgerService({ ...parts, ledger, registry: newRegistry() }), config.own, 'GATE_LEDGER');
 }
 

@@ -6,18 +6,22 @@ import { type Caller, createService, type Service, type TlsMaterial } from '../p
 import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
 import { auditRoutes } from './routes/audit.js';
+import { caseRoutes } from './routes/cases.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
+import { silenceRoutes } from './routes/silence.js';
 import { verifyRoutes } from './routes/verify.js';
 
 /** The ledger's routes, one module per resource. */
 const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   // One line per module, in alphabetical order.
   auditRoutes,
+  caseRoutes,
   erasureRoutes,
   logRoutes,
   proofRoutes,
+  silenceRoutes,
   verifyRoutes,
 ];
 

@@ -76,7 +76,7 @@ async function copy(client: pg.Client, connection: DatabaseSyncInstance): Promis
     .map(({ name }) => String(name));
   const counts: Record<string, number> = {};
   connection.exec('BEGIN IMMEDIATE');
-  for (const table of [...new Set(['ledger_entries', 'entry_payloads', 'ledger_head', ...names])])
+  for (const table of new Set(['ledger_entries', 'entry_payloads', 'ledger_head', ...names]))
     counts[table] = await copyTable(client, connection, table);
   connection.exec('COMMIT');
   return { entries: counts['ledger_entries'] ?? 0, sidecars: counts['entry_payloads'] ?? 0 };

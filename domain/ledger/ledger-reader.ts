@@ -147,7 +147,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
 }
 
 /** A row as the read routes return it: JSON columns parsed, and the three readable projections of ledger sheet 4.2. */
-function toEntry(row: EntryTable): LedgerEntry {
+export function toEntry(row: EntryTable): LedgerEntry {
   const content: Record<string, Json> = {};
   for (const [name, kind] of CONTENT_FIELDS) {
     const value = row[name];

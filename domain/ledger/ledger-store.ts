@@ -7,11 +7,14 @@ import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import { type ChainStore, purgeContext, reading } from './chain-store.js';
+import type { CaseTables } from './cases/case-tables.js';
+import { type Cases, createCases } from './cases/cases.js';
 import { prepareRow } from './entry.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { postgresChain } from './postgres-chain.js';
+import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import {
@@ -37,6 +40,8 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier {
   readonly erasure: Erasure;
   /** Checkpoints and proofs; `null` where no key to sign with was given. */
   readonly transparency: TransparencyLog | null;
+  readonly cases: Cases;
+  readonly silence: SilenceAllowlist;
   /** The newest entry's place and hash as retained beside the chain. */
   head(): Promise<ChainHead>;
   /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
@@ -101,12 +106,17 @@ export function ledgerOver(
           clock,
         });
 
+  // One database with several tables; each part knows its own.
+  const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
+
   return {
     append,
     erasure: createErasure({ store, append, clock }),
     transparency,
     ...verifier,
     ...reader,
+    cases: createCases(side, clock),
+    silence: createSilenceAllowlist(side, clock),
     head: () =>
       reading(async () => {
         const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;

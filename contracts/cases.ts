@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { ledgerEntry } from './ledger.js';
+
+export const caseStatus = z.enum(['open', 'contained', 'closed']);
+export type CaseStatus = z.infer<typeof caseStatus>;
+/** How grave an incident is; it fixes the time in which the authority must be told (ledger sheet 9.1). */
+export const caseSeverity = z.enum(['serious', 'death', 'critical_infra']);
+export type CaseSeverity = z.infer<typeof caseSeverity>;
+
+/** Any RFC 3339 time, kept in the form the chain writes. */
+const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
+const actor = z.string().min(1).max(256);
+const agentIds = z.array(z.string().min(1).max(256)).max(1000);
+const correlationIds = z.array(z.string().min(1).max(64)).max(1000);
+
+export const caseEvent = z.object({ at: z.string(), kind: z.string(), actor: z.string(), detail: z.string() });
+export type CaseEvent = z.infer<typeof caseEvent>;
+
+export const incidentCase = z.object({
+  id: z.uuid(),
+  title: z.string(),
+  status: caseStatus,
+  created_at: z.string(),
+  updated_at: z.string(),
+  agent_ids: z.array(z.string()),
+  correlation_ids: z.array(z.string()),
+  timeline: z.array(caseEvent),
+  severity: caseSeverity.optional(),
+  regulatory_deadline: z.string().optional(),
+});
+export type IncidentCase = z.infer<typeof incidentCase>;
+
+/** `actor` is who acts behind the calling service, such as an operator of the console; without it the service itself. */
+export const openCase = z.object({
+  title: z.string().min(1).max(200),
+  agent_ids: agentIds,
+  correlation_ids: correlationIds,
+  actor: actor.optional(),
+});
+export const addToTimeline = z.object({
+  at: time,
+  kind: z.string().min(1).max(64),
+  actor,
+  detail: z.string().max(2000),
+});
+export const attachToCase = z.object({
+  agent_ids: agentIds,
+  correlation_ids: correlationIds,
+  actor: actor.optional(),
+});
+/** The values are judged by the domain, which has a code of its own for each. */
+export const setCaseStatus = z.object({ status: z.string(), actor: actor.optional() });
+export const classifyCase = z.object({ severity: z.string(), actor: actor.optional() });
+export const caseClassification = z.object({ severity: caseSeverity, regulatory_deadline: z.string() });
+export const caseWithEvidence = z.object({ case: incidentCase, evidence: z.array(ledgerEntry) });
+
+/** What the authority's webhook is sent, the same bytes at every attempt. */
+export interface AuthorityNotification {
+  readonly framework: 'eu_ai_act_art_73';
+  readonly notification_id: string;
+  readonly case_id: string;
+  readonly severity: CaseSeverity;
+  readonly regulatory_deadline: string;
+  readonly classified_at: string;
+}
+
+export const silenceEntry = z.object({
+  agent_id: z.string(),
+  reason: z.string(),
+  source: z.string(),
+  created_at: z.string(),
+  created_by: z.string(),
+});
+export type SilenceEntry = z.infer<typeof silenceEntry>;
+/** An agent whose silence is expected. */
+export const allowSilence = z.object({
+  agent_id: z.string().min(1).max(256),
+  reason: z.string().max(512),
+  source: z.string().max(128),
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { backOffMs, startSweep } from './sweep.js';
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+describe('a sweep', () => {
+  it('runs at once and again after each end, also after a failure, which is told', async () => {
+    let runs = 0;
+    const faults: unknown[] = [];
+    const sweep = startSweep(
+      1,
+      async () => {
+        runs += 1;
+        if (runs === 2) throw new Error('once');
+      },
+      (error) => faults.push(error),
+    );
+    while (runs < 4) await turn();
+    await sweep.stop();
+    expect(faults).toEqual([new Error('once')]);
+    const before = runs;
+    await turn();
+    expect(runs).toBe(before);
+  });
+
+  it('waits for the run under way when it is stopped, and never runs two', async () => {
+    let running = 0;
+    let most = 0;
+    let finish: (() => void) | undefined;
+    const sweep = startSweep(
+      1,
+      async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise<void>((resolve) => (finish = resolve));
+        running -= 1;
+      },
+      () => {},
+    );
+    await turn();
+    const stopped = sweep.stop();
+    finish?.();
+    await stopped;
+    expect([running, most]).toEqual([0, 1]);
+  });
+
+  it('does not run with an interval of 0', async () => {
+    let runs = 0;
+    const sweep = startSweep(
+      0,
+      async () => void (runs += 1),
+      () => {},
+    );
+    await turn();
+    await sweep.stop();
+    expect(runs).toBe(0);
+  });
+
+  it('waits the interval first, then twice as long each time, five minutes at most', () => {
+    expect([1, 2, 3, 4, 5, 99].map((attempts) => backOffMs(30_000, attempts))).toEqual([
+      30_000, 60_000, 120_000, 240_000, 300_000, 300_000,
+    ]);
+    expect(backOffMs(600_000, 5)).toBe(600_000);
+  });
+});

@@ -1,0 +1,32 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/env.js';
+import type { LEDGER_SETTINGS } from '../config/ledger.js';
+import { postTo } from '../domain/egress/webhook.js';
+import type { LedgerStore } from '../domain/ledger/ledger-store.js';
+import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js';
+
+/**
+ * What the ledger does by itself now and then. Each sweep reads from the store what is due and holds nothing between two runs
+ * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
+ */
+export function startLedgerSweeps(
+  ledger: Pick<LedgerStore, 'cases'>,
+  config: Config<typeof LEDGER_SETTINGS>,
+  logger: Logger,
+): RunningSweep {
+  const sweeps: RunningSweep[] = [];
+  const every = (name: string, intervalMs: number, sweep: () => Promise<unknown>) => {
+    const failed = (error: unknown) => logger.error({ err: error, sweep: name }, 'a sweep failed; it is tried again');
+    sweeps.push(startSweep(intervalMs, sweep, failed));
+  };
+  const { authorityWebhook: url, authorityBearer: bearer } = config;
+  if (url !== undefined) {
+    const intervalMs = config.authorityIntervalSecs * 1000;
+    every('authority', intervalMs, async () => {
+      const post = (body: string) => postTo({ url, bearer }, 'application/json', body);
+      const { failed } = await ledger.cases.notifyAuthority({ post, intervalMs });
+      if (failed > 0) logger.warn({ failed }, 'the authority did not confirm every report; they are sent again');
+    });
+  }
+  return { stop: async () => void (await Promise.all(sweeps.map((sweep) => sweep.stop()))) };
+}
