@@ -3,9 +3,6 @@ import proto from '@temporalio/proto';
 /** Where recorded histories lie, from the project's root. */
 export const HISTORIES = 'workflows/tool-call/histories';
 
-/** Opens the recorded histories, and nothing else: it protects no secret. */
-export const TEST_PAYLOAD_KEYS = `recorded:${'0123456789abcdef'.repeat(4)}`;
-
 const { History } = proto.temporal.api.history.v1;
 export type RecordedHistory = proto.temporal.api.history.v1.IHistory;
 

@@ -1,25 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import type { Client } from '@temporalio/client';
 import { connectClient } from '../../engine/connect.js';
 import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
+import { correlationIdFor } from '../support/kill-host.js';
+import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { encodeHistory, HISTORIES, TEST_PAYLOAD_KEYS } from './histories.js';
+import { encodeHistory, HISTORIES } from './histories.js';
 
 /**
  * `npm run histories`: records a history per way a call can go, with the fixed test key, into `workflows/tool-call/histories/`. They are kept per
  * release: a workflow that no longer replays them would strand the calls that are open when it is deployed.
  */
-async function record(): Promise<void> {
-  const gate = await startStack({
-    env: { GATE_PAYLOAD_KEYS: TEST_PAYLOAD_KEYS, GATE_REVIEW_TTL_STANDARD_SECS: '600' },
-  });
-  const { address, namespace } = gate.development.temporal;
-  const { client, close } = await connectClient({ address, namespace }, parseKeyRing(TEST_PAYLOAD_KEYS));
-  const folder = join(PROJECT_ROOT, HISTORIES);
-  mkdirSync(folder, { recursive: true });
-  const save = async (name: string, correlationId: string): Promise<void> => {
+const folder = join(PROJECT_ROOT, HISTORIES);
+mkdirSync(folder, { recursive: true });
+
+async function save(client: Client, calls: Readonly<Record<string, string>>): Promise<void> {
+  // The engine's list of runs follows the histories by a moment.
+  await sleep(5_000);
+  for (const [name, correlationId] of Object.entries(calls)) {
     const runs: string[] = [];
     for await (const run of client.workflow.list({ query: `WorkflowId = '${correlationId}'` })) runs.unshift(run.runId);
     for (const [index, runId] of runs.entries()) {
@@ -28,7 +30,15 @@ async function record(): Promise<void> {
       writeFileSync(join(folder, file), encodeHistory(history));
       process.stdout.write(`recorded ${HISTORIES}/${file}: ${history.events?.length ?? 0} events\n`);
     }
-  };
+  }
+}
+
+/** Calls that meet nothing unusual, through the front door. */
+async function recordOfStack(): Promise<void> {
+  const gate = await startStack({
+    env: { GATE_PAYLOAD_KEYS: TEST_PAYLOAD_KEYS_SETTING, GATE_REVIEW_TTL_STANDARD_SECS: '600' },
+  });
+  const { client, close } = await connectClient(gate.development.temporal, TEST_PAYLOAD_KEYS);
   try {
     const agent = await gate.agent('support-bot');
     const transfer = { from: 'operating', to: 'vendor', amount: 1 };
@@ -38,16 +48,45 @@ async function record(): Promise<void> {
     const approved = await agent.call('wire_transfer', { ...transfer, amount: 2 });
     await gate.operator.decide(approved.correlationId, 'approve', 'recorded');
     await gate.kinds(approved.correlationId, 'upstream.outcome');
-    // The engine's list of runs follows the histories by a moment.
-    await sleep(5_000);
-    await save('denied', denied.correlationId);
-    await save('completed', completed.correlationId);
-    await save('parked', parked.correlationId);
-    await save('approved', approved.correlationId);
+    await save(client, {
+      denied: denied.correlationId,
+      completed: completed.correlationId,
+      parked: parked.correlationId,
+      approved: approved.correlationId,
+    });
   } finally {
     await close();
     await gate.stop();
   }
 }
 
-await record();
+/** Calls whose rows the ledger does not take at first: they stay open, appending. */
+async function recordOfLedgerDown(): Promise<void> {
+  const bench = await openBench('temporal');
+  try {
+    const host = await bench.gate().start({ script: { ledger: 'down' } });
+    const [appending, parkedAppending] = [randomUUID(), randomUUID()];
+    await host.call({ key: appending });
+    await host.call({ key: parkedAppending, arguments: { tier: 'yellow' } });
+    // Tried in vain a few times, so that waiting and trying again are in the history.
+    await sleep(5_000);
+    await host.script({ ledger: 'up' });
+    await settled(host, appending);
+    await until(
+      'the parked call has its rows',
+      () => host.state({ key: parkedAppending }),
+      ({ kinds }) => kinds.includes('hil.created'),
+    );
+    await host.decide({ key: parkedAppending, decision: 'deny', requestId: randomUUID() });
+    await settled(host, parkedAppending);
+    await save(await bench.engine.client(), {
+      appending: correlationIdFor(appending),
+      'parked-appending': correlationIdFor(parkedAppending),
+    });
+  } finally {
+    await bench.end();
+  }
+}
+
+await recordOfStack();
+await recordOfLedgerDown();

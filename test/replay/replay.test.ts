@@ -27,9 +27,18 @@ async function replay(...argv: string[]): Promise<{ file: string; fault: string 
 }
 
 describe('the workflow of a call replays what was recorded (DESIGN section 2)', () => {
-  it.each(['denied', 'completed', 'parked-run-1', 'parked-run-2', 'approved-run-1', 'approved-run-2'])(
-    'has a history of a call that was %s',
-    (way) => expect(recorded.map((file) => file.slice(folder.length + 1))).toContain(`${way}.pb`),
+  it.each([
+    'denied',
+    'completed',
+    'parked-run-1',
+    'parked-run-2',
+    'approved-run-1',
+    'approved-run-2',
+    'appending',
+    'parked-appending-run-1',
+    'parked-appending-run-2',
+  ])('has a history of a call that was %s', (way) =>
+    expect(recorded.map((file) => file.slice(folder.length + 1))).toContain(`${way}.pb`),
   );
 
   it('replays every one of them', async () => {

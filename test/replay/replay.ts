@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from '@temporalio/worker';
-import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText } from '../../domain/errors.js';
 import { dataConverter } from '../../engine/connect.js';
 import { bundleWorkflows } from '../../engine/worker.js';
-import { decodeHistory, TEST_PAYLOAD_KEYS } from './histories.js';
+import { TEST_PAYLOAD_KEYS } from '../support/engine-keys.js';
+import { decodeHistory } from './histories.js';
 
 /**
  * Replays the histories named on the command line over the built workflows and prints one JSON line each. With `--other-step` the first activity
@@ -13,7 +13,7 @@ import { decodeHistory, TEST_PAYLOAD_KEYS } from './histories.js';
 const files = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const otherStep = process.argv.includes('--other-step');
 const workflowBundle = await bundleWorkflows();
-const converter = dataConverter(parseKeyRing(TEST_PAYLOAD_KEYS));
+const converter = dataConverter(TEST_PAYLOAD_KEYS);
 
 for (const file of files) {
   const history = decodeHistory(readFileSync(file));

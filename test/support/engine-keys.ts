@@ -1,6 +1,7 @@
-import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
+import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
 
-/** The key that seals every history a test makes, recorded ones included: fixed, so that they can be read again. For tests only. */
-export const TEST_PAYLOAD_KEYS: KeyRing = keyRing(
-  new Map([['test', Buffer.alloc(32, 'gate recorded history test key')]]),
-);
+/** As a setting (`GATE_PAYLOAD_KEYS`). Seals every history a test makes, the recorded ones included: fixed, so that they can be read again. */
+export const TEST_PAYLOAD_KEYS_SETTING = `recorded:${'0123456789abcdef'.repeat(4)}`;
+
+/** Opens the histories of tests, and nothing else: it protects no secret. */
+export const TEST_PAYLOAD_KEYS: KeyRing = parseKeyRing(TEST_PAYLOAD_KEYS_SETTING);
