@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
@@ -9,6 +9,7 @@ import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { keysBeside } from '../lite/keys.js';
+import { type EvidenceTrust, proveEntry, readEvidence, verdictText, verifyEvidence } from './evidence.js';
 import { CliError, developmentFile, UUID } from './target.js';
 
 const json = () => new Option('--json', 'print JSON instead of a table');
@@ -127,13 +128,44 @@ export function registerOperatorCommands(program: Command): void {
     );
 
   program
+    .command('prove')
+    .description('write a proof bundle of one ledger row: `gate verify --bundle` checks it without Gate')
+    .argument('<seq | entry id>', 'the row')
+    .requiredOption('--out <file>', 'where to; overwritten')
+    .option('--since <file>', 'a checkpoint that was kept: the bundle then proves that the log only grew since')
+    .action(async (row: string, { out, since }: { out: string; since?: string }) => {
+      const seq = /^[1-9][0-9]{0,15}$/.test(row) ? Number(row) : null;
+      if (seq === null && !UUID.test(row)) throw new CliError(`${row} is neither a seq nor the id of an entry`, 2);
+      const bundle = await proveEntry(
+        (path) => asConsole('ledger', 'GET', path),
+        seq === null ? { id: row } : { seq },
+        since === undefined ? undefined : readEvidence(since).toString('utf8'),
+      );
+      writeFileSync(out, `${JSON.stringify(bundle, null, 2)}\n`);
+      process.stdout.write(`${out}: entry ${bundle.inclusion.seq} in a log of ${bundle.inclusion.tree_size} entries\n`);
+    });
+
+  program
     .command('verify')
     .description('walk the whole ledger chain; exits 2 where it does not hold')
     .addOption(ledgerFile())
+    .option('--bundle <file>', 'check this file of evidence offline instead: a proof bundle of `gate prove`')
+    .option('--key <vkey>', "the log's verifier key, or a file with it; without it the bundle's own is taken")
+    .addOption(
+      new Option('--witness <vkey...>', 'verifier keys of witnesses, or files with them').implies({ witnesses: 1 }),
+    )
+    .option('--witnesses <n>', 'how many of them must have cosigned', Number)
     .option('--expect-head <hash>', 'the head that was noted elsewhere; another one is an invalid chain')
     .option('--expect-length <n>', 'the length that was noted elsewhere', Number)
     .addOption(json())
-    .action(async ({ ledger: given, expectHead, expectLength, json: asJson }: VerifyOptions) => {
+    .action(async ({ ledger: given, expectHead, expectLength, bundle, json: asJson, ...trust }: VerifyOptions) => {
+      if (bundle !== undefined) {
+        const verdict = await verifyEvidence(bundle, trust);
+        if (asJson) print(verdict);
+        else process.stdout.write(verdictText(verdict));
+        if (!verdict.valid) process.exitCode = 2;
+        return;
+      }
       const ledger = fileTarget(given);
       const walked = ledger
         ? await withLedgerFile(ledger, (opened) => opened.verify())
@@ -154,7 +186,8 @@ export function registerOperatorCommands(program: Command): void {
     });
 }
 
-interface VerifyOptions {
+interface VerifyOptions extends EvidenceTrust {
+  readonly bundle?: string;
   readonly ledger?: string;
   readonly expectHead?: string;
   readonly expectLength?: number;

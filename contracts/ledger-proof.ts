@@ -14,6 +14,8 @@ export const inclusionProof = z.object({
   proof: z.array(hex64),
   /** The signed note, cosignatures included. */
   checkpoint: z.string(),
+  /** Verifier key of the log (C2SP signed-note). Whoever trusts it must have it from somewhere else. */
+  log_key: z.string(),
   /** `null` where the entry is hidden from reads; its hash is proved all the same. */
   entry: ledgerEntry.nullable(),
 });
@@ -36,3 +38,17 @@ export const cosignResult = z.object({
   accepted: z.array(z.object({ witness: z.string(), cosigned_at: count })),
 });
 export type CosignResult = z.infer<typeof cosignResult>;
+
+/**
+ * What proves one row to somebody who has nothing of Gate: the row, its path to the root of a checkpoint, and where the reader kept an
+ * older checkpoint the proof that the log only grew since. `entry` has the hashed fields and the hash, nothing else.
+ */
+export const proofBundle = z.strictObject({
+  contract: z.literal('gate.proof-bundle/v1'),
+  log_key: z.string(),
+  checkpoint: z.string(),
+  inclusion: z.strictObject({ seq: count.min(1), tree_size: count, entry_hash: hex64, proof: z.array(hex64) }),
+  entry: z.record(z.string(), z.json()).nullable(),
+  consistency: z.strictObject({ checkpoint: z.string(), from: count, to: count, proof: z.array(hex64) }).optional(),
+});
+export type ProofBundle = z.infer<typeof proofBundle>;

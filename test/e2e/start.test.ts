@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -166,6 +166,14 @@ describe('gate pending, decide, audit, verify', () => {
     const entries = JSON.parse((await cli('audit', parked.correlationId, '--json')).out) as LedgerEntry[];
     expect(entries).toHaveLength(6);
     expect(await cli('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^the chain holds: \d+ entries/) });
+    const bundle = join(stateDir, 'row.json');
+    expect(await cli('prove', '1', '--out', bundle)).toMatchObject({ code: 0 });
+    expect(await cli('verify', '--bundle', bundle)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('the bundle holds'),
+    });
+    writeFileSync(bundle, readFileSync(bundle, 'utf8').replace(/"authorized": \w+/, '"authorized": null'));
+    expect(await cli('verify', '--bundle', bundle)).toMatchObject({ code: 2, out: expect.stringContaining('INVALID') });
   });
 
   it('say in one line what cannot be done', async () => {

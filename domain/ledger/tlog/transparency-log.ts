@@ -210,6 +210,7 @@ export function createTransparencyLog(
           tree_size: at,
           proof: proof.map((node) => node.toString('hex')),
           checkpoint,
+          log_key: formatVkey(key),
           entry: await entry(row.id),
         };
       }),
