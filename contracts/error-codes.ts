@@ -164,6 +164,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The policy input misses a required field or has one of the wrong type.',
   },
+  invalid_window: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A time is not RFC 3339, the window ends before it begins, or it is none of those on offer.',
+  },
   invalid_log_request: {
     status: 400,
     retry: 'no',

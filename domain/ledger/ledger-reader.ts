@@ -19,6 +19,17 @@ export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'>
   readonly after?: number | undefined;
 }
 
+/** The rows of an agent that lie between the places a query names. */
+export function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery): RowFilter {
+  const { seqFrom = 0, seqTo = Number.MAX_SAFE_INTEGER } = filter;
+  return {
+    ...filter,
+    agentId,
+    ...(after !== undefined && { seqFrom: Math.max(after + 1, seqFrom) }),
+    ...(before !== undefined && { seqTo: Math.min(before - 1, seqTo) }),
+  };
+}
+
 /** The bytes an entry committed to, or when they were purged. */
 export type Sidecar =
   | { readonly kind: SidecarKind; readonly text: string; readonly purged_at: null }
@@ -73,18 +84,17 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
             .execute()
         ).map(toEntry),
       ),
-    byAgent: (agentId, { limit, offset = 0, before, after, ...rest } = {}) =>
+    byAgent: (agentId, query = {}) =>
       reading(async () => {
+        const { limit, offset = 0, after } = query;
         const newestFirst = limit !== undefined && after === undefined;
-        const filter: RowFilter = {
-          ...rest,
-          agentId,
-          ...(after !== undefined && { seqFrom: Math.max(after + 1, rest.seqFrom ?? 0) }),
-          ...(before !== undefined && { seqTo: Math.min(before - 1, rest.seqTo ?? before - 1) }),
-        };
+        const filter = agentFilter(agentId, query);
         if (limit !== undefined && filter.detail === undefined) {
-          const query = entries(filter).orderBy('seq', newestFirst ? 'desc' : 'asc');
-          return (await query.limit(limit).offset(offset).execute()).map(toEntry);
+          const page = entries(filter)
+            .orderBy('seq', newestFirst ? 'desc' : 'asc')
+            .limit(limit)
+            .offset(offset);
+          return (await page.execute()).map(toEntry);
         }
         const rows: LedgerEntry[] = [];
         const enough = offset + (limit ?? Number.POSITIVE_INFINITY);

@@ -1,22 +1,19 @@
 import { z } from 'zod';
+import { tenantName } from '../../../contracts/erasure.js';
+import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
-import type { AgentQuery } from '../../../domain/ledger/ledger-reader.js';
+import { agentFilter, type AgentQuery } from '../../../domain/ledger/ledger-reader.js';
+import { lifecycleRows, maskedParams } from '../../../domain/ledger/reads/call-rows.js';
+import { DETAIL_KEYS } from '../../../domain/ledger/reads/rows.js';
 import type { LedgerContext } from '../context.js';
+import { sendList } from '../json-stream.js';
+import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 
-const tenant = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,63}$/)
-  .optional();
 const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
-/** Any RFC 3339 time; compared in the form the chain writes. */
-const time = z.iso
-  .datetime({ offset: true })
-  .transform((text) => new Date(text).toISOString())
-  .optional();
+const detail = z.string().min(1).max(256).optional();
 
-const agentQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(5000).optional(),
-  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+const filterQuery = z.object({
+  ...scopeQuery,
   before: seq,
   after: seq,
   since: time,
@@ -24,13 +21,36 @@ const agentQuery = z.object({
   to: time,
   seq_from: seq,
   seq_to: seq,
-  methods: z.string().max(4096).optional(),
+  methods: z.string().min(1).max(4096).optional(),
+  original_method: detail,
+  reason: detail,
+  verdict: detail,
+  brain_delta: detail,
   signal: z.string().max(128).optional(),
   source: z.string().max(32).optional(),
-  tenant,
+});
+const pageQuery = filterQuery.extend({
+  limit: z.coerce.number().int().min(1).max(5000).optional(),
+  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
 });
 
-/** Reads of the chain (spec 4.5; ledger sheet 5, rows 1, 2 and 4). Unknown ids give an empty list. */
+function queryOf(query: z.infer<typeof filterQuery>): AgentQuery {
+  const details = DETAIL_KEYS.filter((key) => query[key] !== undefined).map((key) => [key, query[key] as string]);
+  return {
+    ...scopeOf(query),
+    ...windowOf({ from: query.from ?? query.since, to: query.to }),
+    before: query.before,
+    after: query.after,
+    seqFrom: query.seq_from,
+    seqTo: query.seq_to,
+    methods: query.methods?.split(','),
+    signal: query.signal,
+    source: query.source,
+    ...(details.length > 0 && { detail: Object.fromEntries(details) as AgentQuery['detail'] }),
+  };
+}
+
+/** Reads of the chain (spec 4.5; ledger sheet 5, rows 1 to 6). Unknown ids give an empty list. */
 export function auditRoutes({ app, ledger }: LedgerContext): void {
   app.get('/agents', { schema: { response: { 200: z.object({ agents: z.array(z.string()) }) } } }, async () => ({
     agents: await ledger.agents(),
@@ -41,30 +61,68 @@ export function auditRoutes({ app, ledger }: LedgerContext): void {
     {
       schema: {
         params: z.object({ correlation_id: z.string().min(1).max(64) }),
-        querystring: z.object({ tenant }),
+        querystring: z.object(scopeQuery),
         response: { 200: z.array(ledgerEntry) },
       },
     },
-    (request) => {
-      const { tenant: scope } = request.query;
-      return ledger.byCorrelation(request.params.correlation_id, scope === undefined ? {} : { tenant: scope });
-    },
+    async (request, reply) =>
+      sendList(reply, ledger.pages({ ...scopeOf(request.query), correlationId: request.params.correlation_id })),
   );
 
   app.get(
     '/audit/:agent_id',
     {
       schema: {
-        params: z.object({ agent_id: z.string().min(1).max(256) }),
-        querystring: agentQuery,
+        params: z.object({ agent_id: agentLabel }),
+        querystring: pageQuery,
         response: { 200: z.array(ledgerEntry) },
       },
     },
-    (request) => {
-      const { since, from, seq_from: seqFrom, seq_to: seqTo, methods, ...rest } = request.query;
-      const asked = { ...rest, from: from ?? since, seqFrom, seqTo, methods: methods?.split(',') };
-      const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
-      return ledger.byAgent(request.params.agent_id, given as AgentQuery);
+    async (request, reply) => {
+      const { limit, offset } = request.query;
+      const { agent_id: agentId } = request.params;
+      const query = queryOf(request.query);
+      if (limit === undefined) return sendList(reply, ledger.pages(agentFilter(agentId, query)));
+      return reply.send(await ledger.byAgent(agentId, { ...query, limit, offset }));
     },
+  );
+
+  app.get(
+    '/audit/:agent_id/count',
+    {
+      schema: {
+        params: z.object({ agent_id: agentLabel }),
+        querystring: filterQuery,
+        response: { 200: z.object({ count: z.number().int() }) },
+      },
+    },
+    async (request) => ({
+      count: await ledger.count(agentFilter(request.params.agent_id, queryOf(request.query))),
+    }),
+  );
+
+  app.get(
+    '/audit/agent/:tenant/:agent_id/lifecycle',
+    {
+      schema: {
+        params: z.object({ tenant: tenantName, agent_id: agentLabel }),
+        response: { 200: z.array(ledgerEntry.extend({ payload: jsonValue })) },
+      },
+    },
+    async (request, reply) => sendList(reply, lifecycleRows(ledger, request.params.tenant, request.params.agent_id)),
+  );
+
+  app.get(
+    '/audit/entry/:entry_id/masked-params',
+    {
+      schema: {
+        params: z.object({ entry_id: z.uuid() }),
+        querystring: z.object(scopeQuery),
+        response: {
+          200: z.object({ masked_params: jsonObject.nullable(), retention_class: z.string().nullable() }),
+        },
+      },
+    },
+    (request) => maskedParams(ledger, request.params.entry_id, scopeOf(request.query)),
   );
 }

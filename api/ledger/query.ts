@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { tenantName } from '../../contracts/erasure.js';
+import { GateError } from '../../domain/errors.js';
+import type { RowFilter } from '../../domain/ledger/reads/rows.js';
+
+export const agentLabel = z.string().min(1).max(256);
+
+/**
+ * Whose rows a read is narrowed to (ledger sheet 5). The session token stands for its prefix: the console has checked it, and the ledger
+ * holds no key of sessions.
+ */
+export const scopeQuery = {
+  tenant: tenantName.optional(),
+  demo_session_token: z
+    .string()
+    .regex(/^[0-9a-f]{8}$/)
+    .optional(),
+};
+
+export const scopeOf = (query: {
+  readonly tenant?: string | undefined;
+  readonly demo_session_token?: string | undefined;
+}): Pick<RowFilter, 'tenant' | 'demoPrefix'> => ({ tenant: query.tenant, demoPrefix: query.demo_session_token });
+
+/** A time of a query; `windowOf` judges it, so that a bad one is `invalid_window`. */
+export const time = z.string().max(64).optional();
+
+/** RFC 3339 with a zone, or `invalid_window`; in the form in which the chain writes times, so that text compares as time. */
+function timeOf(text: string, name: string): string {
+  const parsed = z.iso.datetime({ offset: true }).safeParse(text);
+  const ms = parsed.success ? Date.parse(text) : Number.NaN;
+  // Beyond the year 9999 times have another form, and text no longer compares as time.
+  if (!(ms >= 0 && ms < Date.UTC(10_000, 0, 1)))
+    throw new GateError('invalid_window', `${name} is no RFC 3339 time: write 2026-01-02T03:04:05Z`);
+  return new Date(ms).toISOString();
+}
+
+/** The half-open window [from, to). Throws `invalid_window` on a time that is none and on an end before its start. */
+export function windowOf(query: { readonly from?: string | undefined; readonly to?: string | undefined }): {
+  readonly from?: string;
+  readonly to?: string;
+} {
+  const from = query.from === undefined ? undefined : timeOf(query.from, 'from');
+  const to = query.to === undefined ? undefined : timeOf(query.to, 'to');
+  if (from !== undefined && to !== undefined && to < from)
+    throw new GateError('invalid_window', 'the window ends before it begins');
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
