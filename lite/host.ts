@@ -34,6 +34,8 @@ export interface InProcessHost extends CallRunner, DecisionSender {
    * their record is gone are let go. For the start, and for after the store undid a transaction.
    */
   resume(): Promise<number>;
+  /** Calls that run and do not wait for a decision. */
+  busy(): number;
   /** Resolves when nothing runs but calls that wait for a decision. */
   idle(): Promise<void>;
   close(): Promise<void>;
@@ -279,6 +281,8 @@ export function createInProcessHost({
           followUp(what, correlationId);
       return resumed;
     },
+
+    busy: () => [...runs.values()].filter((run) => !run.waiting).length,
 
     async idle() {
       for (;;) {

@@ -39,7 +39,19 @@ export function liteKeys(ledger: string, given: string | undefined): LiteKeys {
       });
     }
   }
-  return keysOf(readFileSync(file, 'utf8').trim());
+  return keysOf(readKeys(file));
+}
+
+function readKeys(file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8').trim();
+    parseKeyRing(text);
+    return text;
+  } catch (error) {
+    throw new GateError('store_unavailable', `the keys in ${file} cannot be used: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 /**
@@ -51,15 +63,14 @@ export function keysBeside(ledger: string, env: Env = process.env): KeyRing | nu
   const named = (['GATE_LITE_KEYS', 'GATE_LEDGER_SIDECAR_KEYS'] as const).find(
     (variable) => env[variable] || env[`${variable}_FILE`],
   );
-  if (!existsSync(file) && named === undefined) return null;
-  const from = existsSync(file) ? file : (named as string);
-  const text = existsSync(file)
-    ? readFileSync(file, 'utf8')
-    : (env[from] ?? readFileSync(env[`${from}_FILE`] as string, 'utf8'));
+  if (existsSync(file)) return parseKeyRing(readKeys(file));
+  if (named === undefined) return null;
+  const text = env[named];
+  if (!text) return parseKeyRing(readKeys(env[`${named}_FILE`] as string));
   try {
-    return parseKeyRing(text.trim());
+    return parseKeyRing(text);
   } catch (error) {
-    throw new GateError('store_unavailable', `${from}: ${errorText(error)}`, { cause: error });
+    throw new GateError('store_unavailable', `${named}: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -3,7 +3,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
-import { wordsOf } from '../domain/store/local-file.js';
+import { wordsOf } from '../domain/store/words.js';
 import { keysBeside } from './keys.js';
 
 /** Verifies a ledger file without touching it; with the keys of `keysOf` beside it, the seal and the sidecars too. */

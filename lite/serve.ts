@@ -15,7 +15,8 @@ import { errorText, GateError } from '../domain/errors.js';
 import { createSigner } from '../domain/identity/signer.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
-import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
+import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
+import { ledgerInFile, type LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
@@ -23,6 +24,7 @@ import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { openLocalFile } from '../domain/store/local-file.js';
+import { sqliteFault, wordsOf } from '../domain/store/words.js';
 import { callMigrations } from '../migrations/calls.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerMigrations } from '../migrations/ledger.js';
@@ -60,6 +62,8 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** A call must have begun within this time; later it is abandoned without an effect. */
 const CALL_DEADLINE_MS = 10_000;
+/** A stop waits so long for a client that sends nothing more. */
+const IDLE_CLIENT_MS = 5_000;
 const MAX_IN_FLIGHT = 2_000;
 const CLEANING_EVERY_MS = 10 * 60_000;
 /** After the file lost a transaction: long enough for a burst of failures to pass, short enough for nobody to notice. */
@@ -77,16 +81,13 @@ export async function startLite({
   const { now } = clock;
   const ledgerFile = config.ledger === ':memory:' ? config.ledger : resolve(config.ledger);
   const { directory, builtIn } = policyFolder(config.policies);
+  const [policies, personas] = await Promise.all([loadPolicySet({ directory }), loadPersonas()]);
   const keys = liteKeys(ledgerFile, config.keys);
-  const [policies, personas, file] = await Promise.all([
-    loadPolicySet({ directory }),
-    loadPersonas(),
-    openLocalFile({
-      file: ledgerFile,
-      migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
-      ...(maxPages !== undefined && { maxPages }),
-    }),
-  ]);
+  const file = await openLocalFile({
+    file: ledgerFile,
+    migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
+    ...(maxPages !== undefined && { maxPages }),
+  });
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const access = createAccess(config, keys.fingerprintKey);
@@ -126,7 +127,9 @@ export async function startLite({
   const host = createInProcessHost({ calls, activities, logger, clock });
   let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;
+  let serving = false;
   file.onUndone((why) => {
+    if (!serving) return;
     undone = { count: (undone?.count ?? 0) + 1, why };
     logger.error({ reason: why.message }, 'the file did not take a transaction; calls go on from what it holds');
     lookAgain ??= setTimeout(() => {
@@ -171,28 +174,23 @@ export async function startLite({
     },
   });
 
+  let resumed: number;
   try {
-    if (upstream && 'start' in upstream) await (upstream as ReturnType<typeof createStdioUpstream>).start();
+    await checkNewestRow(ledger);
+    await file.durable();
+    await startChild();
+    serving = true;
+    resumed = await host.resume();
+    await listen();
   } catch (error) {
-    await file.close();
-    throw new GateError(
-      'upstream_not_configured',
-      `${child?.command} does not start as an MCP server: ${errorText(error)}`,
-    );
-  }
-  const resumed = await host.resume();
-  try {
-    await app.listen({ host: config.host, port: config.port });
-  } catch (error) {
+    serving = false;
+    clearTimeout(lookAgain);
     await host.close();
+    await upstream?.close();
     await file.close();
-    const { code } = error as NodeJS.ErrnoException;
-    throw new GateError(
-      'invalid_request',
-      code === 'EADDRINUSE'
-        ? `port ${config.port} is in use; stop what uses it or set --port`
-        : `cannot listen on ${config.host}:${config.port}: ${errorText(error)}`,
-    );
+    throw sqliteFault(error) > 0
+      ? new GateError('store_unavailable', `${ledgerFile}: ${wordsOf(error)}`, { cause: error })
+      : error;
   }
   const clean = () =>
     calls
@@ -213,23 +211,66 @@ export async function startLite({
     resumed,
     async close() {
       clearInterval(cleaning);
-      clearTimeout(lookAgain);
       // Answers under way drain; then the calls they belong to; then what is written of them.
-      await app.close();
+      await drain();
       await host.close();
       await calls.close();
       await upstream?.close();
+      serving = false;
+      clearTimeout(lookAgain);
       await file.close();
     },
   };
 
+  /** Calls under way get the time their tools may take; a client that does not finish its request holds nobody up. */
+  async function drain(): Promise<void> {
+    const began = Date.now();
+    const closing = app.close();
+    const watch = setInterval(() => {
+      const waitedMs = Date.now() - began;
+      if (waitedMs > (host.busy() === 0 ? IDLE_CLIENT_MS : config.upstreamTimeoutSecs * 1000 + IDLE_CLIENT_MS))
+        app.server.closeAllConnections();
+    }, 100);
+    await closing.finally(() => clearInterval(watch));
+  }
+
+  async function startChild(): Promise<void> {
+    if (!upstream || !('start' in upstream)) return;
+    try {
+      await (upstream as ReturnType<typeof createStdioUpstream>).start();
+    } catch (error) {
+      throw new GateError(
+        'upstream_not_configured',
+        `${child?.command} does not start as an MCP server: ${errorText(error)}`,
+      );
+    }
+  }
+
+  async function listen(): Promise<void> {
+    try {
+      await app.listen({ host: config.host, port: config.port });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new GateError(
+        'invalid_request',
+        code === 'EADDRINUSE'
+          ? `port ${config.port} is in use; stop what uses it or set --port`
+          : `cannot listen on ${config.host}:${config.port}: ${errorText(error)}`,
+      );
+    }
+  }
+
   /** A call that was undone under way is told why, and not what it stumbled over afterwards. */
   async function startSaying(...asked: Parameters<typeof host.start>): ReturnType<typeof host.start> {
     const before = undone?.count ?? 0;
+    const undoneMeanwhile = () => (undone && undone.count > before ? undone.why : null);
     try {
-      return await host.start(...asked);
+      const summary = await host.start(...asked);
+      const why = undoneMeanwhile();
+      if (why && !(await calls.find(asked[0].correlation_id))) throw why;
+      return summary;
     } catch (error) {
-      throw undone && undone.count > before ? undone.why : error;
+      throw undoneMeanwhile() ?? error;
     }
   }
 
@@ -285,6 +326,17 @@ export async function startLite({
       throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
     };
   }
+}
+
+/** A tail that was changed behind Gate's back, or rows of a chain this version cannot extend, are found before the first call. */
+async function checkNewestRow(ledger: LedgerInFile): Promise<void> {
+  const [newest] = await ledger.newest(1);
+  if (newest && newest.chain_version !== CHAIN_VERSION)
+    throw new GateError(
+      'ledger_store_unavailable',
+      `the newest row has chain version ${newest.chain_version}, this Gate writes ${CHAIN_VERSION}: upgrade Gate, or use another file`,
+    );
+  ledger.ready();
 }
 
 const refusedHere = async () => ({ kind: 'not_sent' as const, reason: 'no upstream is configured' });

@@ -1,6 +1,7 @@
 import type { AppendReceipt } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { errorText, GateError } from '../errors.js';
+import { GateError } from '../errors.js';
+import { wordsOf } from '../store/words.js';
 import { CONTENT_FIELDS, canonicalContent, type ContentValues } from './canonical-bytes.js';
 import { answers, type AppendCall, type ChainedRow, type ChainHead, type Judgement, type StoredRow } from './chain.js';
 import type { SidecarKind } from './entry.js';
@@ -114,7 +115,7 @@ export const brokenTail = (fault: string): GateError =>
 export const asUnavailable = (error: unknown): GateError =>
   error instanceof GateError
     ? error
-    : new GateError('ledger_store_unavailable', `the ledger store failed: ${errorText(error)}`, { cause: error });
+    : new GateError('ledger_store_unavailable', `the ledger store failed: ${wordsOf(error)}`, { cause: error });
 
 /** Runs a read; what it throws, synchronously or later, is `ledger_store_unavailable`. */
 export async function reading<Result>(read: () => Promise<Result>): Promise<Result> {

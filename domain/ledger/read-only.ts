@@ -4,7 +4,9 @@ import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { KeyRing } from '../crypto/key-ring.js';
+import { GateError } from '../errors.js';
 import { sqliteStore } from '../store/database.js';
+import { sqliteFault, wordsOf } from '../store/words.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
@@ -22,8 +24,8 @@ export function openLedgerReadOnly(
   file: string,
   { sidecarKeys = null }: { sidecarKeys?: KeyRing | null } = {},
 ): ReadOnlyLedger {
-  if (!existsSync(file) || !statSync(file).isFile()) throw new Error(`no ledger file at ${file}`);
-  const { connection, release } = openUntouched(resolve(file));
+  if (!existsSync(file) || !statSync(file).isFile()) throw refused(`no ledger file at ${file}`);
+  const { connection, release } = opened(file);
   try {
     // A file of before rows could be hidden: for this connection alone, none of its rows is.
     if (!connection.prepare("select 1 from pragma_table_info('ledger_entries') where name = 'deleted_at'").get())
@@ -42,7 +44,22 @@ export function openLedgerReadOnly(
   } catch (error) {
     connection.close();
     release();
-    throw new Error(`${file} is not a ledger file`, { cause: error });
+    throw refused(
+      sqliteFault(error) === CORRUPT ? `${file}: ${wordsOf(error)}` : `${file} is not a ledger file`,
+      error,
+    );
+  }
+}
+
+const CORRUPT = 11;
+const refused = (text: string, cause?: unknown): GateError =>
+  new GateError('ledger_store_unavailable', text, { cause });
+
+function opened(file: string): Untouched {
+  try {
+    return openUntouched(resolve(file));
+  } catch (error) {
+    throw refused(`${file}: ${wordsOf(error)}`, error);
   }
 }
 

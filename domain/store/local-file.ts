@@ -2,8 +2,9 @@ import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Migration } from 'kysely';
-import { errorText, GateError } from '../errors.js';
+import { GateError } from '../errors.js';
 import { migrate, sqliteStore, type Store } from './database.js';
+import { wordsOf } from './words.js';
 
 /**
  * One SQLite file that this process alone writes, shared by every authority of it. What is written is visible to this process at
@@ -199,28 +200,4 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
     },
   };
   return opened;
-}
-
-/** SQLite's faults in the words of whoever has to mend them. */
-export function wordsOf(error: unknown): string {
-  const { errcode, errstr } = error as { errcode?: number; errstr?: string };
-  switch ((errcode ?? 0) & 0xff) {
-    case 5:
-    case 6:
-      return 'the file is locked by another process; stop it or use another file';
-    case 8:
-      return 'the file or its folder is read-only; nothing can be recorded, so nothing is let through';
-    case 10:
-      return `the disk failed (${errstr ?? errorText(error)})`;
-    case 11:
-      return 'the file is damaged; restore a backup with `gate restore`';
-    case 13:
-      return 'the disk is full; free space, then go on: nothing that was answered is lost';
-    case 14:
-      return 'the file cannot be opened or made; see the folder and its rights';
-    case 26:
-      return 'this is not a ledger file';
-    default:
-      return errorText(error);
-  }
 }

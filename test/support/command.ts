@@ -25,7 +25,8 @@ export interface CommandLine {
   stop(): Promise<void>;
 }
 
-export function commandLine(folder: () => string): CommandLine {
+/** `user` runs everything as somebody else; only root can. */
+export function commandLine(folder: () => string, user: { uid: number; gid: number } | null = null): CommandLine {
   const started: Command[] = [];
   const line: CommandLine = {
     run(args, env = {}) {
@@ -33,6 +34,7 @@ export function commandLine(folder: () => string): CommandLine {
         cwd: folder(),
         env: { PATH: process.env['PATH'] ?? '', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
+        ...user,
       });
       let text = '';
       child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -40,7 +42,13 @@ export function commandLine(folder: () => string): CommandLine {
       const command = {
         process: child,
         out: () => text,
-        ended: new Promise<number | null>((resolve) => child.on('close', resolve)),
+        ended: new Promise<number | null>((resolve) => {
+          child.on('close', resolve);
+          child.on('error', (error) => {
+            text += error.message;
+            resolve(null);
+          });
+        }),
       };
       started.push(command);
       return command;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,22 +14,23 @@ export interface EchoTools {
   readonly url: string;
   readonly executed: JsonObject[];
   /** What is answered; a test changes it. `null` drops the connection. */
-  answer: (request: JsonObject) => JsonObject | null;
+  answer: (request: JsonObject) => JsonObject | null | Promise<JsonObject | null>;
   close(): Promise<void>;
 }
 
 export async function echoTools(): Promise<EchoTools> {
   const executed: JsonObject[] = [];
+  const answered = async (request: IncomingMessage, response: ServerResponse, bytes: Buffer) => {
+    const body = JSON.parse(bytes.toString('utf8')) as JsonObject;
+    executed.push(body);
+    const answer = await tools.answer(body);
+    if (answer === null) request.socket.destroy();
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as JsonObject;
-      executed.push(body);
-      const answer = tools.answer(body);
-      if (answer === null) return void request.socket.destroy();
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-    });
+    request.on('end', () => void answered(request, response, Buffer.concat(chunks)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const tools: EchoTools = {
