@@ -9,3 +9,6 @@ export const GENESIS_HASH = '0'.repeat(64);
  */
 export const entryHash = (prevHash: string, canonical: string): string =>
   hash('sha256', `${prevHash}|${canonical}`, 'hex');
+
+/** The same over bytes that hold all three already. */
+export const renderedHash = (hashed: Uint8Array | string): string => hash('sha256', hashed, 'hex');

@@ -20,6 +20,7 @@ import {
   headSealHolds,
   outcomeOf,
   type RawSidecar,
+  renderingSql,
   sealHead,
   sidecarContext,
   STORED_ROW_COLUMNS,
@@ -79,6 +80,16 @@ function writeStatement(rows: number, withSidecars: boolean): Statement {
   statements.set(name, statement);
   return statement;
 }
+
+/** The cast throws on text that is no JSON: the page is then read column by column. */
+const RENDERING = renderingSql({
+  digits: (column) => `coalesce(${column}::bigint::text, 'null')`,
+  quoted: (column) => `coalesce(to_json(${column})::text, 'null')`,
+  holdsObject: (column) => `left(${column}, 1) = '{' and ${column}::json is not null`,
+});
+const RENDERED = `
+  select seq, id, prev_hash, entry_hash, concat(${RENDERING}), payload_sha256, brain_evidence_sha256
+    from ledger_entries where seq between $1 and $2 and chain_version = ${CHAIN_VERSION} order by seq`;
 
 interface KnownHead {
   readonly head: ChainHead;
@@ -281,6 +292,17 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
         [from, to],
       );
       return rows.map((cells) => ({ cells, exact: true }));
+    },
+    async rendered(from, to) {
+      const rows = await read('gate-ledger-rendered', RENDERED, [from, to]);
+      return rows.map(([seq, id, prevHash, entryHash, hashed, payload, evidence]) => ({
+        seq: Number(seq),
+        id: String(id),
+        prevHash: String(prevHash),
+        entryHash: String(entryHash),
+        hashed: hashed as string | null,
+        committed: { payload: payload as string | null, brain_evidence: evidence as string | null },
+      }));
     },
     async nextSeq(seq) {
       const [row] = await read('gate-ledger-next', 'select min(seq) from ledger_entries where seq > $1', [seq]);

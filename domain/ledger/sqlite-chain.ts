@@ -14,6 +14,7 @@ import {
   outcomeOf,
   type RawEntry,
   type RawSidecar,
+  renderingSql,
   sealHead,
   sidecarContext,
   STORED_ROW_COLUMNS,
@@ -26,6 +27,13 @@ type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
 const TEXT_COLUMNS = ENTRY_COLUMNS.filter(
   (column) => !['seq', 'chain_version', 'authorized', 'cost_micros'].includes(column),
 );
+
+/** Bytes, not text: what is no UTF-8 must not be read as something that is. */
+const RENDERING = renderingSql({
+  quoted: (column) => `json_quote(${column})`,
+  digits: (column) => `case typeof(${column}) when 'integer' then ${column} when 'null' then 'null' else '?' end`,
+  holdsObject: (column) => `substr(${column}, 1, 1) = '{' and json_valid(${column})`,
+});
 
 /** Rows as arrays and integers as bigint: a value is taken as it is stored, or not at all. */
 function rawRows(connection: DatabaseSyncInstance, query: string): Statement {
@@ -46,6 +54,11 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
     connection,
     `select ${ENTRY_COLUMNS.join(', ')}, octet_length(concat(${TEXT_COLUMNS.join(', ')}))
        from ledger_entries where seq between ? and ? order by seq`,
+  );
+  const rendered = rawRows(
+    connection,
+    `select seq, id, prev_hash, entry_hash, cast(concat(${RENDERING}) as blob), payload_sha256, brain_evidence_sha256
+       from ledger_entries where seq between ? and ? and chain_version = ${CHAIN_VERSION} order by seq`,
   );
   const bytes = rawRows(
     connection,
@@ -91,6 +104,19 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
       } satisfies ChainBounds);
     },
     page: (from, to) => Promise.resolve((page.all(from, to) as unknown as Cell[][]).map(rawEntry)),
+    rendered: (from, to) =>
+      Promise.resolve().then(() =>
+        (rendered.all(from, to) as unknown as Cell[][]).map(
+          ([seq, id, prevHash, entryHash, hashed, payload, evidence]) => ({
+            seq: Number(seq),
+            id: String(id),
+            prevHash: String(prevHash),
+            entryHash: String(entryHash),
+            hashed: hashed as Uint8Array | null,
+            committed: { payload: payload as string | null, brain_evidence: evidence as string | null },
+          }),
+        ),
+      ),
     nextSeq(seq) {
       const [found] = next.get(seq) as unknown as Cell[];
       return Promise.resolve(found === null ? null : Number(found));

@@ -364,6 +364,26 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
         expect(await found()).toBe('6 columns');
       });
 
+      it('text in an integer column of a table that was made anew without types', async () => {
+        const columns = ENTRY_COLUMNS.map((name) => {
+          if (name === 'cost_micros') return name;
+          return `${name} ${['seq', 'chain_version', 'authorized'].includes(name) ? 'integer' : 'text'}`;
+        }).join(', ');
+        await place.sql('alter table ledger_entries rename to typed');
+        await place.sql(`create table ledger_entries (${columns}, deleted_at, demo_deleted_at)`);
+        await place.sql(
+          `insert into ledger_entries (${ENTRY_COLUMNS.join(', ')}) select ${ENTRY_COLUMNS.join(', ')} from typed`,
+        );
+        expect(await found()).toBe('valid');
+        await place.sql("update ledger_entries set cost_micros = 'null' where cost_micros is null and seq = '4'");
+        expect(await found()).toBe('4 columns');
+        await place.sql("update ledger_entries set cost_micros = null where seq = '4'");
+        const [row] = await place.sql("select cost_micros, brain_evidence_sha256 from ledger_entries where seq = '6'");
+        expect(row?.['brain_evidence_sha256']).toBeNull();
+        await place.sql(`update ledger_entries set cost_micros = '0,"brain_evidence_sha256":null' where seq = '6'`);
+        expect(await found()).toBe('6 columns');
+      });
+
       it('an integer too large for JavaScript', async () => {
         await place.sql('update ledger_entries set cost_micros = 9223372036854775807 where seq = 2');
         expect(await found()).toBe('2 columns');

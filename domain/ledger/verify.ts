@@ -6,6 +6,7 @@ import type { ContentValues, Position } from './canonical-bytes.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import {
   type ChainReader,
+  type CommittedDigests,
   contentValues,
   headSealHolds,
   integerCell,
@@ -13,12 +14,14 @@ import {
   purgeContext,
   type RawEntry,
   type RawSidecar,
+  type RenderedEntry,
   sidecarContext,
 } from './chain-store.js';
-import { entryHash } from './entry-hash.js';
+import type { SidecarKind } from './entry.js';
+import { entryHash, renderedHash } from './entry-hash.js';
 
 /** Entries per read; after each the event loop gets its turn. */
-const PAGE = 200;
+const PAGE = 256;
 
 /** Up to where an earlier walk found everything valid. */
 export interface Checkpoint {
@@ -81,38 +84,21 @@ export async function verifyChain(
       return invalid(seq, 'entry_hash');
   }
 
-  // The next page is on its way while this one is hashed.
-  let ahead = readPage(reader, seq + 1, end);
-  while (seq < end) {
-    const { to, entries, beside } = await ahead;
-    ahead = readPage(reader, to + 1, end);
-    for (const raw of entries) {
-      const version = raw.cells[1];
-      if (isInteger(version) && integerCell(version) !== CHAIN_VERSION)
-        return {
-          valid: false,
-          entries_checked: checked,
-          first_invalid_seq: null,
-          unsupported_chain_version: integerCell(version),
-          anchor_mismatch: null,
-          sidecars,
-        };
-      const entry = readEntry(raw);
-      if (!entry) return invalid(Number(raw.cells[0]), 'columns');
-      const { position, content } = entry;
-      if (position.seq !== seq + 1) return invalid(position.seq, 'seq');
-      if (position.prevHash !== hash) return invalid(position.seq, 'prev_hash');
-      if (entryHash(hash, canonicalEntry(position, content)) !== entry.entryHash)
-        return invalid(position.seq, 'entry_hash');
-      const fault = await checkSidecars(reader, keys, entry, beside.get(position.seq) ?? [], sidecars);
-      if (fault) return invalid(position.seq, fault);
-      hash = entry.entryHash;
-      seq += 1;
-      checked += 1;
-    }
-    if (seq < to) return invalid((await reader.nextSeq(seq)) ?? seq + 1, 'seq');
-    await new Promise((resolve) => setImmediate(resolve));
+  const walked = await walkRange(reader, keys, { from: seq + 1, to: end, prev: hash });
+  checked += walked.checked;
+  add(sidecars, walked.sidecars);
+  if (walked.stop) {
+    if ('reason' in walked.stop) return invalid(walked.stop.seq, walked.stop.reason);
+    return {
+      valid: false,
+      entries_checked: checked,
+      first_invalid_seq: null,
+      unsupported_chain_version: walked.stop.version,
+      anchor_mismatch: null,
+      sidecars,
+    };
   }
+  hash = walked.last;
 
   if (!head || head.length > end) return invalid(end + 1, 'head');
   if (head.length < end) return invalid(head.length + 1, 'head');
@@ -132,18 +118,102 @@ export async function verifyChain(
   };
 }
 
+/** A stretch of the chain. `prev` is the hash before it; `null` takes what its first entry says, for whoever walked up to there to judge. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly prev: string | null;
+}
+
+export interface RangeWalk {
+  /** Entries that hold, up to where the walk stopped. */
+  readonly checked: number;
+  /** What the first entry says came before it. */
+  readonly first: string | null;
+  /** Hash of the last entry that holds. */
+  readonly last: string;
+  readonly sidecars: SidecarCounts;
+  readonly stop: { readonly seq: number; readonly reason: InvalidReason } | { readonly version: number } | null;
+}
+
+function add(counts: SidecarCounts, more: SidecarCounts): void {
+  counts.checked += more.checked;
+  counts.purged += more.purged;
+  counts.unchecked += more.unchecked;
+}
+
+/** Walks one stretch of the chain from its first entry to the last, or to the first that does not hold. */
+export async function walkRange(
+  reader: ChainReader,
+  keys: KeyRing | null,
+  { from, to: end, prev }: Range,
+): Promise<RangeWalk> {
+  const sidecars: SidecarCounts = { checked: 0, purged: 0, unchecked: 0 };
+  let seq = from - 1;
+  let hash = prev;
+  let first = prev;
+  const stopped = (stop: RangeWalk['stop']): RangeWalk => ({
+    checked: seq - from + 1,
+    first,
+    last: hash ?? '',
+    sidecars,
+    stop,
+  });
+  const stopAt = (at: number, reason: InvalidReason) => stopped({ seq: at, reason });
+
+  // The next page is on its way while this one is hashed.
+  let ahead = readPage(reader, from, end);
+  while (seq < end) {
+    const { to, entries, beside } = await ahead;
+    ahead = readPage(reader, to + 1, end);
+    for (const { seq: at, id, prevHash, entryHash: claimed, hashed, committed } of entries) {
+      if (at !== seq + 1 || (hash !== null && prevHash !== hash)) break;
+      if (hashed === null || renderedHash(hashed) !== claimed) break;
+      first ??= prevHash;
+      const fault = await checkSidecars(reader, keys, { seq: at, id, committed }, beside.get(at) ?? [], sidecars);
+      if (fault) return stopAt(at, fault);
+      hash = claimed;
+      seq += 1;
+    }
+    // What the database did not render, or not to what was hashed, is read column by column: that decides.
+    for (const raw of seq < to ? await reader.page(seq + 1, to) : []) {
+      const version = raw.cells[1];
+      if (isInteger(version) && integerCell(version) !== CHAIN_VERSION)
+        return stopped({ version: integerCell(version) });
+      const entry = readEntry(raw);
+      if (!entry) return stopAt(Number(raw.cells[0]), 'columns');
+      const { position, content } = entry;
+      if (position.seq !== seq + 1) return stopAt(position.seq, 'seq');
+      first ??= position.prevHash;
+      if (hash !== null && position.prevHash !== hash) return stopAt(position.seq, 'prev_hash');
+      if (entryHash(position.prevHash, canonicalEntry(position, content)) !== entry.entryHash)
+        return stopAt(position.seq, 'entry_hash');
+      const place = { seq: position.seq, id: position.id, committed: committedBy(entry.values) };
+      const fault = await checkSidecars(reader, keys, place, beside.get(position.seq) ?? [], sidecars);
+      if (fault) return stopAt(position.seq, fault);
+      hash = entry.entryHash;
+      seq += 1;
+    }
+    if (seq < to) return stopAt((await reader.nextSeq(seq)) ?? seq + 1, 'seq');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return stopped(null);
+}
+
 interface Page {
   readonly to: number;
-  readonly entries: readonly RawEntry[];
+  readonly entries: readonly RenderedEntry[];
   readonly beside: ReadonlyMap<number, RawSidecar[]>;
 }
 
 function readPage(reader: ChainReader, from: number, end: number): Promise<Page> {
   const to = Math.min(from + PAGE - 1, end);
+  // A page that the database cannot render is no fault of the store; reading its columns tells.
+  const rendered = async () => (await reader.rendered?.(from, to).catch(() => [])) ?? [];
   const read =
     from > end
       ? Promise.resolve({ to, entries: [], beside: new Map<number, RawSidecar[]>() })
-      : Promise.all([reader.page(from, to), reader.sidecars(from, to)]).then(([entries, sidecars]) => ({
+      : Promise.all([rendered(), reader.sidecars(from, to)]).then(([entries, sidecars]) => ({
           to,
           entries,
           beside: groupBySeq(sidecars),
@@ -215,21 +285,24 @@ function groupBySeq(sidecars: readonly RawSidecar[]): Map<number, RawSidecar[]> 
   return grouped;
 }
 
-const COMMITTED = [
-  ['payload', contentIndex('payload_sha256')],
-  ['brain_evidence', contentIndex('brain_evidence_sha256')],
-] as const;
+const PAYLOAD = contentIndex('payload_sha256');
+const EVIDENCE = contentIndex('brain_evidence_sha256');
+const committedBy = (values: ContentValues): CommittedDigests => ({
+  payload: values[PAYLOAD] as string | null,
+  brain_evidence: values[EVIDENCE] as string | null,
+});
+const KINDS: readonly SidecarKind[] = ['payload', 'brain_evidence'];
 
 async function checkSidecars(
   reader: ChainReader,
   keys: KeyRing | null,
-  { position: { seq, id }, values }: ReadEntry,
+  { seq, id, committed }: Pick<RenderedEntry, 'seq' | 'id' | 'committed'>,
   found: readonly RawSidecar[],
   counts: SidecarCounts,
 ): Promise<InvalidReason | null> {
-  const expected = COMMITTED.filter(([, index]) => values[index] !== null);
+  const expected = KINDS.filter((kind) => committed[kind] !== null);
   if (found.length > expected.length) return 'sidecar_unexpected';
-  for (const [kind, index] of expected) {
+  for (const kind of expected) {
     const sidecar = found.find((candidate) => candidate.kind === kind && candidate.entryId === id);
     if (!sidecar) return 'sidecar_missing';
     const { purgedAt, purgeSeal } = sidecar;
@@ -243,7 +316,7 @@ async function checkSidecars(
       counts.purged += 1;
     } else {
       const sealed = await reader.sealedSidecar(seq, kind);
-      if (sealed === null || openedDigest(keys, sealed, sidecarContext(id, kind)) !== values[index]) {
+      if (sealed === null || openedDigest(keys, sealed, sidecarContext(id, kind)) !== committed[kind]) {
         // Purged between the two reads: the next walk finds its note.
         const [now] = await reader.sidecars(seq, seq);
         if (!now || now.purgedAt === null) return 'sidecar_digest';
