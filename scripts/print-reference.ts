@@ -209,7 +209,7 @@ async function metricsPage(): Promise<string> {
     ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
     ['policy-engine', policyMetrics],
     ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
-    ['ledger', (registry) => ledgerMetrics(registry, { observe: () => undefined })],
+    ['ledger', (registry) => ledgerMetrics(registry, { observe: () => undefined, observeWalks: () => undefined })],
   ];
   const sections: string[] = [];
   for (const [service, register] of services) {

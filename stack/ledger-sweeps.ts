@@ -10,15 +10,27 @@ import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js'
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  ledger: Pick<LedgerStore, 'cases'>,
+  ledger: Pick<LedgerStore, 'cases' | 'transparency' | 'verify'>,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
 ): RunningSweep {
   const sweeps: RunningSweep[] = [];
+  let stopNow = (): void => undefined;
   const every = (name: string, intervalMs: number, sweep: () => Promise<unknown>) => {
     const failed = (error: unknown) => logger.error({ err: error, sweep: name }, 'a sweep failed; it is tried again');
     sweeps.push(startSweep(intervalMs, sweep, failed));
   };
+  const stopping = new Promise<void>((stop) => {
+    stopNow = stop;
+  });
+  // The full walk (ledger sheet 2.1): the gauge of the chain says something soon after the start, and a checkpoint is signed of what
+  // holds. A stop does not wait for a long one; the ledger's close ends it.
+  every('verify', config.verifyEverySecs * 1000, () =>
+    Promise.race([
+      ledger.verify().then(({ valid }) => (valid ? ledger.transparency?.checkpoint() : undefined)),
+      stopping,
+    ]),
+  );
   const { authorityWebhook: url, authorityBearer: bearer } = config;
   if (url !== undefined) {
     const intervalMs = config.authorityIntervalSecs * 1000;
@@ -28,5 +40,10 @@ export function startLedgerSweeps(
       if (failed > 0) logger.warn({ failed }, 'the authority did not confirm every report; they are sent again');
     });
   }
-  return { stop: async () => void (await Promise.all(sweeps.map((sweep) => sweep.stop()))) };
+  return {
+    async stop() {
+      stopNow();
+      await Promise.all(sweeps.map((sweep) => sweep.stop()));
+    },
+  };
 }

@@ -37,7 +37,6 @@ import {
   engineAddress,
   engineAnswers,
   engineTlsFault,
-  ledgerSignatures,
   listen,
   needed,
   newRegistry,
@@ -252,15 +251,14 @@ async function startPolicyEngine(parts: Apart<'policy-engine'>): Promise<Ports> 
 async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
   const { config, logger, trustDomain } = parts;
   const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(config.own, trustDomain));
-  const signatures = await needed('GATE_LEDGER_EXPORT_KEY_FILE', ledgerSignatures(config.own, trustDomain));
   const ledger = await needed(
     'the ledger store',
     openLedger({
       target: storeTarget(config.shared, 'ledger'),
       sidecarKeys: config.own.sidecarKeys,
+      verifyThreads: { threads: config.own.verifyThreads },
       logger,
       ...checkpoints,
-      ...signatures,
     }),
   );
   parts.onStop(() => ledger.close());

@@ -7,7 +7,6 @@ import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
 import { auditRoutes } from './routes/audit.js';
 import { caseRoutes } from './routes/cases.js';
-import { complianceRoutes } from './routes/compliance.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
@@ -19,7 +18,6 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   // One line per module, in alphabetical order.
   auditRoutes,
   caseRoutes,
-  complianceRoutes,
   erasureRoutes,
   logRoutes,
   proofRoutes,
@@ -50,7 +48,8 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  const context = { app: service.app, ledger, metrics: ledgerMetrics(registry, ledger), logger: options.logger };
+  ledgerMetrics(registry, ledger);
+  const context = { app: service.app, ledger, logger: options.logger };
   for (const register of ROUTES) register(context);
   return service;
 }

@@ -1,14 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { VerifyResult } from '../../contracts/ledger.js';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 
-export interface LedgerMetrics {
-  /** What a walk found; an alert fires while the chain is not valid. */
-  verified(result: VerifyResult): void;
-}
-
 /** What an alert on the ledger looks at: rows and commits, refused conflicts, and whether the last walk found the chain valid. */
-export function ledgerMetrics(registry: Registry, ledger: Pick<LedgerStore, 'observe'>): LedgerMetrics {
+export function ledgerMetrics(registry: Registry, ledger: Pick<LedgerStore, 'observe' | 'observeWalks'>): void {
   const registers = [registry];
   const rows = new Counter({ name: 'gate_ledger_append_rows_total', help: 'Entries appended.', registers });
   const batchRows = new Histogram({
@@ -40,5 +34,5 @@ export function ledgerMetrics(registry: Registry, ledger: Pick<LedgerStore, 'obs
     seconds.observe(commit.seconds);
     conflicts.inc(commit.conflicts);
   });
-  return { verified: (result) => valid.set(result.valid ? 1 : 0) };
+  ledger.observeWalks((result) => valid.set(result.valid ? 1 : 0));
 }

@@ -40,13 +40,22 @@ function nextNonce(): Buffer {
   return nonces.subarray(nextAt - NONCE_BYTES, nextAt);
 }
 
+const material = new WeakMap<KeyRing, ReadonlyMap<string, Buffer>>();
+
+/** The raw keys of a ring, for a thread of this process to make the same ring of. They go nowhere else. */
+export const keysOf = (ring: KeyRing): ReadonlyMap<string, Buffer> => {
+  const keys = material.get(ring);
+  if (!keys) throw new Error('this key ring was not made here');
+  return keys;
+};
+
 /** A ring over raw 32-byte keys; the first entry of the map is the active one. */
 export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
   const [first] = keys;
   if (!first) throw new Error('a key ring needs at least one key');
   const [activeKeyId, activeKey] = first;
   const header = Buffer.concat([Buffer.from([1, activeKeyId.length]), Buffer.from(activeKeyId, 'latin1')]);
-  return {
+  const ring: KeyRing = {
     activeKeyId,
     seal(plaintext, context) {
       const nonce = nextNonce();
@@ -68,4 +77,6 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
       return Buffer.concat([decipher.update(bytes.subarray(2 + idLength + 12, bytes.length - 16)), decipher.final()]);
     },
   };
+  material.set(ring, keys);
+  return ring;
 }

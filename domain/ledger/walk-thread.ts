@@ -1,0 +1,29 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { DatabaseSync } from '@photostructure/sqlite';
+import pg from 'pg';
+import { keyRing } from '../crypto/key-ring.js';
+import type { ChainReader } from './chain-store.js';
+import { postgresChain } from './postgres-chain.js';
+import { sqliteChainReader } from './sqlite-chain.js';
+import { walkRange } from './verify.js';
+import type { ThreadInput } from './walk-threads.js';
+
+/** One thread of a walk: reads its part over a connection of its own, answers once, and ends. */
+const { target, keys, range } = workerData as ThreadInput;
+const ring = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
+
+function open(): { reader: ChainReader; close(): void | Promise<void> } {
+  if ('file' in target) {
+    const connection = new DatabaseSync(target.file, { readOnly: true });
+    return { reader: sqliteChainReader(connection), close: () => connection.close() };
+  }
+  const pool = new pg.Pool({ connectionString: target.url, max: 2, options: `-c search_path=${target.schema}` });
+  return { reader: postgresChain(pool, ring), close: () => pool.end() };
+}
+
+const { reader, close } = open();
+try {
+  parentPort?.postMessage(await walkRange(reader, ring, range));
+} finally {
+  await close();
+}

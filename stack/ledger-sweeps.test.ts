@@ -1,0 +1,69 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { readLedgerConfig } from '../config/ledger.js';
+import type { VerifyResult } from '../contracts/ledger.js';
+import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
+import { ledgerPlace, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
+import { startLedgerSweeps } from './ledger-sweeps.js';
+
+const KEY = '0123456789abcdef'.repeat(4);
+const config = (env: Record<string, string> = {}) =>
+  readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: `k1:${KEY}`, ...env });
+const silent = pino({ level: 'silent' });
+
+describe('what the ledger does by itself', () => {
+  let place: TestLedgerPlace;
+  let ledger: LedgerStore;
+  beforeEach(async () => {
+    place = await ledgerPlace('sqlite');
+    ledger = await openLedger({
+      target: place.target,
+      sidecarKeys: place.keys,
+      checkpoints: { origin: 'gate.test', privateKey: generateKeyPairSync('ed25519').privateKey, witnesses: [] },
+    });
+    await ledger.append([testRow(), testRow()]);
+  });
+  afterEach(async () => {
+    await ledger.close();
+    await place.remove();
+  });
+  const nextWalk = () => {
+    const results: VerifyResult[] = [];
+    ledger.observeWalks((result) => results.push(result));
+    return async (count: number) => {
+      while (results.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+      return results.at(-1);
+    };
+  };
+
+  it('walks the whole chain at the start and signs a checkpoint of what holds', async () => {
+    const walked = nextWalk();
+    const sweeps = startLedgerSweeps(ledger, config(), silent);
+    expect(await walked(1)).toMatchObject({ valid: true, entries_checked: 2 });
+    const signed = () => place.sql('select tree_size from ledger_checkpoints');
+    while ((await signed()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await sweeps.stop();
+    expect(await signed()).toHaveLength(1);
+  });
+
+  it('walks again after the interval, all of it: what changed meanwhile is found', async () => {
+    const walked = nextWalk();
+    const sweeps = startLedgerSweeps(ledger, config({ GATE_LEDGER_VERIFY_EVERY_SECS: '1' }), silent);
+    await walked(1);
+    await place.unlock();
+    await place.sql("update ledger_entries set reasoning = 'x' where seq = 1");
+    for (let count = 2; (await walked(count))?.valid; count++);
+    await sweeps.stop();
+    expect(await walked(1)).toMatchObject({ valid: false, first_invalid_seq: 1 });
+  });
+
+  it('stops without waiting for a walk, and does not walk where it is told not to', async () => {
+    const never = { ...ledger, verify: () => new Promise<VerifyResult>(() => undefined) };
+    await startLedgerSweeps(never, config(), silent).stop();
+    let walks = 0;
+    const counting = { ...ledger, verify: () => Promise.resolve({ valid: ++walks > 0 } as VerifyResult) };
+    await startLedgerSweeps(counting, config({ GATE_LEDGER_VERIFY_EVERY_SECS: '0' }), silent).stop();
+    expect(walks).toBe(0);
+  });
+});
