@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
@@ -14,18 +15,35 @@ export interface LedgerActivityOptions {
   readonly calls: CallStore;
   readonly ledger: Ledger;
   readonly now?: () => number;
+  /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
+  readonly onUndone?: (listener: () => void) => void;
 }
 
-export function createLedgerActivities({ calls, ledger, now = Date.now }: LedgerActivityOptions) {
+/** Calls whose rows are remembered: those that come back within seconds, after their upstream answered. */
+const REMEMBERED_CALLS = 2_000;
+
+export function createLedgerActivities({ calls, ledger, now = Date.now, onUndone }: LedgerActivityOptions) {
   let openUntilMs = 0;
+  /** Kinds of rows the ledger has confirmed, by call: a row never changes, so it need not be made and offered again. */
+  const confirmed = new LRUCache<string, Set<string>>({ max: REMEMBERED_CALLS });
+  let undone = 0;
+  onUndone?.(() => {
+    undone += 1;
+    confirmed.clear();
+  });
 
   const appendAll = async (correlationId: string): Promise<void> => {
     const record = await calls.find(correlationId);
     if (!record) return;
-    const rows = rowsOf(record, await calls.request(correlationId, record.digest));
+    const held = confirmed.get(correlationId) ?? new Set();
+    const rows = rowsOf(record, await calls.request(correlationId, record.digest), held);
     if (rows.length > 0) {
       try {
+        const before = undone;
         await ledger.append(rows);
+        if (undone !== before) throw new Error('the ledger undid what it had taken');
+        for (const { method } of rows) held.add(method);
+        confirmed.set(correlationId, held);
       } catch (error) {
         // The ledger keeps what it has and raises its own alarm; trying again cannot change either.
         if (!(error instanceof GateError && error.code === 'ledger_entry_conflict')) throw error;

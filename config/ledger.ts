@@ -59,6 +59,29 @@ export const LEDGER_SETTINGS = {
       ),
     'Witnesses whose cosignatures of checkpoints are kept: verifier keys (name+hex+base64), separated by commas.',
   ),
+  exportKeyFile: setting(
+    'GATE_LEDGER_EXPORT_KEY_FILE',
+    z.string().min(1).optional(),
+    'PEM of the Ed25519 key that signs regulatory bundles; without it none leaves.',
+  ),
+  exportKeyId: setting(
+    'GATE_LEDGER_EXPORT_KEY_ID',
+    z
+      .string()
+      .regex(/^[A-Za-z0-9._:-]+:v[1-9][0-9]*$/)
+      .default('gate-ledger:v1'),
+    'Name and version of that key, as bundles say it.',
+  ),
+  keySetFile: setting(
+    'GATE_LEDGER_KEY_SET_FILE',
+    z.string().min(1).optional(),
+    'Key set (gate.historical-signing-keys/v1) that row and bundle signatures are verified with, read anew each time; without it the export key alone.',
+  ),
+  requireCrypto: setting(
+    'GATE_LEDGER_REQUIRE_CRYPTO',
+    z.stringbool().default(false),
+    'Commit to a chain only when every signature in it was verified.',
+  ),
   authorityWebhook: setting(
     'GATE_LEDGER_AUTHORITY_WEBHOOK',
     webhookUrl,

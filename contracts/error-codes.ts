@@ -195,6 +195,22 @@ export const ERROR_CODES = {
     meaning:
       'The checkpoint is not one of this log, or no cosignature of a configured witness holds; nothing was kept.',
   },
+  signed_position_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'A signed ledger entry brings the id and the timestamp its signer fixed, and says both once if it repeats them.',
+  },
+  signature_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The signature of the ledger entry does not hold under a trusted key; `reason` says why.',
+  },
+  verification_keys_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The keys that signatures are verified with cannot be had; `reason` says why. Nothing was appended.',
+  },
   unauthenticated: { status: 401, retry: 'no', meaning: 'The operator token is missing or wrong.' },
   caller_spiffe_missing: { status: 401, retry: 'no', meaning: 'The client certificate carries no SPIFFE id.' },
   capability_denied: {

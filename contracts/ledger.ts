@@ -10,6 +10,8 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
  */
 export const newLedgerRow = z.object({
   id: z.uuid().optional(),
+  /** Only beside a signature: the moment its signer wrote down, which the ledger keeps instead of its own. */
+  timestamp: z.string().optional(),
   agent_id: z.string().min(1).max(256),
   method: z.string().min(1).max(128),
   intent_category: z.string().min(1).max(128),

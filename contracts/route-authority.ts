@@ -359,7 +359,6 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
     'GET /finops/spend',
     'GET /stream/audit',
     'POST /admin/tenants/{tenant}/lifecycle',
-    'POST /compliance/evidence',
     'POST /export',
     'POST /export/regulatory',
     'POST /finops/active-agents/adjustments',

@@ -183,7 +183,7 @@ describe('spec 1.8: replay of a recorded call', () => {
     await cp(`${genuine}.keys`, `${file}.keys`);
     const editor = new DatabaseSync(file);
     editor.exec(
-      'drop trigger ledger_entries_no_update; update ledger_entries set authorized = 1 - authorized where seq = 1',
+      'drop trigger ledger_entries_hide_only; update ledger_entries set authorized = 1 - authorized where seq = 1',
     );
     editor.close();
     expect(await firstDifference(file, 'allowed')).toEqual({

@@ -107,6 +107,7 @@ export async function startLite({
     policies: createLocalEvaluator(policies),
     reviews: reviewsOf(reviews),
     ledger,
+    onLedgerUndone: (listener) => file.onUndone(listener),
     // The claim is on disk before a byte leaves: after a crash nobody can take the call for one that was not tried.
     upstream: {
       ...(upstream ?? noUpstream),

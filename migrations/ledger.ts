@@ -2,6 +2,7 @@ import { sql, type Migration } from 'kysely';
 import { isPostgres } from './dialect.js';
 import { cases } from './ledger-cases.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
+import { signedRows } from './ledger-signed-rows.js';
 import { tree } from './ledger-tree.js';
 
 type Database = Parameters<Migration['up']>[0];
@@ -143,4 +144,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0002_hidden_rows': hiddenRows,
   '0003_tree': tree,
   '0004_cases': cases,
+  '0005_signed_rows': signedRows,
 };

@@ -239,6 +239,8 @@ export interface DevelopmentSecrets {
   readonly ledgerKey: SigningKey;
   /** The ledger signs checkpoints with it. */
   readonly checkpointKey: SigningKey;
+  /** The ledger signs regulatory bundles with it. */
+  readonly exportKey: SigningKey;
 }
 
 /**
@@ -257,6 +259,7 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
     ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
     checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint')),
+    exportKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-export')),
   }));
 }
 

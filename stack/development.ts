@@ -35,6 +35,7 @@ import {
   decisionVerifier,
   engineAddress,
   engineAnswers,
+  ledgerSignatures,
   listen,
   needed,
   newRegistry,
@@ -97,6 +98,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     GATE_HIL_PAYLOAD_KEYS: secrets.hilPayloadKeys,
     GATE_LEDGER_SIDECAR_KEYS: secrets.ledgerSidecarKeys,
     GATE_LEDGER_CHECKPOINT_KEY_FILE: secrets.checkpointKey.keyFile,
+    GATE_LEDGER_EXPORT_KEY_FILE: secrets.exportKey.keyFile,
     GATE_CALLBACK_SECRET: secrets.callbackSecret,
     GATE_SIGNING_KEY_FILE: secrets.ledgerKey.keyFile,
     GATE_HIL_DECISION_KEY_FILE: secrets.hilDecisionKey.keyFile,
@@ -130,6 +132,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       verifyThreads: { threads: config.ledger.verifyThreads },
       logger,
       ...(await checkpointKeys(config.ledger, config.shared.trustDomain)),
+      ...(await ledgerSignatures(config.ledger, config.shared.trustDomain)),
     });
     undo.push(() => ledger.close());
     const sweeps = startLedgerSweeps(ledger, config.ledger, logger);

@@ -26,7 +26,10 @@ import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callb
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
+import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { createSigner, type Signer } from '../domain/identity/signer.js';
+import type { LedgerOptions } from '../domain/ledger/ledger-store.js';
+import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
@@ -52,6 +55,24 @@ export function newRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** What the ledger signs bundles with, and the keys it verifies signatures with (docs/decisions/bundle-signer.md). */
+export async function ledgerSignatures(
+  { exportKeyFile, exportKeyId, keySetFile, requireCrypto }: Config<typeof LEDGER_SETTINGS>,
+  trustDomain: string,
+): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography'>> {
+  const signer =
+    exportKeyFile === undefined
+      ? null
+      : keyFileSigner({
+          privateKey: createPrivateKey(await readFile(exportKeyFile, 'utf8')),
+          keyId: exportKeyId,
+          issuer: serviceSpiffe(trustDomain, 'ledger'),
+        });
+  const fromFile = async (): Promise<unknown> => JSON.parse(await readFile(keySetFile ?? '', 'utf8')) as unknown;
+  const keySet = keySetFile === undefined ? signer?.keySet : fromFile;
+  return { requireCryptography: requireCrypto, ...(signer && { signer }), ...(keySet && { keySet }) };
 }
 
 type EngineTls = Pick<Config<typeof ENGINE_SETTINGS>, 'tlsCaFile' | 'tlsCertFile' | 'tlsKeyFile'>;

@@ -37,6 +37,7 @@ import {
   engineAddress,
   engineAnswers,
   engineTlsFault,
+  ledgerSignatures,
   listen,
   needed,
   newRegistry,
@@ -251,6 +252,7 @@ async function startPolicyEngine(parts: Apart<'policy-engine'>): Promise<Ports> 
 async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
   const { config, logger, trustDomain } = parts;
   const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(config.own, trustDomain));
+  const signatures = await needed('GATE_LEDGER_EXPORT_KEY_FILE', ledgerSignatures(config.own, trustDomain));
   const ledger = await needed(
     'the ledger store',
     openLedger({
@@ -259,6 +261,7 @@ async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
       verifyThreads: { threads: config.own.verifyThreads },
       logger,
       ...checkpoints,
+      ...signatures,
     }),
   );
   parts.onStop(() => ledger.close());

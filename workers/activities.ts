@@ -29,6 +29,8 @@ export interface ActivityPorts {
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
   readonly reconcile: { readonly graceMs: number; readonly retentionMs: number; readonly windowMs: number };
   readonly now?: () => number;
+  /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
+  readonly onLedgerUndone?: (listener: () => void) => void;
   readonly onCommitted?: (evidence: VerdictEvidence) => void;
   readonly onAlarm?: (correlationId: string, reason: string) => void;
 }
@@ -51,7 +53,12 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...clock,
     ...(ports.onCommitted && { onCommitted: ports.onCommitted }),
   });
-  const rows = createLedgerActivities({ calls, ledger, ...clock });
+  const rows = createLedgerActivities({
+    calls,
+    ledger,
+    ...clock,
+    ...(ports.onLedgerUndone && { onUndone: ports.onLedgerUndone }),
+  });
   const review = createReviewActivities({
     calls,
     reviews: ports.reviews,

@@ -7,6 +7,7 @@ import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
 import { auditRoutes } from './routes/audit.js';
 import { caseRoutes } from './routes/cases.js';
+import { complianceRoutes } from './routes/compliance.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
@@ -18,6 +19,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   // One line per module, in alphabetical order.
   auditRoutes,
   caseRoutes,
+  complianceRoutes,
   erasureRoutes,
   logRoutes,
   proofRoutes,

@@ -46,3 +46,14 @@ export function windowOf(query: { readonly from?: string | undefined; readonly t
     throw new GateError('invalid_window', 'the window ends before it begins');
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
+
+/** A window whose ends are both named, the first before the second. Throws `invalid_window` otherwise. */
+export function requiredWindow(query: { readonly from?: string | undefined; readonly to?: string | undefined }): {
+  readonly from: string;
+  readonly to: string;
+} {
+  const { from, to } = windowOf(query);
+  if (from === undefined || to === undefined) throw new GateError('invalid_window', 'name both ends: from and to');
+  if (from === to) throw new GateError('invalid_window', 'the window is empty: it holds from and ends before to');
+  return { from, to };
+}

@@ -3,7 +3,14 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
-import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
+import { argumentsOf } from '../../domain/call-record/rows.js';
+import {
+  canonicalDigest,
+  canonicalJson,
+  keepCanonical,
+  sha256Hex,
+  uuidFromDigest,
+} from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
@@ -83,6 +90,10 @@ export function createCallHandler(options: CallHandlerOptions) {
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
       const { caller, mcp, contract } = request;
+      // Digest, commitments, cache key and ledger sidecars all hold the body or a part of it: it is written once.
+      const { params } = mcp.body;
+      for (const part of [argumentsOf(mcp.body), params, mcp.body])
+        if (part !== null && typeof part === 'object' && !Array.isArray(part)) keepCanonical(part);
       const digest = canonicalDigest({ contract, route: '/mcp', method: mcp.method, tool: mcp.tool, body: mcp.body });
       const conflict = () =>
         new GateError(

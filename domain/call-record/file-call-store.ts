@@ -54,10 +54,17 @@ export function callStoreInFile(
     maxSize: KEPT_REQUEST_BYTES,
     sizeCalculation: ({ bytes }) => bytes,
   });
+  /** A result is asked for once, by whoever waits for it, a moment after it was stored. */
+  const results = new LRUCache<string, Buffer>({
+    max: KEPT_RECORDS,
+    maxSize: KEPT_REQUEST_BYTES,
+    sizeCalculation: (result) => result.byteLength + 1,
+  });
   const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: 1_000 });
   file.onUndone(() => {
     records.clear();
     requests.clear();
+    results.clear();
     histories.clear();
   });
 
@@ -179,10 +186,9 @@ export function callStoreInFile(
 
     async commitVerdict(state, evidence, outcome) {
       const { call } = evidence;
-      const existing = look(call.correlation_id);
-      if (existing) return existing;
       const row = sealing.newRecord(state, evidence, outcome, now());
-      file.apply(() => insertRecord.run(...INSERT_COLUMNS.map((column) => row[column])));
+      const { changes } = file.apply(() => insertRecord.run(...INSERT_COLUMNS.map((column) => row[column])));
+      if (Number(changes) === 0) return look(call.correlation_id) as CallRecord;
       if (row.counted_ms !== null) histories.delete(agentKey(call.tenant, call.agent));
       return keep({
         correlation_id: call.correlation_id,
@@ -223,6 +229,7 @@ export function callStoreInFile(
       }
       if (patch.counted_ms !== undefined)
         histories.delete(agentKey(record.evidence.call.tenant, record.evidence.call.agent));
+      if (patch.result) results.set(correlationId, Buffer.from(patch.result));
       return {
         applied: true,
         record: keep({
@@ -238,6 +245,8 @@ export function callStoreInFile(
     },
 
     async result(correlationId) {
+      const known = results.get(correlationId);
+      if (known) return known;
       const row = selectResult.get(correlationId) as { result_sealed: Uint8Array | null } | undefined;
       return row?.result_sealed ? sealing.openResult(row.result_sealed, correlationId) : null;
     },
@@ -290,6 +299,7 @@ export function callStoreInFile(
     async purge({ hitsMs, stagedMs, recordsMs }) {
       records.clear();
       requests.clear();
+      results.clear();
       return file.apply(() => {
         const removed = [
           connection.prepare('delete from rate_hits where at_ms < ?').run(hitsMs),

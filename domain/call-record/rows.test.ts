@@ -97,6 +97,17 @@ const kindsOf = (record: CallRecord) => rowsOf(record, request).map((row) => row
 const JUDGED = ['proxy.verdict', 'brain.inspection', 'policy.evaluated'];
 
 describe('spec 6: the rows a record implies', () => {
+  it('are made without those the ledger is known to hold', () => {
+    const record = recordOf('yellow', {
+      state: 'completed',
+      decision: decided('approved'),
+      outcome: outcomeOf('completed'),
+    });
+    const all = rowsOf(record, request);
+    for (const { event_kind: kind } of all)
+      expect(rowsOf(record, request, new Set([String(kind)]))).toEqual(all.filter((row) => row.event_kind !== kind));
+  });
+
   it.each<[string, CallRecord, readonly string[]]>([
     ['allowed', recordOf('green'), JUDGED],
     ['denied', recordOf('red'), JUDGED],

@@ -19,13 +19,19 @@ export const brainScores = (inspection: InspectionResponse): JsonObject => ({
   sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
   drift_available: inspection.drift_available,
 });
-const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value ?? null)) as Json;
+const NONE: ReadonlySet<string> = new Set();
+/** Checked values of our own making, which hold JSON and perhaps `undefined`, which canonical texts leave out. */
+const asJson = (value: unknown): Json => (value ?? null) as Json;
 
 /**
  * Every ledger row that a record implies by now, in the order of spec section 6. A function of the record and its request alone, so
- * that rows can be appended late, twice, or by reconciliation, and still be the same rows.
+ * that rows can be appended late, twice, or by reconciliation, and still be the same rows. Rows of the kinds in `held` are left out.
  */
-export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLedgerRow[] {
+export function rowsOf(
+  record: CallRecord,
+  request: StagedRequest | null,
+  held: ReadonlySet<string> = NONE,
+): NewLedgerRow[] {
   const { evidence, decision, outcome } = record;
   const { call, verdict } = evidence;
   const row = (
@@ -58,51 +64,57 @@ export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLe
   // A verdict whose review row is not stored yet may still be withdrawn with a 503: no row until it stands.
   if (verdict && record.state !== 'decided') {
     const reasoning = [...verdict.reasons, ...verdict.review_reasons].join(' | ');
-    const bundle = plain(evidence.decision?.policy_bundle);
-    rows.push(
-      row(
-        'proxy.verdict',
-        verdict.tier === 'green',
-        reasoning,
-        {
-          tier: verdict.tier,
-          outcome: verdict.outcome,
-          would: verdict.would,
-          layer: verdict.layer,
-          mode: call.mode,
-          contract: call.contract,
-          rpc_method: call.method,
-          idempotency_id: call.idempotency_id,
-          request_digest: record.digest,
-          approval_tier: verdict.approval_tier,
-          reasons: [...verdict.reasons],
-          review_reasons: [...verdict.review_reasons],
-          policy_bundle: bundle,
-        },
-        sidecar(request?.body),
-      ),
-    );
+    const bundle = asJson(evidence.decision?.policy_bundle);
+    if (!held.has('proxy.verdict'))
+      rows.push(
+        row(
+          'proxy.verdict',
+          verdict.tier === 'green',
+          reasoning,
+          {
+            tier: verdict.tier,
+            outcome: verdict.outcome,
+            would: verdict.would,
+            layer: verdict.layer,
+            mode: call.mode,
+            contract: call.contract,
+            rpc_method: call.method,
+            idempotency_id: call.idempotency_id,
+            request_digest: record.digest,
+            approval_tier: verdict.approval_tier,
+            reasons: [...verdict.reasons],
+            review_reasons: [...verdict.review_reasons],
+            policy_bundle: bundle,
+          },
+          sidecar(request?.body),
+        ),
+      );
     const { inspection } = evidence;
-    rows.push(
-      inspection
-        ? row(
-            'brain.inspection',
-            inspection.authorized,
-            inspection.reason,
-            { available: true, injection_detected: inspection.injection_detected, degraded: inspection.degraded ?? [] },
-            {
-              cost_micros: inspection.cost_micros,
-              brain_scores: brainScores(inspection),
-              ...evidenceSidecar(plain(inspection.evidence)),
-            },
-          )
-        : row('brain.inspection', false, `inspection unavailable: ${evidence.inspection_failure ?? 'unknown'}`, {
-            available: false,
-          }),
-    );
+    if (!held.has('brain.inspection'))
+      rows.push(
+        inspection
+          ? row(
+              'brain.inspection',
+              inspection.authorized,
+              inspection.reason,
+              {
+                available: true,
+                injection_detected: inspection.injection_detected,
+                degraded: inspection.degraded ?? [],
+              },
+              {
+                cost_micros: inspection.cost_micros,
+                brain_scores: brainScores(inspection),
+                ...evidenceSidecar(asJson(inspection.evidence)),
+              },
+            )
+          : row('brain.inspection', false, `inspection unavailable: ${evidence.inspection_failure ?? 'unknown'}`, {
+              available: false,
+            }),
+      );
     const policy = evidence.decision;
-    if (policy && evidence.facts) {
-      const input = { ...(plain(evidence.facts) as JsonObject), arguments: argumentsOf(request?.body) };
+    if (policy && evidence.facts && !held.has('policy.evaluated')) {
+      const input = { ...(asJson(evidence.facts) as JsonObject), arguments: argumentsOf(request?.body) };
       rows.push(
         row(
           'policy.evaluated',
@@ -124,7 +136,7 @@ export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLe
       rows.push(row('policy.evaluated', false, reasoning, { available: false }));
     }
   }
-  if (record.pending_id) {
+  if (record.pending_id && !held.has('hil.created')) {
     rows.push(
       row('hil.created', false, verdict?.review_reasons.join(' | ') ?? '', {
         kind: 'hil.created',
@@ -138,29 +150,30 @@ export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLe
   }
   if (decision) {
     const kind = `hil.${decision.status}` as const;
-    rows.push(
-      row(
-        kind,
-        decision.status === 'approved',
-        decision.reason ?? '',
-        {
+    if (!held.has(kind))
+      rows.push(
+        row(
           kind,
-          pending_id: record.pending_id,
-          status: decision.status,
-          decided_at: decision.decided_at,
-          decided_by: decision.decided_by,
-          decided_via: decision.decided_via,
-          decision_reason: decision.reason,
-          approver_provenance: decision.principal?.method ?? 'system',
-          credential_kind: decision.principal?.credential_kind ?? null,
-          approval_tier: record.approval_tier,
-          request_digest: record.digest,
-        },
-        decision.principal
-          ? { approver_assertion: canonicalJson(plain(decision.principal)), actor_sub: decision.principal.subject }
-          : {},
-      ),
-    );
+          decision.status === 'approved',
+          decision.reason ?? '',
+          {
+            kind,
+            pending_id: record.pending_id,
+            status: decision.status,
+            decided_at: decision.decided_at,
+            decided_by: decision.decided_by,
+            decided_via: decision.decided_via,
+            decision_reason: decision.reason,
+            approver_provenance: decision.principal?.method ?? 'system',
+            credential_kind: decision.principal?.credential_kind ?? null,
+            approval_tier: record.approval_tier,
+            request_digest: record.digest,
+          },
+          decision.principal
+            ? { approver_assertion: canonicalJson(asJson(decision.principal)), actor_sub: decision.principal.subject }
+            : {},
+        ),
+      );
   }
   if (outcome) {
     const kind =
@@ -169,16 +182,17 @@ export function rowsOf(record: CallRecord, request: StagedRequest | null): NewLe
         : outcome.stage === 'abandoned'
           ? 'call.abandoned'
           : 'upstream.outcome';
-    rows.push(
-      row(kind, outcome.stage === 'completed' || outcome.stage === 'failed', outcome.error ?? '', {
-        stage: outcome.stage,
-        status_code: outcome.status_code,
-        duration_ms: outcome.duration_ms,
-        result_sha256: outcome.result_sha256,
-        error: outcome.error,
-        at: outcome.at,
-      }),
-    );
+    if (!held.has(kind))
+      rows.push(
+        row(kind, outcome.stage === 'completed' || outcome.stage === 'failed', outcome.error ?? '', {
+          stage: outcome.stage,
+          status_code: outcome.status_code,
+          duration_ms: outcome.duration_ms,
+          result_sha256: outcome.result_sha256,
+          error: outcome.error,
+          at: outcome.at,
+        }),
+      );
   }
   return rows;
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import type { Json } from '../../contracts/json.js';
-import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from './digest.js';
+import { canonicalDigest, canonicalJson, keepCanonical, sha256Hex, uuidFromDigest } from './digest.js';
 
 describe('canonical JSON (RFC 8785)', () => {
   it('is the text of the RFC for its own example', () => {
@@ -35,6 +36,56 @@ describe('canonical JSON (RFC 8785)', () => {
         expect(canonicalDigest([one])).not.toBe(canonicalDigest(one));
       }),
     );
+  });
+
+  it('is what the library for RFC 8785 writes, for any JSON and any key', () => {
+    const key = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('10', '9', '01', '-1', '__proto__', 'constructor', 'toJSON', 'a', 'B', '\u20ac', '\ufb33', '😀'),
+    );
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        fc.string({ unit: 'binary' }),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.constant(-0),
+        fc.array(tie('tree')),
+        // As JSON.parse makes it: a key "__proto__" is a key like any other.
+        fc
+          .array(fc.tuple(key, tie('tree')))
+          .map(
+            (pairs) =>
+              JSON.parse(
+                `{${pairs.map(([name, item]) => `${JSON.stringify(name)}:${JSON.stringify(item)}`).join(',')}}`,
+              ) as unknown,
+          ),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, (value) => {
+        let expected: string | undefined | null = null;
+        try {
+          expected = canonicalize(value);
+        } catch {
+          // What the library refuses is refused here too.
+        }
+        if (expected === null) expect(() => canonicalJson(value as Json)).toThrow();
+        else expect(canonicalJson(value as Json)).toBe(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is the same text when parts of it were written before', () => {
+    const args = { b: [1, 'ü'], a: '"' };
+    const body = { params: { name: 'x', arguments: args }, id: 1 };
+    const before = canonicalJson({ body, tool: 'x' });
+    for (const part of [args, body.params, body]) keepCanonical(part);
+    expect(canonicalJson({ tool: 'x', body })).toBe(before);
+    expect(canonicalJson([args])).toBe(canonicalJson([{ a: '"', b: [1, 'ü'] }]));
   });
 
   it('throws on what JSON cannot hold', () => {

@@ -64,13 +64,20 @@ interface Signals {
 export function createInspector(options: InspectorOptions): Inspector {
   const { personas, provider = offlineProvider, level = 'standard' } = options;
   const cache = options.cache ?? createVerdictCache(options.clock);
+  const judgedWith = canonicalJson({
+    models: modelsOf(provider),
+    embedding: [provider.embedding.provider, provider.embedding.model, provider.embedding.dimensions],
+    prompts: { ...provider.promptSha256 },
+    brain_version: BRAIN_VERSION,
+    level,
+  });
 
   return {
     async inspect(request) {
       const tool = toolOf(request);
       const prior = request.prior_requests;
       const persona = personas.find(request.tenant, request.agent_id);
-      const key = cacheKey(request, persona, provider, level);
+      const key = cacheKey(request, persona, judgedWith);
       const cached = cache.get(key);
       if (cached !== undefined) return withHistory(cached, prior, tool);
 
@@ -240,12 +247,7 @@ const modelsOf = (provider: InspectionProvider): Record<string, string> => ({
 });
 
 /** brain sheet 4: everything a verdict depends on except history; tenant and agent always, request and correlation ids never. */
-function cacheKey(
-  request: InspectRequest,
-  persona: Persona | null,
-  provider: InspectionProvider,
-  level: HeuristicLevel,
-): string {
+function cacheKey(request: InspectRequest, persona: Persona | null, judgedWith: string): string {
   try {
     return sha256Hex(
       canonicalJson({
@@ -254,11 +256,7 @@ function cacheKey(
         method: request.method,
         params: request.params,
         persona: persona && { sha256: persona.sha256, vector: persona.stored?.created_at ?? null },
-        models: modelsOf(provider),
-        embedding: [provider.embedding.provider, provider.embedding.model, provider.embedding.dimensions],
-        prompts: { ...provider.promptSha256 },
-        brain_version: BRAIN_VERSION,
-        level,
+        with: judgedWith,
       }),
     );
   } catch (error) {

@@ -101,11 +101,12 @@ function conflictAlarm(offered: PreparedRow, keptContent: string): PreparedRow {
   });
 }
 
-/** Puts rows behind the head, in order, all at one commit time. */
-export function chainRows(head: ChainHead, rows: readonly PreparedRow[], timestamp: string): ChainedRow[] {
+/** Puts rows behind the head, in order: signed ones at their signer's time, the others all at one commit time. */
+export function chainRows(head: ChainHead, rows: readonly PreparedRow[], committedAt: string): ChainedRow[] {
   let { length: seq, hash: prevHash } = head;
-  return rows.map(({ id, values, content, sidecar }) => {
+  return rows.map(({ id, timestamp: signedAt, values, content, sidecar }) => {
     seq += 1;
+    const timestamp = signedAt ?? committedAt;
     const canonical = canonicalEntry({ chainVersion: CHAIN_VERSION, id, timestamp, seq, prevHash }, content);
     const chained = {
       id,

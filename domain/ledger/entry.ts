@@ -16,6 +16,8 @@ export type SidecarKind = 'payload' | 'brain_evidence';
 /** A row that was checked and rendered; nothing its author does later to the object it came from can change it. */
 export interface PreparedRow {
   readonly id: string;
+  /** The moment the row's signer wrote down; an unsigned row gets the commit's. */
+  readonly timestamp: string | null;
   readonly values: ContentValues;
   /** Canonical text of the values: rows with the same id and the same content are the same row. */
   readonly content: string;
@@ -103,7 +105,34 @@ export function prepareRow(row: NewLedgerRow): PreparedRow {
   }
   const at = (field: ContentField) => values[contentIndex(field)] as string | null;
   if ((at('signature') === null) !== (at('key_id') === null)) throw new GateError('partial_signature');
-  return { id, values, content: canonicalContent(values), sidecar: checkedSidecar(given, at) };
+  const timestamp = signedPosition(given, id, at('signature') !== null);
+  return { id, timestamp, values, content: canonicalContent(values), sidecar: checkedSidecar(given, at) };
+}
+
+/** A moment as the chain writes it. */
+const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
+const POSITION_CONTRACT = 'gate.lifecycle-signed-position/v1';
+
+/**
+ * The moment a signer fixed beside the id (ledger sheet 1.5), or `null`. A lifecycle row says both once more in what is hashed. Throws
+ * `signed_position_invalid` when it is half there, malformed, or says something else than the row.
+ */
+function signedPosition(given: Readonly<Record<string, unknown>>, id: string, signed: boolean): string | null {
+  const refuse = (detail: string) => new GateError('signed_position_invalid', detail);
+  const timestamp = given['timestamp'] ?? null;
+  const said = given['policy_decision'] as Readonly<Record<string, unknown>> | null;
+  if (said?.['contract'] === POSITION_CONTRACT) {
+    if (!signed || timestamp === null) throw refuse('a signed position belongs to a signed row with its timestamp');
+    if (Object.keys(said).length !== 3 || said['id'] !== id || said['timestamp'] !== timestamp)
+      throw refuse('policy_decision holds contract, id and timestamp, and those of the row');
+  }
+  if (timestamp === null) return null;
+  if (!signed) throw refuse('only a signed row brings its timestamp');
+  if (given['id'] === undefined) throw refuse('a signed row brings its id');
+  if (typeof timestamp !== 'string' || !TIME.test(timestamp) || !(new Date(timestamp).getTime() >= 0))
+    throw refuse('timestamp is written YYYY-MM-DDTHH:MM:SS.mmmZ');
+  if (new Date(timestamp).toISOString() !== timestamp) throw refuse('timestamp names no moment');
+  return timestamp;
 }
 
 function checkedText(field: string, value: unknown, { min = 0, max, pattern }: Bounds): string {

@@ -6,14 +6,19 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
+import { type Assurance, createAssurance } from './assurance/assurance.js';
 import { type ChainStore, purgeContext, reading } from './chain-store.js';
 import type { CaseTables } from './cases/case-tables.js';
 import { type Cases, createCases } from './cases/cases.js';
+import { type ComplianceEvidence, createComplianceEvidence } from './compliance/evidence.js';
 import { prepareRow } from './entry.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { postgresChain } from './postgres-chain.js';
+import type { BlobSigner } from './signatures/blob-signer.js';
+import { isSigned } from './signatures/admission.js';
+import type { KeySetSource } from './signatures/key-set.js';
 import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
@@ -34,15 +39,22 @@ export interface LedgerOptions {
   readonly logger?: Logger;
   /** What checkpoints are signed with; without it the ledger has none. */
   readonly checkpoints?: CheckpointKeys;
+  /** Signs regulatory bundles; without it none leaves. */
+  readonly signer?: BlobSigner;
+  /** Keys that may have signed rows and bundles; without it no signature can be verified. */
+  readonly keySet?: KeySetSource;
+  /** Commit to a chain only when every signature in it was verified. */
+  readonly requireCryptography?: boolean;
 }
 
 /** The ledger over its store: the one place that appends, and the reads. Every store fault is `ledger_store_unavailable`. */
-export interface LedgerStore extends Ledger, LedgerReader, Verifier {
+export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly erasure: Erasure;
   /** Checkpoints and proofs; `null` where no key to sign with was given. */
   readonly transparency: TransparencyLog | null;
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
+  readonly complianceEvidence: ComplianceEvidence;
   /** The newest entry's place and hash as retained beside the chain. */
   head(): Promise<ChainHead>;
   /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
@@ -81,7 +93,7 @@ export async function openLedger({
 /** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
 export function ledgerOver(
   store: Store<LedgerTables>,
-  { sidecarKeys, clock = Date.now, logger, checkpoints }: LedgerOptions,
+  { sidecarKeys, clock = Date.now, logger, checkpoints, keySet, requireCryptography = false }: LedgerOptions,
   threads?: WalkThreads,
 ): LedgerStore {
   const chain = chainOf(store, sidecarKeys);
@@ -104,7 +116,13 @@ export function ledgerOver(
   );
 
   // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
-  const append: Ledger['append'] = async (rows) => (rows.length === 0 ? [] : writer.append(rows.map(prepareRow)));
+  const append: Ledger['append'] = async (rows) => {
+    const call = rows.map(prepareRow);
+    if (call.length === 0) return [];
+    // Unsigned rows go on in the same turn, so that calls keep their order.
+    if (call.some(isSigned)) await assurance.admit(call);
+    return writer.append(call);
+  };
   const walkListeners: ((result: VerifyResult) => void)[] = [];
   let lastWalk: VerifyResult | null = null;
   const verifier = createVerifier(chain, sidecarKeys, {
@@ -115,6 +133,7 @@ export function ledgerOver(
       for (const listener of walkListeners) listener(result);
     },
   });
+  const assurance = createAssurance({ db: store.db, verifier, keySet: keySet ?? null, requireCryptography, clock });
   const reader = createLedgerReader(store, sidecarKeys);
   const transparency =
     checkpoints === undefined
@@ -134,9 +153,11 @@ export function ledgerOver(
     erasure: createErasure({ store, append, clock }),
     transparency,
     ...verifier,
+    ...assurance,
     ...reader,
     cases: createCases(side, clock),
     silence: createSilenceAllowlist(side, clock),
+    complianceEvidence: createComplianceEvidence({ reader, assurance, coldExports: () => Promise.resolve(0), clock }),
     head: () =>
       reading(async () => {
         const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;

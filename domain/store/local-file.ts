@@ -57,7 +57,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
   }
   try {
     connection.exec(
-      'PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000;',
+      'PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000;',
     );
     const migrating = sqliteStore(connection);
     for (const [authority, set] of Object.entries(migrations))

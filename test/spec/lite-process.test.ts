@@ -194,7 +194,7 @@ describe('commands on the file', () => {
       out: expect.stringContaining('INVALID'),
     });
     const newer = new DatabaseSync(join(folder, 'gate-lite.db'));
-    newer.exec('drop trigger ledger_entries_no_update; update ledger_entries set chain_version = 99 where seq = 8');
+    newer.exec('drop trigger ledger_entries_hide_only; update ledger_entries set chain_version = 99 where seq = 8');
     newer.close();
     expect(await done(['verify'])).toMatchObject({
       code: 2,
@@ -232,7 +232,7 @@ describe('commands on the file', () => {
     });
     expect(await done(['verify'])).toMatchObject({ code: 0 });
     const file = new DatabaseSync(join(folder, 'copy.db'));
-    file.exec("drop trigger ledger_entries_no_update; update ledger_entries set reasoning = 'harmless' where seq = 2");
+    file.exec("drop trigger ledger_entries_hide_only; update ledger_entries set reasoning = 'harmless' where seq = 2");
     file.close();
     expect(await done(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 2 });
     expect(await done(['verify'])).toMatchObject({ code: 0 });

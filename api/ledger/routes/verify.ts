@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { verifyResult } from '../../../contracts/ledger.js';
+import { assuredVerifyResult } from '../../../contracts/ledger-evidence.js';
 import type { LedgerContext } from '../context.js';
 
 const query = z.object({ since_checkpoint: z.stringbool().default(false) });
 
 /**
- * Spec 4.5: walks the chain, the whole of it unless `since_checkpoint` asks for what is new. 200 with the result, an invalid chain
+ * Spec 4.5: walks the chain, the whole of it unless `since_checkpoint` asks for what is new, and checks row signatures. 200 with the result, an invalid chain
  * included; only a store that cannot be read is 503. Read-only and safe to repeat; callers share a running walk (DESIGN 7).
  */
 export function verifyRoutes({ app, ledger }: LedgerContext): void {
   app.get(
     '/verify',
-    { config: { public: true }, schema: { querystring: query, response: { 200: verifyResult } } },
-    (request) => ledger.verify({ sinceCheckpoint: request.query.since_checkpoint }),
+    { config: { public: true }, schema: { querystring: query, response: { 200: assuredVerifyResult } } },
+    (request) => ledger.verifyAssured({ sinceCheckpoint: request.query.since_checkpoint }),
   );
 }

@@ -167,18 +167,36 @@ async function extent(
     return row && Number(row.seq);
   };
   const ends = { first: (await end('asc')) ?? 1, last: (await end('desc')) ?? 0 };
-  const low = Math.max(ends.first, seqFrom ?? 0, from === undefined ? 0 : await placeOf(db, from, ends));
-  const high = Math.min(
-    ends.last,
-    seqTo ?? ends.last,
-    to === undefined ? ends.last : (await placeOf(db, to, ends)) - 1,
-  );
-  return { low, high };
+  const window = {
+    low: from === undefined ? ends.first : await placeOf(db, from, ends),
+    high: to === undefined ? ends.last : (await placeOf(db, to, ends)) - 1,
+  };
+  const signed = from === undefined && to === undefined ? null : await signedExtent(db, from, to);
+  return {
+    low: Math.max(ends.first, seqFrom ?? 0, Math.min(window.low, signed?.low ?? window.low)),
+    high: Math.min(ends.last, seqTo ?? ends.last, Math.max(window.high, signed?.high ?? window.high)),
+  };
+}
+
+/** The places between which the signed rows of a window lie: they carry their signer's time and may stand anywhere. */
+async function signedExtent(
+  db: Kysely<LedgerTables>,
+  from: string | undefined,
+  to: string | undefined,
+): Promise<{ readonly low: number; readonly high: number } | null> {
+  let query = db
+    .selectFrom('ledger_entries')
+    .select((eb) => [eb.fn.min('seq').as('low'), eb.fn.max('seq').as('high')])
+    .where((eb) => eb.or([eb('signature', 'is not', null), eb('key_id', 'is not', null)]));
+  if (from !== undefined) query = query.where('timestamp', '>=', from);
+  if (to !== undefined) query = query.where('timestamp', '<', to);
+  const row = await query.executeTakeFirst();
+  return row?.low === null || row?.low === undefined ? null : { low: Number(row.low), high: Number(row.high) };
 }
 
 /**
- * The first place whose commit time is not before `time`. Commit times never go back along the chain (`commitTime`), so it is found by
- * halving, without an index that every append would pay for.
+ * The first place of an unsigned row whose commit time is not before `time`. Commit times never go back along the chain (`commitTime`),
+ * so it is found by halving, without an index that every append would pay for.
  */
 async function placeOf(
   db: Kysely<LedgerTables>,
@@ -193,6 +211,7 @@ async function placeOf(
       .selectFrom('ledger_entries')
       .select(['seq', 'timestamp'])
       .where('seq', '>=', middle)
+      .where('signature', 'is', null)
       .orderBy('seq', 'asc')
       .limit(1)
       .executeTakeFirst();

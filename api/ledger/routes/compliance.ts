@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { complianceRegister } from '../../../contracts/compliance.js';
+import type { LedgerContext } from '../context.js';
+import { requiredWindow, scopeOf, scopeQuery, time } from '../query.js';
+
+/** Counts and samples of a window for whoever has to answer for it (ledger sheet 6.3). Appends nothing, judges nothing. */
+export function complianceRoutes({ app, ledger }: LedgerContext): void {
+  app.post(
+    '/compliance/evidence',
+    {
+      schema: {
+        querystring: z.object({ ...scopeQuery, from: time, to: time }),
+        response: { 200: complianceRegister },
+      },
+    },
+    (request) => ledger.complianceEvidence({ ...requiredWindow(request.query), ...scopeOf(request.query) }),
+  );
+}

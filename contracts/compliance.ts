@@ -1,0 +1,39 @@
+import { z } from 'zod';
+
+const count = z.number().int().min(0);
+
+/** One line of the register: which rows of the window somebody who looks at this control will want to see, and how many there are. */
+export const complianceControl = z.object({
+  control_id: z.string(),
+  framework: z.string(),
+  title: z.string(),
+  status: z.enum(['observed', 'no_data']),
+  metric: z.record(z.string(), z.union([z.number(), z.boolean(), z.string(), z.record(z.string(), z.number())])),
+  sample_seqs: z.array(z.number().int()).max(5),
+  narrative: z.string(),
+});
+export type ComplianceControl = z.infer<typeof complianceControl>;
+
+/**
+ * Ledger sheet 6.3, with the decision of DESIGN 7: counts and samples of logged facts. `status` says whether there is anything to look at;
+ * whether it is enough, no register can say.
+ */
+export const complianceRegister = z.object({
+  schema_version: z.literal('3'),
+  generated_at: z.string(),
+  window: z.object({ from: z.string(), to: z.string() }),
+  row_count: count,
+  chain_verify: z.object({
+    valid: z.boolean(),
+    entries_checked: count,
+    first_invalid_seq: z.number().int().nullable(),
+    cryptographic_status: z.enum(['verified', 'unavailable', 'invalid']),
+    signed_rows: count,
+    verified_signed_rows: count,
+    tsa_verified: count,
+    tsa_failed: count,
+  }),
+  controls: z.array(complianceControl),
+  disclaimer: z.string(),
+});
+export type ComplianceRegister = z.infer<typeof complianceRegister>;

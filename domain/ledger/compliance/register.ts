@@ -1,0 +1,181 @@
+import type { ComplianceControl, ComplianceRegister } from '../../../contracts/compliance.js';
+import type { AssuredVerifyResult } from '../../../contracts/ledger-evidence.js';
+import type { Fact, Facts } from './facts.js';
+
+const DISCLAIMER =
+  'This register counts and samples facts that Gate logged. It is no statement that any law, standard or control is met, and its ' +
+  'control names only say who may want to look at which rows. A count of zero means that nothing of the kind was logged in the window.';
+
+export interface RegisterInput {
+  readonly window: { readonly from: string; readonly to: string };
+  readonly facts: Facts;
+  readonly verification: AssuredVerifyResult;
+  /** Cold exports whose rows overlap the window. */
+  readonly coldExports: number;
+  readonly generatedAt: string;
+}
+
+/** The register of a window: a function of logged facts alone, so the same window gives the same bytes but for `generated_at`. */
+export function complianceRegister(input: RegisterInput): ComplianceRegister {
+  const { facts, verification, window, generatedAt } = input;
+  const { cryptographic_verification: cryptography } = verification;
+  return {
+    schema_version: '3',
+    generated_at: generatedAt,
+    window: { from: window.from, to: window.to },
+    row_count: facts.rows,
+    chain_verify: {
+      valid: verification.valid,
+      entries_checked: verification.entries_checked,
+      first_invalid_seq: verification.first_invalid_seq,
+      cryptographic_status: cryptography.status,
+      signed_rows: cryptography.signed_rows,
+      verified_signed_rows: cryptography.verified_signed_rows,
+      tsa_verified: cryptography.tsa.verified,
+      tsa_failed: cryptography.tsa.failed,
+    },
+    controls: controls(input),
+    disclaimer: DISCLAIMER,
+  };
+}
+
+const rows = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+const chainWords = ({ valid }: AssuredVerifyResult): string =>
+  valid ? 'the walk of the chain found every row as it was appended' : 'the walk of the chain found a fault';
+const samplesOf = (...facts: readonly Fact[]): number[] =>
+  [...new Set(facts.flatMap(({ samples }) => samples))].sort((a, b) => a - b).slice(0, 5);
+
+function controls({ facts, verification, coldExports }: RegisterInput): ComplianceControl[] {
+  const { cryptographic_verification: cryptography, valid } = verification;
+  const cryptographicStatus = cryptography.status;
+  const control = (
+    [control_id, framework, title]: readonly [string, string, string],
+    applicable: number,
+    metric: ComplianceControl['metric'],
+    sample_seqs: number[],
+    narrative: string,
+  ): ComplianceControl => ({
+    control_id,
+    framework,
+    title,
+    status: applicable > 0 ? 'observed' : 'no_data',
+    metric,
+    sample_seqs,
+    narrative,
+  });
+  const decisions = facts.humanDecisions.count;
+  const oversight = {
+    human_decisions: decisions,
+    attested: facts.attestedDecisions.count,
+    not_human: facts.otherDecisions.count,
+    provenance_summary: ordered(facts.provenance),
+  };
+  const oversightWords =
+    `${rows(decisions, 'decision')} by a person, ${facts.attestedDecisions.count} of them by one who signed in ` +
+    `with webauthn, oidc or saml; ${rows(facts.otherDecisions.count, 'decision')} by nobody.`;
+  return [
+    control(
+      ['EU-AI-Act-Article-14', 'EU AI Act', 'Human oversight'],
+      decisions,
+      oversight,
+      samplesOf(facts.humanDecisions),
+      oversightWords,
+    ),
+    control(
+      ['EU-AI-Act-Article-15', 'EU AI Act', 'Accuracy, robustness and cybersecurity'],
+      facts.denials.count,
+      {
+        denials: facts.denials.count,
+        denials_signed: facts.signedDenials.count,
+        cryptographic_status: cryptographicStatus,
+      },
+      samplesOf(facts.denials),
+      `${rows(facts.denials.count, 'denied call')}, ${facts.signedDenials.count} of them in a signed row; row signatures: ${cryptographicStatus}.`,
+    ),
+    control(
+      ['EU-AI-Act-Article-50', 'EU AI Act', 'Transparency'],
+      facts.verdicts.count,
+      { interactions: facts.verdicts.count, chain_valid: valid },
+      samplesOf(facts.verdicts),
+      `${rows(facts.verdicts.count, 'call')} with a verdict row; ${chainWords(verification)}.`,
+    ),
+    control(
+      ['ISO-27001-8.13', 'ISO/IEC 27001', 'Information backup'],
+      coldExports,
+      { cold_exports: coldExports, chain_valid: valid },
+      [],
+      `${rows(coldExports, 'cold export')} with rows of the window; ${chainWords(verification)}.`,
+    ),
+    control(
+      ['SOC2-CC7.2', 'SOC 2', 'Monitoring for anomalies'],
+      facts.verdicts.count,
+      {
+        verdicts: facts.verdicts.count,
+        denials_with_signal: facts.denySignals.count,
+        signals: ordered(facts.signals),
+      },
+      samplesOf(facts.denySignals),
+      `${rows(facts.verdicts.count, 'verdict')}, ${facts.denySignals.count} of them denied with a signal.`,
+    ),
+    control(
+      ['SOC2-CC7.3', 'SOC 2', 'Evaluation of security events'],
+      decisions,
+      { human_decisions: decisions },
+      samplesOf(facts.humanDecisions),
+      `${rows(decisions, 'parked call')} decided by a person.`,
+    ),
+    control(
+      ['SOC2-CC6.1', 'SOC 2', 'Logical access'],
+      facts.narrowed.count,
+      { envelopes_narrowed: facts.narrowed.count },
+      samplesOf(facts.narrowed),
+      `${rows(facts.narrowed.count, 'envelope')} of an agent narrowed.`,
+    ),
+    control(
+      ['NIST-AI-RMF-MEASURE-2.7', 'NIST AI RMF', 'Security and resilience'],
+      facts.verdicts.count,
+      {
+        verdicts: facts.verdicts.count,
+        cryptographic_status: cryptographicStatus,
+        signed_rows: facts.signedRows.count,
+      },
+      samplesOf(facts.verdicts),
+      `${rows(facts.verdicts.count, 'verdict')}; row signatures: ${cryptographicStatus}.`,
+    ),
+    control(
+      ['NIST-AI-RMF-MANAGE-4.1', 'NIST AI RMF', 'Post-deployment monitoring'],
+      facts.denials.count + decisions + facts.narrowed.count,
+      {
+        denials: facts.denials.count,
+        human_decisions: decisions,
+        envelopes_narrowed: facts.narrowed.count,
+      },
+      samplesOf(facts.denials, facts.humanDecisions, facts.narrowed),
+      `${rows(facts.denials.count, 'denial')}, ${rows(decisions, 'human decision')}, ${rows(facts.narrowed.count, 'narrowed envelope')}.`,
+    ),
+    control(
+      ['NIST-AI-RMF-GOVERN-1.2', 'NIST AI RMF', 'Accountability'],
+      decisions,
+      oversight,
+      samplesOf(facts.humanDecisions),
+      oversightWords,
+    ),
+    control(
+      ['NIST-GenAI-Profile-Content-Provenance', 'NIST AI 600-1', 'Content provenance'],
+      facts.committedPayloads.count + facts.committedEvidence.count + facts.signedRows.count,
+      {
+        payload_sha256: facts.committedPayloads.count,
+        brain_evidence_sha256: facts.committedEvidence.count,
+        signed_rows: facts.signedRows.count,
+        cryptographic_status: cryptographicStatus,
+      },
+      samplesOf(facts.committedPayloads, facts.committedEvidence, facts.signedRows),
+      `${rows(facts.committedPayloads.count, 'row')} committed to its payload, ${facts.committedEvidence.count} to evidence of the ` +
+        `inspection, ${facts.signedRows.count} signed; row signatures: ${cryptographicStatus}.`,
+    ),
+  ];
+}
+
+/** Keys in byte order: the same counts are the same bytes. */
+const ordered = (counts: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));

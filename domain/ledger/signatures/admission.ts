@@ -1,0 +1,51 @@
+import type { Json } from '../../../contracts/json.js';
+import { GateError } from '../../errors.js';
+import { contentIndex, type ContentField } from '../canonical-bytes.js';
+import type { PreparedRow } from '../entry.js';
+import { KeySetError, type TrustedKeys } from './key-set.js';
+import { SIGNED_FIELDS, type SignedFields, signatureFault } from './row-signature.js';
+
+/** How far the clock of a signer may be ahead. */
+const AHEAD_MS = 60_000;
+
+export const isSigned = (row: PreparedRow): boolean => row.values[contentIndex('signature')] !== null;
+
+/**
+ * Lets signed rows in whose signature holds under a trusted key (ledger sheet 1.5). Throws `signed_position_invalid` for a row without its
+ * signer's timestamp or from the future, `signature_invalid` with the `reason`, and `verification_keys_unavailable` while nobody
+ * can tell; then nothing may be appended.
+ */
+export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKeys, nowMs: number): Promise<void> {
+  const keySet = await keys.current().catch((error: unknown) => {
+    if (!(error instanceof KeySetError)) throw error;
+    throw new GateError('verification_keys_unavailable', error.message, {
+      fields: { reason: error.fault },
+      cause: error,
+    });
+  });
+  for (const row of rows) {
+    if (row.timestamp === null)
+      throw new GateError('signed_position_invalid', 'a signed row brings its id and its timestamp');
+    if (Date.parse(row.timestamp) > nowMs + AHEAD_MS)
+      throw new GateError('signed_position_invalid', 'the timestamp of a signed row lies in the future');
+    const at = (field: ContentField) => row.values[contentIndex(field)] as string;
+    const key = keySet.key(at('key_id'), row.timestamp);
+    const fault = typeof key === 'string' ? key : signatureFault(fieldsOf(row, row.timestamp), at('signature'), key);
+    if (fault !== null)
+      throw new GateError('signature_invalid', `the signature of row ${row.id} does not hold: ${fault}`, {
+        fields: { id: row.id, reason: fault },
+      });
+  }
+}
+
+function fieldsOf(row: PreparedRow, timestamp: string): SignedFields {
+  const fields: Record<string, Json> = { id: row.id, timestamp };
+  for (const field of SIGNED_FIELDS) {
+    if (field === 'id' || field === 'timestamp') continue;
+    const value = row.values[contentIndex(field)] ?? null;
+    if (field === 'authorized') fields[field] = value === 1;
+    else if (field === 'policy_decision' && value !== null) fields[field] = JSON.parse(String(value)) as Json;
+    else fields[field] = value;
+  }
+  return fields as SignedFields;
+}

@@ -1,0 +1,87 @@
+import { createPublicKey, type KeyObject, sign } from 'node:crypto';
+import type { KeySetDocument, KeySetSource } from './key-set.js';
+import { lineageOf } from './key-set.js';
+import { sha256Hex } from '../../crypto/digest.js';
+
+/** What a digest is signed for; the signer may refuse what it does not know (identity sheet, `POST /sign/blob`). */
+export interface BlobBinding {
+  readonly tenant: string;
+  readonly audience: 'ledger';
+  readonly purpose: 'regulatory-export-manifest' | 'ledger-chain-anchor';
+  readonly operation: 'ledger.export.regulatory' | 'ledger.chain.anchor';
+  readonly lifetime_seconds: number;
+}
+
+/** As identity answers: Ed25519 over the 32 bytes of the digest, 128 hex digits. */
+export interface BlobSignature {
+  readonly signature: string;
+  readonly key_id: string;
+  readonly algorithm: 'ed25519';
+  readonly signed_at: string;
+}
+
+/**
+ * Signs digests for the ledger. A key file stands behind it today; identity's `POST /sign/blob` takes its place without anybody
+ * noticing (docs/decisions/bundle-signer.md). Throws when nothing can be signed.
+ */
+export interface BlobSigner {
+  sign(binding: BlobBinding, digestSha256: string): Promise<BlobSignature>;
+}
+
+export interface KeyFileSigner extends BlobSigner {
+  /** A key set of this moment that holds this key alone: what was signed here can be checked before anybody else knows the key. */
+  readonly keySet: KeySetSource;
+}
+
+export interface KeyFileSignerOptions {
+  readonly privateKey: KeyObject;
+  /** `<name>:v<version>`. */
+  readonly keyId: string;
+  readonly issuer: string;
+  readonly clock?: () => number;
+}
+
+const KEY_SET_LIFE_MS = 60_000;
+
+/** A signer over one Ed25519 key (RFC 8032). Throws on a key of another kind or an id without a version. */
+export function keyFileSigner({ privateKey, keyId, issuer, clock = Date.now }: KeyFileSignerOptions): KeyFileSigner {
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the signing key is not Ed25519');
+  const version = /^[A-Za-z0-9._:-]+:v([1-9][0-9]*)$/.exec(keyId)?.[1];
+  if (version === undefined) throw new Error(`a key id is written <name>:v<version>, not ${keyId}`);
+  const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+  const lineage: Pick<KeySetDocument, 'audience' | 'issuer' | 'keys' | 'sequence'> = {
+    issuer,
+    audience: [issuer],
+    sequence: Number(version),
+    keys: [
+      {
+        kid: keyId,
+        algorithm: 'Ed25519',
+        public_key_pem: pem,
+        public_key_sha256: sha256Hex(pem),
+        activated_at: '1970-01-01T00:00:00.000Z',
+        state: 'active',
+      },
+    ],
+  };
+  return {
+    async sign(_binding, digestSha256) {
+      if (!/^[0-9a-f]{64}$/.test(digestSha256)) throw new Error('not a SHA-256 digest');
+      return {
+        signature: sign(null, Buffer.from(digestSha256, 'hex'), privateKey).toString('hex'),
+        key_id: keyId,
+        algorithm: 'ed25519',
+        signed_at: new Date(clock()).toISOString(),
+      };
+    },
+    async keySet(): Promise<KeySetDocument> {
+      return {
+        contract: 'gate.historical-signing-keys/v1',
+        generated_at: new Date(clock()).toISOString(),
+        expires_at: new Date(clock() + KEY_SET_LIFE_MS).toISOString(),
+        lineage_sha256: lineageOf(lineage),
+        ...lineage,
+      };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { createHash, type KeyObject, verify } from 'node:crypto';
+import type { Json, JsonObject } from '../../../contracts/json.js';
+import { canonicalJson } from '../../crypto/digest.js';
+import { GENESIS_HASH } from '../entry-hash.js';
+
+/** What the signer of a row vouches for (ledger sheet 1.5). Where the row stands in the chain, only the ledger knows. */
+export const SIGNED_FIELDS = [
+  'id',
+  'timestamp',
+  'agent_id',
+  'agent_spiffe',
+  'method',
+  'intent_category',
+  'authorized',
+  'reasoning',
+  'policy_decision',
+  'correlation_id',
+  'event_kind',
+  'tenant',
+  'agent_name',
+  'actor_sub',
+  'actor_idp',
+  'payload_sha256',
+  'brain_evidence_sha256',
+  'tool_params_sha256',
+  'tool_name',
+  'state_namespace',
+] as const;
+export type SignedFields = { readonly [Field in (typeof SIGNED_FIELDS)[number]]: Json };
+
+/**
+ * The 32 bytes that are signed: SHA-256 over the genesis hash, one `|` and RFC 8785 JSON of the signed fields, absent ones as null, without
+ * `policy_decision.forensic_identity`, which the ledger adds. Same row, same bytes, in every release.
+ */
+export function signedDigest(row: SignedFields): Buffer {
+  const fields: JsonObject = {};
+  for (const field of SIGNED_FIELDS) fields[field] = row[field];
+  const decision = row.policy_decision;
+  if (decision !== null && typeof decision === 'object' && !Array.isArray(decision)) {
+    const { forensic_identity: _, ...said } = decision;
+    fields['policy_decision'] = said;
+  }
+  return createHash('sha256')
+    .update(`${GENESIS_HASH}|${canonicalJson(fields)}`)
+    .digest();
+}
+
+/** `null` when the Ed25519 signature (base64) holds. */
+export function signatureFault(
+  row: SignedFields,
+  signature: string,
+  key: KeyObject,
+): 'signature_malformed' | 'signature_forged' | null {
+  const bytes = Buffer.from(signature, 'base64');
+  if (bytes.length !== 64 || bytes.toString('base64') !== signature) return 'signature_malformed';
+  return verify(null, signedDigest(row), key, bytes) ? null : 'signature_forged';
+}
