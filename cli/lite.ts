@@ -1,9 +1,11 @@
 import { existsSync, rmSync, renameSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
-import type { Env } from '../config/env.js';
-import { flagOf, LITE_SETTINGS } from '../config/lite.js';
+import { ConfigError, type Env } from '../config/env.js';
+import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
 import type { Lite } from '../lite/serve.js';
+import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
 import { CliError } from './target.js';
 
 /** Loaded by the command that needs it: the others answer at once. */
@@ -21,35 +23,14 @@ export function registerLiteCommands(program: Command): void {
     .description('run Gate in one process over one file; `gate lite -- <command>` puts it before a stdio MCP server')
     .argument('[command...]', 'an MCP server that speaks over its standard streams, with its arguments, behind --')
     .option('--quiet', 'print nothing but errors');
-  for (const setting of Object.values(LITE_SETTINGS)) {
-    const fallback = setting.type.safeParse(undefined).data;
-    const shown = typeof fallback === 'string' || typeof fallback === 'number' ? `, default ${fallback}` : '';
-    lite.addOption(new Option(`${flagOf(setting)} <value>`, `${setting.meaning} [${setting.variable}${shown}]`));
-  }
-  lite.action(async (command: string[], given: Record<string, string | boolean | undefined>) => {
-    const [{ readLiteConfig }, { startLite }] = await Promise.all([import('../config/lite.js'), serve()]);
-    const say = (line: string) => (given.quiet ? undefined : process.stdout.write(`${line}\n`));
-    const config = readLiteConfig(withFlags(process.env, given));
-    const [name, ...args] = command;
-    if (name !== undefined && config.upstreamUrl)
-      throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);
-    const stopAsked = new Promise<string>((asked) => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked(signal));
-    });
-    await withLock(config.ledger, async () => {
-      const running = await startLite({
-        config,
-        child: name === undefined ? undefined : { command: name, args, env: childEnv(process.env) },
-      });
-      say(readyPage(running, config, name === undefined ? config.upstreamUrl : command.join(' ')));
-      const why = await stopAsked;
-      say(`\n${why}: finishing calls under way (again: stop at once)`);
-      process.once('SIGINT', () => process.exit(130));
-      process.once('SIGTERM', () => process.exit(143));
-      await running.close();
-      say('stopped; parked calls stay parked until the next start');
-    });
-  });
+  lite.addOption(
+    new Option('--env-file <file>', 'settings, one VARIABLE=value per line; flags and the environment beat them'),
+  );
+  addSettingFlags(lite, isSwitch);
+  // What stands behind `init` is its own: it has a --port and a --mode too.
+  lite.enablePositionalOptions();
+  registerLiteInit(lite, (envFile) => runLite([], { envFile }));
+  lite.action(runLite);
 
   program
     .command('report')
@@ -68,7 +49,6 @@ export function registerLiteCommands(program: Command): void {
         `calls ${report.total_requests}: ${report.allowed} allowed, ${report.would_deny} would be denied, ${report.would_pend} would wait\n`,
       );
       if (report.by_tool.length > 0) {
-        const { default: Table } = await import('cli-table3');
         const table = new Table({
           head: ['tool', 'would deny', 'would wait', 'why'],
           style: { head: [], border: [] },
@@ -187,14 +167,58 @@ export function registerLiteCommands(program: Command): void {
     });
 }
 
-/** Flags beat variables. */
-function withFlags(env: Env, given: Record<string, string | boolean | undefined>): Env {
+type Given = Record<string, string | boolean | undefined>;
+
+async function runLite(command: string[], given: Given): Promise<void> {
+  const [{ readLiteConfig }, { startLite }] = await Promise.all([import('../config/lite.js'), serve()]);
+  const say = (line: string) => (given['quiet'] ? undefined : process.stdout.write(`${line}\n`));
+  const { envFile } = given;
+  const env = typeof envFile === 'string' ? { ...readEnvFile(envFile), ...process.env } : process.env;
+  const config = usageFirst(() => readLiteConfig(withFlags(env, given)));
+  const [name, ...args] = command;
+  if (name !== undefined && config.upstreamUrl)
+    throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);
+  const stopAsked = new Promise<string>((asked) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked(signal));
+  });
+  await withLock(config.ledger, async () => {
+    const running = await startLite({
+      config,
+      child: name === undefined ? undefined : { command: name, args, env: childEnv(process.env) },
+    });
+    say(readyPage(running, config, name === undefined ? undefined : shownCommand(command)));
+    const why = await stopAsked;
+    say(`\n${why}: finishing calls under way (again: stop at once)`);
+    process.once('SIGINT', () => process.exit(130));
+    process.once('SIGTERM', () => process.exit(143));
+    await running.close();
+    say('stopped; parked calls stay parked until the next start');
+  });
+}
+
+/** A word that is none of a setting's words is wrong usage (2); what is well written and unsafe is a refusal (1). */
+function usageFirst<Config>(read: () => Config): Config {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const words = Object.values(LITE_SETTINGS).filter(({ type }) =>
+      type.safeParse('\0').error?.issues.some(({ code }) => code === 'invalid_value'),
+    );
+    const usage = error.faults.some((fault) => words.some(({ variable }) => fault.startsWith(`${variable}:`)));
+    throw usage ? new CliError(error.message, 2) : error;
+  }
+}
+
+/** Flags beat variables; a switch without a value is on. */
+function withFlags(env: Env, given: Given): Env {
   const flags = Object.values(LITE_SETTINGS).flatMap((setting) => {
     const name = flagOf(setting)
       .slice(2)
       .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
     const value = given[name];
-    return typeof value === 'string' ? [[setting.variable, value] as const] : [];
+    if (value === undefined) return [];
+    return [[setting.variable, String(value)] as const];
   });
   return { ...env, ...Object.fromEntries(flags) };
 }
@@ -235,12 +259,15 @@ export async function readable<Result>(file: string, look: () => Promise<Result>
 }
 
 /** What a newcomer sees: where Gate is, what is open, and a first call that works as it is printed. */
-export function readyPage(
-  running: Lite,
-  config: { readonly mode: string; readonly profile: string; readonly ledger: string },
-  tools: string | undefined,
-): string {
+export function readyPage(running: Lite, config: LiteConfig, child: string | undefined): string {
   const { access, policies, resumed, url } = running;
+  const tools = child ?? (config.upstreamUrl && shownAddress(config.upstreamUrl));
+  const warnings = [
+    config.verboseVerdicts &&
+      'verbose verdicts are ON: denials tell a caller what each detector saw (GATE_LITE_VERBOSE_VERDICTS)',
+    config.callbackAllowPrivate.length > 0 &&
+      `callbacks may reach ${config.callbackAllowPrivate.join(', ')} although that is not public (GATE_LITE_CALLBACK_ALLOW_PRIVATE)`,
+  ].filter((warning) => warning !== false);
   const auth = access.agents === 'open' ? '' : ` -H "Authorization: Bearer $GATE_LITE_TOKEN"`;
   const curl = (header: string, tool: string, args: string) =>
     [
@@ -257,7 +284,7 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})
   tools      ${tools ?? 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${access.operators === 'open' ? 'ANONYMOUS: whoever reaches this port may decide (GATE_LITE_DECIDE_TOKEN)' : access.operators}
-  page       ${url}/
+  page       ${url}/${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
 
 An allow, a deny, and a call that waits for you:
 
@@ -273,3 +300,18 @@ ${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25
 Ctrl-C stops it.
 `;
 }
+
+/** Without what may be a secret in it: user information and query. */
+const shownAddress = (text: string): string => {
+  const { origin, pathname } = new URL(text);
+  return origin + pathname;
+};
+
+const notices = ({ webhookUrl, slackWebhookUrl }: LiteConfig): string =>
+  webhookUrl || slackWebhookUrl
+    ? `\n  notices    webhook ${webhookUrl ? 'on' : 'off'}, chat ${slackWebhookUrl ? 'on' : 'off'}`
+    : '';
+
+/** What is run, without its further arguments, which may be secrets. */
+const shownCommand = (command: readonly string[]): string =>
+  `${command.slice(0, 2).join(' ')}${command.length > 2 ? ' …' : ''}`;

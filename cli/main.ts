@@ -20,6 +20,8 @@ export async function createProgram(first?: string): Promise<Command> {
     )
     .version(version)
     .showHelpAfterError('(gate --help lists the commands)')
+    // What stands behind a command is that command's own, its flags too.
+    .enablePositionalOptions()
     .exitOverride();
   if (first !== 'lite') {
     const [processes, operator] = await Promise.all([import('./processes.js'), import('./operator.js')]);
@@ -52,4 +54,6 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+// Whoever read the output may have gone; a server goes on, and a command has nothing to add.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 process.exitCode = await main(process.argv);

@@ -32,6 +32,11 @@ export const setting = <Type extends z.ZodType>(
 export const port = (defaultPort: number) => z.coerce.number().int().min(0).max(65_535).default(defaultPort);
 export const seconds = (defaultSeconds: number, min = 1, max = 86_400) =>
   z.coerce.number().int().min(min).max(max).default(defaultSeconds);
+/** On for `true`, `1` and `yes`; anything else is off. */
+export const onOff = z.preprocess(
+  (text) => (typeof text === 'string' ? /^(true|1|yes)$/i.test(text.trim()) : text),
+  z.boolean().default(false),
+);
 export const csv = z
   .string()
   .default('')

@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { volumeFault } from './data-volume.js';
 import { flagOf, LITE_SETTINGS, readLiteConfig } from './lite.js';
 
 const AGENT = 'agent-0123456789-0123456789-0123456789';
 const OPERATOR = 'operator-0123456789-0123456789-0123456';
+const mounted = () => null;
 const HOSTED = {
   GATE_LITE_DEPLOYMENT_PROFILE: 'Hosted',
   GATE_LITE_TOKEN: AGENT,
@@ -49,7 +54,21 @@ describe('lite sheet 3: settings', () => {
     expect(() => readLiteConfig({ GATE_LITE_MODE: 'watch' })).toThrow('GATE_LITE_MODE');
   });
 
+  it('turns a switch on for true, 1 and yes, and for nothing else', () => {
+    for (const [text, on] of [
+      ['true', true],
+      ['1', true],
+      ['YES', true],
+      ['on', false],
+      ['0', false],
+      ['', false],
+    ] as const)
+      expect([text, readLiteConfig({ GATE_LITE_VERBOSE_VERDICTS: text }).verboseVerdicts]).toEqual([text, on]);
+  });
+
   it.each([
+    ['a webhook that is no URL', { GATE_LITE_WEBHOOK_URL: 'hooks' }, 'GATE_LITE_WEBHOOK_URL: must be an http'],
+    ['a chat that is no URL', { GATE_LITE_SLACK_WEBHOOK_URL: 'ftp://x/y' }, 'GATE_LITE_SLACK_WEBHOOK_URL'],
     ['an empty token', { GATE_LITE_TOKEN: '' }, 'GATE_LITE_TOKEN: is empty'],
     ['a placeholder', { GATE_LITE_TOKEN: 'changeme' }, 'GATE_LITE_TOKEN: looks like a placeholder'],
     ['an agent without a tenant', { GATE_LITE_AGENTS: `bot:${AGENT}` }, 'tenant/agent'],
@@ -82,7 +101,33 @@ describe('lite sheet 3: settings', () => {
 
 describe('lite sheet 5: the hosted profile', () => {
   it('starts when everything is as it must be', () => {
-    expect(readLiteConfig(HOSTED).profile).toBe('hosted');
+    expect(readLiteConfig(HOSTED, mounted).profile).toBe('hosted');
+  });
+
+  it('takes tokens from files, as containers hand them out', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-lite-config-'));
+    const file = join(folder, 'token');
+    writeFileSync(file, `${AGENT}\n`);
+    const { GATE_LITE_TOKEN: _, ...others } = HOSTED;
+    expect(readLiteConfig({ ...others, GATE_LITE_TOKEN_FILE: file }, mounted).token).toBe(AGENT);
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each(['does not exist', 'is not a mount point', 'is not writable by this user'])(
+    'refuses a /data that %s, where the ledger would not last',
+    (fault) => {
+      expect(() => readLiteConfig(HOSTED, (folder) => `${folder === '/data' ? fault : 'other'}`)).toThrow(
+        `GATE_LITE_LEDGER: /data ${fault}`,
+      );
+    },
+  );
+
+  it('looks at the folder itself: what is no mount point, what is none at all', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-lite-config-'));
+    expect(volumeFault(folder)).toContain('not a mount point');
+    expect(volumeFault(join(folder, 'none'))).toBe('does not exist');
+    expect(volumeFault('/')).toBeNull();
+    rmSync(folder, { recursive: true });
   });
 
   it.each([
@@ -101,6 +146,29 @@ describe('lite sheet 5: the hosted profile', () => {
     ['no decide token', { GATE_LITE_DECIDE_TOKEN: undefined }, 'set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS'],
     ['a short decide token', { GATE_LITE_DECIDE_TOKEN: 'short-token' }, 'GATE_LITE_DECIDE_TOKEN holds'],
     ['one token for both', { GATE_LITE_DECIDE_TOKEN: AGENT }, 'repeats a token of an agent'],
+    ['verbose verdicts', { GATE_LITE_VERBOSE_VERDICTS: 'yes' }, 'GATE_LITE_VERBOSE_VERDICTS must be off'],
+    [
+      'callbacks to private addresses',
+      { GATE_LITE_CALLBACK_ALLOW_PRIVATE: '127.0.0.1:9' },
+      'GATE_LITE_CALLBACK_ALLOW_PRIVATE must be empty',
+    ],
+    [
+      'a placeholder of some length',
+      { GATE_LITE_TOKEN: `changeme-${'x'.repeat(32)}` },
+      'GATE_LITE_TOKEN holds a placeholder',
+    ],
+    [
+      'one letter over and over',
+      { GATE_LITE_DECIDERS: `a:${'z'.repeat(40)}`, GATE_LITE_DECIDE_TOKEN: undefined },
+      'GATE_LITE_DECIDERS holds a placeholder',
+    ],
+    ['a rate that is no number', { GATE_LITE_RATE_LIMIT_QPS: 'many' }, 'GATE_LITE_RATE_LIMIT_QPS'],
+    ['a relative ledger', { GATE_LITE_LEDGER: './gate.db' }, 'GATE_LITE_LEDGER'],
+    ['no upstream', { GATE_LITE_UPSTREAM_URL: undefined }, 'GATE_LITE_UPSTREAM_URL is not set'],
+    ['a loopback upstream', { GATE_LITE_UPSTREAM_URL: 'https://[::1]/mcp' }, 'not public'],
+    ['a local upstream name', { GATE_LITE_UPSTREAM_URL: 'https://tools.internal/mcp' }, 'not public'],
+    ['an upstream name of one label', { GATE_LITE_UPSTREAM_URL: 'https://tools/mcp' }, 'not public'],
+    ['an upstream with a fragment', { GATE_LITE_UPSTREAM_URL: 'https://tools.gate.dev/mcp#x' }, 'fragment'],
     ['observe mode', { GATE_LITE_MODE: 'observe' }, 'GATE_LITE_MODE must be enforce'],
     ['no rate limit', { GATE_LITE_RATE_LIMIT_QPS: undefined }, 'GATE_LITE_RATE_LIMIT_QPS'],
     ['a rate too high', { GATE_LITE_RATE_LIMIT_QPS: '101' }, 'GATE_LITE_RATE_LIMIT_QPS'],
@@ -121,6 +189,13 @@ describe('lite sheet 5: the hosted profile', () => {
     ['a long time-out', { GATE_LITE_UPSTREAM_TIMEOUT_SECS: '31' }, 'GATE_LITE_UPSTREAM_TIMEOUT_SECS'],
   ])('refuses %s in one line that names the setting', (_case, change, words) => {
     const env = Object.fromEntries(Object.entries({ ...HOSTED, ...change }).filter(([, value]) => value !== undefined));
-    expect(() => readLiteConfig(env)).toThrow(words);
+    expect(() => readLiteConfig(env, mounted)).toThrow(words);
+  });
+
+  it('refuses in the order of the sheet: the first fault is the one that is named', () => {
+    const faults = { GATE_LITE_MODE: 'observe', GATE_LITE_RATE_LIMIT_QPS: '0', GATE_LITE_UPSTREAM_ADAPTER: 'raw-json' };
+    expect(() => readLiteConfig({ ...HOSTED, ...faults }, mounted)).toThrow(
+      /^[^\n]*\n[^\n]*GATE_LITE_MODE must be enforce$/,
+    );
   });
 });

@@ -1,10 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { isAbsolute, normalize, sep } from 'node:path';
 import { timingSafeEqual, createHash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
-import { type Config, ConfigError, csv, type Env, port, readConfig, seconds, type Setting, setting } from './env.js';
+import { isPublicAddress, literalAddress } from '../domain/egress/addresses.js';
+import {
+  type Config,
+  ConfigError,
+  csv,
+  type Env,
+  onOff,
+  port,
+  readConfig,
+  seconds,
+  type Setting,
+  setting,
+} from './env.js';
+import { volumeFault } from './data-volume.js';
 import { parsedBy } from './shared.js';
 
 /** Who may call, as one entry of `GATE_LITE_AGENTS`. */
@@ -175,6 +189,23 @@ export const LITE_SETTINGS = {
     'Signs callbacks (HMAC-SHA256 in X-Gate-Signature).',
     { secret: true },
   ),
+  webhookUrl: setting(
+    'GATE_LITE_WEBHOOK_URL',
+    httpUrl.optional(),
+    'Where each verdict and decision is posted as JSON, best effort; the address may carry a key and is never logged.',
+    { secret: true },
+  ),
+  slackWebhookUrl: setting(
+    'GATE_LITE_SLACK_WEBHOOK_URL',
+    httpUrl.optional(),
+    'Incoming webhook of a chat that is told of each parked call, with the two commands that decide it.',
+    { secret: true },
+  ),
+  verboseVerdicts: setting(
+    'GATE_LITE_VERBOSE_VERDICTS',
+    onOff,
+    'Adds the scores of the detectors to denials and parks: for tuning; it tells an attacker what to change.',
+  ),
   allowedHosts: setting(
     'GATE_LITE_ALLOWED_HOSTS',
     csv,
@@ -214,8 +245,14 @@ export const flagOf = ({ variable }: Setting): string =>
 
 const TOKENS = ['GATE_LITE_TOKEN', 'GATE_LITE_AGENTS', 'GATE_LITE_DECIDE_TOKEN', 'GATE_LITE_DECIDERS'] as const;
 
-/** Reads the settings; `GATE_MODE` stands in for `GATE_LITE_MODE`. Throws ConfigError, one line per fault. */
-export function readLiteConfig(env: Env): LiteConfig {
+/** A flag that may stand without a value. */
+export const isSwitch = ({ type }: Setting): boolean => type.safeParse(undefined).data === false;
+
+/**
+ * Reads the settings; `GATE_MODE` stands in for `GATE_LITE_MODE`. Throws ConfigError, one line per fault. `volume` says why a folder does
+ * not keep what is written to it; the hosted profile asks it about `/data`.
+ */
+export function readLiteConfig(env: Env, volume: (folder: string) => string | null = volumeFault): LiteConfig {
   const empty = TOKENS.filter((variable) => env[variable] === '');
   if (empty.length > 0)
     throw new ConfigError(
@@ -224,7 +261,7 @@ export function readLiteConfig(env: Env): LiteConfig {
     );
   const given: Env = { ...env, GATE_LITE_MODE: env.GATE_LITE_MODE ?? env.GATE_MODE };
   const config = readConfig('lite', LITE_SETTINGS, given);
-  const fault = config.profile === 'hosted' ? hostedFault(config, given) : developerFault(config);
+  const fault = config.profile === 'hosted' ? hostedFault(config, given, volume) : developerFault(config);
   if (fault !== null) throw new ConfigError('lite', [fault]);
   return config;
 }
@@ -266,37 +303,54 @@ const PREFIX = 'unsafe hosted configuration:';
 const PLACEHOLDER = /^(change[-_ ]?me.*|replace[-_ ]?me.*|your[-_ ]?token.*|(.)\2*)$/i;
 
 /** The first reason not to start where others can reach it (lite sheet 5), or `null`. Each names its setting. */
-function hostedFault(config: LiteConfig, env: Env): string | null {
+function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => string | null): string | null {
   const refuse = (text: string) => `${PREFIX} ${text}`;
   for (const [single, several, tokens] of [
     ['GATE_LITE_TOKEN', 'GATE_LITE_AGENTS', agentTokens(config)],
     ['GATE_LITE_DECIDE_TOKEN', 'GATE_LITE_DECIDERS', operatorTokens(config)],
   ] as const) {
-    if (!env[single] && !env[several]) return refuse(`set ${single} or ${several}`);
-    if (env[single] && env[several]) return refuse(`set ${single} or ${several}, not both`);
-    const variable = env[single] ? single : several;
-    if (env[variable]?.split(',').some((entry) => entry.trim() === '')) return refuse(`${variable} has an empty entry`);
+    const given = [single, several].filter((variable) => written(env, variable) !== undefined);
+    const [variable] = given;
+    if (variable === undefined) return refuse(`set ${single} or ${several}`);
+    if (given.length > 1) return refuse(`set ${single} or ${several}, not both`);
+    if (
+      written(env, variable)
+        ?.split(',')
+        .some((entry) => entry.trim() === '')
+    )
+      return refuse(`${variable} has an empty entry`);
     if (tokens.some((token) => Buffer.byteLength(token.trim()) < 32))
       return refuse(`${variable} holds a token shorter than 32 bytes`);
     if (tokens.some((token) => PLACEHOLDER.test(token.trim()))) return refuse(`${variable} holds a placeholder`);
   }
   if (sharesToken(config)) return refuse('GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS repeats a token of an agent');
   if (config.mode !== 'enforce') return refuse('GATE_LITE_MODE must be enforce');
+  if (config.verboseVerdicts) return refuse('GATE_LITE_VERBOSE_VERDICTS must be off');
   if (!(config.rateLimitQps >= 0.1 && config.rateLimitQps <= 100))
     return refuse('GATE_LITE_RATE_LIMIT_QPS must be from 0.1 to 100');
   if (config.rateLimitBurst === undefined || config.rateLimitBurst > 200)
     return refuse('GATE_LITE_RATE_LIMIT_BURST must be from 1 to 200');
   if (!beneathData(config.ledger))
     return refuse('GATE_LITE_LEDGER must be a file beneath /data, written without . or ..');
+  const data = volume(DATA);
+  if (data !== null) return refuse(`GATE_LITE_LEDGER: ${DATA} ${data}`);
   const upstream = upstreamFault(config.upstreamUrl);
   if (upstream !== null) return refuse(`GATE_LITE_UPSTREAM_URL ${upstream}`);
   if (config.upstreamAdapter !== 'mcp-jsonrpc-v1') return refuse('GATE_LITE_UPSTREAM_ADAPTER must be mcp-jsonrpc-v1');
   if (config.upstreamTimeoutSecs > 30) return refuse('GATE_LITE_UPSTREAM_TIMEOUT_SECS must be at most 30');
+  if (config.callbackAllowPrivate.length > 0) return refuse('GATE_LITE_CALLBACK_ALLOW_PRIVATE must be empty');
   return null;
 }
 
+/** The text of a setting, from its variable or the file that is named for it. */
+function written(env: Env, variable: string): string | undefined {
+  const file = env[`${variable}_FILE`];
+  return env[variable] || (file ? readFileSync(file, 'utf8').trim() : undefined);
+}
+
+const DATA = `${sep}data`;
 const beneathData = (file: string): boolean =>
-  isAbsolute(file) && normalize(file) === file && file.startsWith(`${sep}data${sep}`) && file.length > 6;
+  isAbsolute(file) && normalize(file) === file && file.startsWith(`${DATA}${sep}`) && file.length > DATA.length + 1;
 
 function upstreamFault(text: string | undefined): string | null {
   if (text === undefined) return 'is not set';
@@ -306,7 +360,9 @@ function upstreamFault(text: string | undefined): string | null {
   const host = url.hostname.replace(/\.$/, '');
   if (host === '' || host === 'localhost' || host === 'example.com' || /\.(example|invalid|test)$/.test(host))
     return 'names a host that is no real one';
-  const bare = host.replace(/^\[|\]$/g, '');
-  if (ipaddr.isValid(bare) && ipaddr.process(bare).range() !== 'unicast') return 'names an address that is not public';
+  const address = literalAddress(host);
+  if (address !== null) return isPublicAddress(address) ? null : 'names an address that is not public';
+  if (!host.includes('.') || /\.(localhost|local|internal|home\.arpa)$/.test(host))
+    return 'names a host that is not public';
   return null;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
-import { csv, port, seconds, setting } from './env.js';
+import { csv, onOff, port, seconds, setting } from './env.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
 export const PROXY_SETTINGS = {
@@ -26,6 +26,11 @@ export const PROXY_SETTINGS = {
     'GATE_CALLBACK_ALLOW_PRIVATE',
     csv,
     'host:port pairs callbacks may reach although they are not public. Development only.',
+  ),
+  verboseVerdicts: setting(
+    'GATE_PROXY_VERBOSE_VERDICTS',
+    onOff,
+    'Adds the scores of the detectors to denials and parks: for tuning; it tells an attacker what to change.',
   ),
   velocityLimit: setting(
     'GATE_VELOCITY_LIMIT',

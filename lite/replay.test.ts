@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DatabaseSync } from '@photostructure/sqlite';
 import type { JsonObject } from '../contracts/json.js';
-import type { LedgerEntry, NewLedgerRow } from '../contracts/ledger.js';
+import { type LedgerEntry, newLedgerRow } from '../contracts/ledger.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
-import { echoTools, liteFolder, openLite } from '../test/support/lite.js';
+import { echoTools, editFile, liteFolder, openLite } from '../test/support/lite.js';
 import { keysBeside } from './keys.js';
 import { replayCall } from './replay.js';
 
@@ -89,7 +88,7 @@ async function rewritten(
       } = row as unknown as Record<string, string>;
       const text = inputs && canonicalJson(inputs);
       return {
-        ...(kept as unknown as NewLedgerRow),
+        ...newLedgerRow.omit({ timestamp: true }).parse(kept),
         ...(text && payload && { payload_sha256: sha256Hex(text), payload_canonical_json: text }),
         ...(text && evidence && { brain_evidence_sha256: sha256Hex(text), brain_evidence_canonical_json: text }),
       };
@@ -181,11 +180,7 @@ describe('spec 1.8: replay of a recorded call', () => {
     const file = join(folder, 'tampered.db');
     await cp(genuine, file);
     await cp(`${genuine}.keys`, `${file}.keys`);
-    const editor = new DatabaseSync(file);
-    editor.exec(
-      'drop trigger ledger_entries_hide_only; update ledger_entries set authorized = 1 - authorized where seq = 1',
-    );
-    editor.close();
+    editFile(file, 'update ledger_entries set authorized = 1 - authorized where seq = 1');
     expect(await firstDifference(file, 'allowed')).toEqual({
       at: 'ledger.chain',
       recorded: '"holds"',

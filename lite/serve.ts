@@ -3,6 +3,10 @@ import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createCallbackSender } from '../activities/callback.js';
+import { createJsonUpstream } from '../activities/clients/json-upstream.js';
+import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
+import { createStdioUpstream } from '../activities/clients/stdio-upstream.js';
 import { isLoopback, type LiteConfig } from '../config/lite.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
@@ -29,6 +33,8 @@ import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
 import { liteKeys } from './keys.js';
+import { liteMetrics } from './metrics.js';
+import { createNotices } from './notices.js';
 import { policyFolder } from './policy-folder.js';
 import { tokenBuckets } from './token-bucket.js';
 
@@ -86,20 +92,18 @@ export async function startLite({
   });
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  const metrics = liteMetrics(registry);
   const access = createAccess(config, keys.fingerprintKey);
   const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
-  const upstream = await upstreamOf(config, child, logger);
+  const upstream = upstreamOf(config, child, logger);
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
-  // Here and for the upstream: what a start does not need is loaded by what needs it.
-  const sender = async () =>
-    (await import('../activities/callback.js')).createCallbackSender({
-      allowlist,
-      allowPrivate: config.callbackAllowPrivate,
-      ...(config.callbackSecret && { secret: config.callbackSecret }),
-    });
-  let deliver: ReturnType<typeof sender> | undefined;
+  const deliver = createCallbackSender({
+    allowlist,
+    allowPrivate: config.callbackAllowPrivate,
+    ...(config.callbackSecret && { secret: config.callbackSecret }),
+  });
   const activities = createActivities({
     calls,
     inspector: createInspector({ personas }),
@@ -117,8 +121,7 @@ export async function startLite({
     },
     deliver: async (callback) => {
       await file.durable();
-      deliver ??= sender();
-      await (await deliver)(callback);
+      await deliver(callback);
     },
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
@@ -138,7 +141,18 @@ export async function startLite({
       host.resume().catch((error: unknown) => logger.error({ err: error }, 'calls could not be resumed'));
     }, LOOK_AGAIN_MS);
   });
-  const decide = createDecisions({
+  const notices =
+    config.webhookUrl || config.slackWebhookUrl
+      ? createNotices({
+          webhookUrl: config.webhookUrl,
+          slackWebhookUrl: config.slackWebhookUrl,
+          logger,
+          noticed: metrics.noticed,
+          endpoint: () => addressOf(app.server.address() as AddressInfo),
+          now,
+        })
+      : null;
+  const decideRow = createDecisions({
     reviews,
     sender: host,
     decisionKey: keys.decisionKey,
@@ -146,6 +160,11 @@ export async function startLite({
     decisionLifeMs: 10_000,
     observe: () => undefined,
   });
+  const decide: typeof decideRow = async (decision) => {
+    const row = await decideRow(decision);
+    if (notices) told(() => notices.decided(row, config.mode));
+    return row;
+  };
   const app = createLiteApp({
     logger,
     registry,
@@ -169,6 +188,11 @@ export async function startLite({
       upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },
       maxInFlight: MAX_IN_FLIGHT,
+      verboseVerdicts: config.verboseVerdicts,
+      onFirstAnswer(record) {
+        metrics.answered(record);
+        if (notices) told(() => notices.answered(record));
+      },
       now,
       checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
       admitNew: rateLimit(),
@@ -204,9 +228,28 @@ export async function startLite({
   const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
   cleaning.unref();
 
-  const { address, port, family } = app.server.address() as AddressInfo;
+  const url = addressOf(app.server.address() as AddressInfo);
+  if (config.verboseVerdicts) logger.warn('verbose verdicts are on: denials tell a caller what each detector saw');
+  logger.info(
+    {
+      url,
+      profile: config.profile,
+      mode: config.mode,
+      upstream: child?.command ?? (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null),
+      adapter: config.upstreamAdapter,
+      upstream_timeout_secs: config.upstreamTimeoutSecs,
+      policies: directory,
+      ledger: config.ledger,
+      agents: access.agents,
+      operators: access.operators,
+      webhook: config.webhookUrl !== undefined,
+      chat: config.slackWebhookUrl !== undefined,
+      resumed,
+    },
+    'ready',
+  );
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    url,
     access,
     policies: { directory, builtIn, version: policies.bundle.version },
     resumed,
@@ -215,6 +258,7 @@ export async function startLite({
       // Answers under way drain; then the calls they belong to; then what is written of them.
       await drain();
       await host.close();
+      await notices?.close();
       await calls.close();
       await upstream?.close();
       serving = false;
@@ -222,6 +266,11 @@ export async function startLite({
       await file.close();
     },
   };
+
+  /** Only what is on disk is told. */
+  function told(tell: () => void): void {
+    file.durable().then(tell, () => undefined);
+  }
 
   /** Calls under way get the time their tools may take; a client that does not finish its request holds nobody up. */
   async function drain(): Promise<void> {
@@ -236,8 +285,9 @@ export async function startLite({
   }
 
   async function startChild(): Promise<void> {
+    if (!upstream || !('start' in upstream)) return;
     try {
-      await upstream?.start?.();
+      await (upstream as ReturnType<typeof createStdioUpstream>).start();
     } catch (error) {
       throw new GateError(
         'upstream_not_configured',
@@ -293,6 +343,7 @@ export async function startLite({
       const key = `${caller.tenant}/${caller.agent}`;
       const seconds = wait?.(key, now()) ?? 0;
       if (seconds === 0) return;
+      metrics.limited();
       const reason = `more than ${config.rateLimitQps} calls per second`;
       // One row per agent and minute: a flood of refusals must not become a flood of rows.
       if (now() - (told.get(key) ?? 0) >= 60_000) {
@@ -328,6 +379,9 @@ export async function startLite({
   }
 }
 
+const addressOf = ({ address, port, family }: AddressInfo): string =>
+  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+
 /** A tail that was changed behind Gate's back, or rows of a chain this version cannot extend, are found before the first call. */
 async function checkNewestRow(ledger: LedgerInFile): Promise<void> {
   const [newest] = await ledger.newest(1);
@@ -346,19 +400,10 @@ const noUpstream: Upstream = {
   close: () => Promise.resolve(),
 };
 
-async function upstreamOf(
-  config: LiteConfig,
-  child: LiteOptions['child'],
-  logger: Logger,
-): Promise<(Upstream & { start?(): Promise<void> }) | null> {
-  if (child) {
-    const { createStdioUpstream } = await import('../activities/clients/stdio-upstream.js');
-    return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
-  }
+function upstreamOf(config: LiteConfig, child: LiteOptions['child'], logger: Logger): Upstream | null {
+  if (child) return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
   const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
   if (!url) return null;
   const target = { url, ...(apiKey && { apiKey }) };
-  if (upstreamAdapter === 'raw-json')
-    return (await import('../activities/clients/json-upstream.js')).createJsonUpstream(target);
-  return (await import('../activities/clients/mcp-upstream.js')).createMcpUpstream(target);
+  return upstreamAdapter === 'raw-json' ? createJsonUpstream(target) : createMcpUpstream(target);
 }

@@ -20,6 +20,7 @@ import {
   ROUTE_AUTHORITY,
   routeName,
 } from '../contracts/route-authority.js';
+import { liteMetrics } from '../lite/metrics.js';
 import { PROJECT_ROOT } from './project-root.js';
 
 /** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
@@ -210,6 +211,7 @@ async function metricsPage(): Promise<string> {
     ['policy-engine', policyMetrics],
     ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
     ['ledger', (registry) => ledgerMetrics(registry, { observe: () => undefined, observeWalks: () => undefined })],
+    ['lite, beside those of proxy', liteMetrics],
   ];
   const sections: string[] = [];
   for (const [service, register] of services) {
@@ -225,7 +227,7 @@ async function metricsPage(): Promise<string> {
   }
   return head(
     'Metrics',
-    'api/*/metrics.ts',
+    'api/*/metrics.ts and lite/metrics.ts',
     [
       '`GET /metrics` on the health port of a service, in the text format that Prometheus reads. Each process also has the `process_*` and',
       '`nodejs_*` metrics of its client library.',

@@ -180,6 +180,8 @@ export interface ProxyParts {
 
 export function buildProxy({ config, ...parts }: ProxyParts): Service {
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
+  if (config.verboseVerdicts)
+    parts.logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
   return createProxyService({
     ...parts,
     registry: newRegistry(),
@@ -189,6 +191,7 @@ export function buildProxy({ config, ...parts }: ProxyParts): Service {
     upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
     ttlSecs: { auto: config.ttlAutoSecs, standard: config.ttlStandardSecs, strict: config.ttlStrictSecs },
     maxInFlight: config.maxInFlight,
+    verboseVerdicts: config.verboseVerdicts,
     checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
   });
 }

@@ -3,6 +3,7 @@ import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js'
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
+import { intentScore } from '../../domain/pipeline/verdict.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
 export interface Answer {
@@ -120,6 +121,36 @@ function refusal(
       ...(verdict && verdict.review_reasons.length > 0 && { review_reasons: [...verdict.review_reasons] }),
     },
   };
+}
+
+/**
+ * What each detector said, for whoever tunes them (proxy sheet 6, `verbose_verdicts`). Only in answers; never in a row, a record or a
+ * signature.
+ */
+export function withDetail(answer: Answer, { evidence: { inspection } }: CallRecord): Answer {
+  const { body, status } = answer;
+  if (inspection === null || body === null || Buffer.isBuffer(body) || (status !== 403 && status !== 202))
+    return answer;
+  const detail: JsonObject = {
+    detectors: [
+      { detector: 'persona_drift', score: inspection.persona_drift_score },
+      { detector: 'injection', score: inspection.injection_confidence, flagged: inspection.injection_detected },
+      {
+        detector: 'malicious_code',
+        score: inspection.malicious_code_confidence,
+        flagged: inspection.malicious_code_detected,
+      },
+      {
+        detector: 'compromised_package',
+        score: inspection.compromised_package_confidence,
+        flagged: inspection.compromised_package_detected,
+      },
+      { detector: 'sequence_escalation', score: inspection.sequence_escalation_score },
+      { detector: 'intent', score: intentScore(inspection) },
+    ],
+    ...(inspection.degraded && { degraded: [...inspection.degraded] }),
+  };
+  return { ...answer, body: { ...body, detail } };
 }
 
 /** Seconds a 503 asks its caller to wait. */

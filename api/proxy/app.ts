@@ -1,6 +1,7 @@
 import type { FastifyError } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
+import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -22,6 +23,8 @@ export interface ProxyOptions
   readonly tls?: Omit<NonNullable<ServiceOptions['tls']>, 'clientCertificate'>;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
+  /** Sees each record when its first answer leaves; a replay is no first answer. */
+  readonly onFirstAnswer?: (record: CallRecord) => void;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
 }
@@ -50,7 +53,14 @@ export function createProxyService(options: ProxyOptions): Service {
     },
   });
   const metrics = proxyMetrics(options.registry);
-  const handler = createCallHandler({ ...options, onAnswered: metrics.answered, onLimited: metrics.limited });
+  const handler = createCallHandler({
+    ...options,
+    onAnswered(record) {
+      metrics.answered(record);
+      options.onFirstAnswer?.(record);
+    },
+    onLimited: metrics.limited,
+  });
   metrics.watchInFlight(handler.inFlight);
 
   // Its own scope: the proxy's errors wear the proxy's envelope, and its bodies are read as bytes.

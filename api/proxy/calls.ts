@@ -16,7 +16,7 @@ import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
 import type { CallRunner } from '../../engine/call-runner.js';
 import type { Caller } from '../plugins/service.js';
-import { answerOf, type Answer } from './answers.js';
+import { answerOf, type Answer, withDetail } from './answers.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;
@@ -32,6 +32,8 @@ export interface CallHandlerOptions {
   /** Sees each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
   readonly onLimited?: () => void;
+  /** Denials and parks carry what each detector said. */
+  readonly verboseVerdicts?: boolean;
   /** Sees each call that no record answers, before anything is kept of it; throws what refuses it. */
   readonly admitNew?: (request: ToolCallRequest, correlationId: string) => Promise<void> | void;
 }
@@ -82,7 +84,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         fields: { layer: 'proxy' },
       });
     if (!replayed) options.onAnswered?.(record);
-    return answer;
+    return options.verboseVerdicts ? withDetail(answer, record) : answer;
   };
 
   return {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import type { LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
+import { type NewLedgerRow, newLedgerRow } from '../../contracts/ledger.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openLedger } from '../../domain/ledger/ledger-store.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
@@ -60,7 +60,9 @@ describe("spec 1.8: lite's file in the full ledger", () => {
     expect(walked).toMatchObject({ valid: true, entries_checked: 11, sidecars: { unchecked: 0 } });
     await full.ready();
     const [newest] = await full.newest(1);
-    await full.append([{ ...(newest as unknown as NewLedgerRow), id: undefined, payload_sha256: null }]);
+    await full.append([
+      { ...newLedgerRow.omit({ timestamp: true }).parse(newest), id: undefined, payload_sha256: null },
+    ]);
     await full.close();
 
     const gate = await openLite({}, { folder });
@@ -140,7 +142,7 @@ async function rowsOf(correlationId: string): Promise<NewLedgerRow[]> {
   for (const row of await ledger.byCorrelation(correlationId)) {
     const sidecar = await ledger.sidecar(row.id);
     rows.push({
-      ...(row as LedgerEntry & NewLedgerRow),
+      ...newLedgerRow.omit({ timestamp: true }).parse(row),
       ...(sidecar?.text && { [`${sidecar.kind}_canonical_json`]: sidecar.text }),
     });
   }

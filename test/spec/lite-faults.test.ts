@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { JsonObject } from '../../contracts/json.js';
 import { commandLine } from '../support/command.js';
-import { echoTools, liteFolder, openLite, type EchoTools } from '../support/lite.js';
+import { echoTools, editFile, liteFolder, openLite, type EchoTools } from '../support/lite.js';
 import { eventually } from '../support/stack.js';
 
 /** What goes wrong with a file or at a stop: clear words, and nothing lost. */
@@ -52,13 +52,6 @@ const call = async (url: string, tool: string): Promise<{ status: number; body: 
   });
   return { status: answer.status, body: (await answer.json()) as JsonObject };
 };
-function edited(...statements: string[]): void {
-  const editor = new DatabaseSync(file(), { enableForeignKeyConstraints: false });
-  for (const { name } of editor.prepare("select name from sqlite_master where type = 'trigger'").all())
-    editor.exec(`drop trigger ${String(name)}`);
-  for (const statement of statements) editor.exec(statement);
-  editor.close();
-}
 /** Overwrites the first page of a table, as a bad disk would. */
 function damaged(table: string): void {
   const reader = new DatabaseSync(file());
@@ -172,7 +165,7 @@ describe('a file that was changed behind its back', () => {
   ])(
     '%s: no start, and it says what to do',
     async (_name, statements, words) => {
-      edited(...statements);
+      editFile(file(), ...statements);
       const started = await done(['lite', '--port', '0']);
       expect(started).toMatchObject({ code: 1, out: expect.stringContaining(words) });
       expect(started.out).toContain('gate verify');
@@ -184,7 +177,7 @@ describe('a file that was changed behind its back', () => {
 
 describe('a file of another version', () => {
   it('with rows of a chain version this Gate does not write: no start, one line', async () => {
-    edited('update ledger_entries set chain_version = 99 where seq = 11');
+    editFile(file(), 'update ledger_entries set chain_version = 99 where seq = 11');
     expect(await done(['lite', '--port', '0'])).toMatchObject({
       code: 1,
       out: expect.stringMatching(
@@ -198,7 +191,7 @@ describe('a file of another version', () => {
   }, 60_000);
 
   it('that a newer Gate migrated: no start, one line', async () => {
-    edited("insert into kysely_migration values ('9999_future', '2030-01-01T00:00:00.000Z')");
+    editFile(file(), "insert into kysely_migration values ('9999_future', '2030-01-01T00:00:00.000Z')");
     expect(await done(['lite', '--port', '0'])).toMatchObject({
       code: 1,
       out: expect.stringContaining('a newer version of Gate wrote this file'),

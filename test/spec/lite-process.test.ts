@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { copyFile, cp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DatabaseSync } from '@photostructure/sqlite';
 import type { JsonObject } from '../../contracts/json.js';
 import { commandLine } from '../support/command.js';
-import { echoTools, liteFolder, type EchoTools } from '../support/lite.js';
+import { eventually } from '../support/stack.js';
+import { echoTools, editFile, liteFolder, type EchoTools } from '../support/lite.js';
 
 const CHILD = fileURLToPath(new URL('../support/stdio-tools.mjs', import.meta.url));
 
 let folder: string;
 let tools: EchoTools;
 const commands = commandLine(() => folder);
-const { done, lite } = commands;
+const { done, lite, run } = commands;
 beforeEach(async () => {
   folder = await liteFolder();
   tools = await echoTools();
@@ -29,7 +29,7 @@ afterEach(async () => {
 async function call(
   url: string,
   tool: string,
-  { id = randomUUID(), path = 'a.txt' }: { id?: string; path?: string } = {},
+  { id = randomUUID(), path = 'a.txt', token }: { id?: string; path?: string; token?: string } = {},
 ): Promise<{ status: number; body: JsonObject }> {
   const answer = await fetch(`${url}/mcp`, {
     method: 'POST',
@@ -37,6 +37,7 @@ async function call(
       'content-type': 'application/json',
       'X-Gate-Server-Execution-Contract': 'gate.server-execution/v1',
       'X-Gate-Idempotency-Id': id,
+      ...(token && { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: { path } } }),
   });
@@ -72,12 +73,31 @@ describe('gate lite, typed in an empty folder', () => {
     );
   });
 
-  it('says which setting is wrong, and does not start', async () => {
+  it('says which setting is wrong, and does not start: 2 for wrong usage, 1 for what is unsafe', async () => {
     expect(await done(['lite', '--mode', 'watch'])).toMatchObject({
-      code: 1,
+      code: 2,
       out: expect.stringContaining('GATE_LITE_MODE'),
     });
     expect(await done(['lite', '--wish'])).toMatchObject({ code: 2 });
+    expect(await done(['lite', '--upstream', 'tools'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('GATE_LITE_UPSTREAM_URL'),
+    });
+    expect(await done(['lite', '--deployment-profile', 'hosted'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('unsafe hosted configuration: set GATE_LITE_TOKEN or GATE_LITE_AGENTS'),
+    });
+  });
+
+  it('goes on when whoever read what it printed is gone', async () => {
+    const gate = run(['lite', '--port', '18499', '--log-level', 'error']);
+    gate.process.stdout?.destroy();
+    await eventually('the listener', () =>
+      fetch('http://127.0.0.1:18499/health').then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
   });
 
   it('lets one process have the file', async () => {
@@ -86,6 +106,38 @@ describe('gate lite, typed in an empty folder', () => {
       code: 1,
       out: expect.stringContaining('in use by another gate process'),
     });
+  });
+});
+
+describe('gate lite init', () => {
+  it('writes settings with fresh tokens and the rules, keeps what is there, and starts with both', async () => {
+    expect(await done(['lite', 'init', '--upstream', tools.url, '--port', '0'])).toMatchObject({ code: 0 });
+    const settings = await readFile(join(folder, 'gate-lite.env'), 'utf8');
+    expect(settings).toMatch(/^GATE_LITE_MODE=observe$/m);
+    expect((await stat(join(folder, 'gate-lite.env'))).mode & 0o077).toBe(0);
+    expect(await done(['lite', 'init'])).toMatchObject({ code: 0, out: expect.stringContaining('kept     policies') });
+    expect(await readFile(join(folder, 'gate-lite.env'), 'utf8')).toBe(settings);
+    expect((await done(['lite', 'init', '--print-config', '--mode', 'enforce'])).out).toMatch(
+      /^GATE_LITE_MODE=enforce$/m,
+    );
+
+    const gate = await lite(['--env-file', 'gate-lite.env']);
+    expect(gate.out()).toContain(`rules      ${join(folder, 'policies')}`);
+    expect(gate.out()).not.toMatch(/ANONYMOUS/);
+    const [, token = ''] = /^GATE_LITE_TOKEN=(.{43})$/m.exec(settings) ?? [];
+    expect(gate.out()).not.toContain(token);
+    expect(await call(gate.url, 'read_file')).toMatchObject({ status: 401 });
+    expect(await call(gate.url, 'read_file', { token })).toMatchObject({ status: 200 });
+  });
+
+  it('refuses a settings file that names what is no setting, or that is not there', async () => {
+    await writeFile(join(folder, 'typo.env'), 'GATE_LITE_TOKNE=abc\n');
+    expect(await done(['lite', '--env-file', 'typo.env'])).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('GATE_LITE_TOKNE is no setting'),
+    });
+    const missing = await done(['lite', '--env-file', 'none.env']);
+    expect([missing.code === 0, missing.out]).toEqual([false, expect.stringContaining('none.env')]);
   });
 });
 
@@ -184,18 +236,17 @@ describe('commands on the file', () => {
     expect(existsSync(join(folder, 'nothing.db'))).toBe(false);
     await copyFile(join(folder, 'gate-lite.db'), join(folder, 'cut.db'));
     await copyFile(join(folder, 'gate-lite.db.keys'), join(folder, 'cut.db.keys'));
-    const file = new DatabaseSync(join(folder, 'cut.db'));
-    file.exec('drop trigger ledger_entries_no_delete; drop trigger entry_payloads_no_delete;');
-    file.exec('delete from entry_payloads where entry_seq > 6; delete from ledger_entries where seq > 6;');
-    file.exec('update ledger_head set length = 6, head_hash = (select entry_hash from ledger_entries where seq = 6)');
-    file.close();
+    editFile(
+      join(folder, 'cut.db'),
+      'delete from entry_payloads where entry_seq > 6',
+      'delete from ledger_entries where seq > 6',
+      'update ledger_head set length = 6, head_hash = (select entry_hash from ledger_entries where seq = 6)',
+    );
     expect(await done(['verify', '--ledger', 'cut.db'])).toMatchObject({
       code: 2,
       out: expect.stringContaining('INVALID'),
     });
-    const newer = new DatabaseSync(join(folder, 'gate-lite.db'));
-    newer.exec('drop trigger ledger_entries_hide_only; update ledger_entries set chain_version = 99 where seq = 8');
-    newer.close();
+    editFile(join(folder, 'gate-lite.db'), 'update ledger_entries set chain_version = 99 where seq = 8');
     expect(await done(['verify'])).toMatchObject({
       code: 2,
       out: expect.stringContaining('UNSUPPORTED chain version 99'),
@@ -231,9 +282,7 @@ describe('commands on the file', () => {
       out: expect.stringContaining('8 entries verified'),
     });
     expect(await done(['verify'])).toMatchObject({ code: 0 });
-    const file = new DatabaseSync(join(folder, 'copy.db'));
-    file.exec("drop trigger ledger_entries_hide_only; update ledger_entries set reasoning = 'harmless' where seq = 2");
-    file.close();
+    editFile(join(folder, 'copy.db'), "update ledger_entries set reasoning = 'harmless' where seq = 2");
     expect(await done(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 2 });
     expect(await done(['verify'])).toMatchObject({ code: 0 });
   });

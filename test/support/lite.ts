@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import pino from 'pino';
 import { readLiteConfig } from '../../config/lite.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -118,4 +119,16 @@ export async function openLite(
       if (!folder) await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs statements on a ledger file as an editor with full access would: no trigger and no foreign key stands in the way. */
+export function editFile(file: string, ...statements: readonly string[]): void {
+  const editor = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+  try {
+    for (const { name } of editor.prepare("select name from sqlite_master where type = 'trigger'").all())
+      editor.exec(`drop trigger ${String(name)}`);
+    for (const statement of statements) editor.exec(statement);
+  } finally {
+    editor.close();
+  }
 }
