@@ -1,6 +1,5 @@
 import { existsSync, rmSync, renameSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { ConfigError, type Env } from '../config/env.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
@@ -49,6 +48,7 @@ export function registerLiteCommands(program: Command): void {
         `calls ${report.total_requests}: ${report.allowed} allowed, ${report.would_deny} would be denied, ${report.would_pend} would wait\n`,
       );
       if (report.by_tool.length > 0) {
+        const { default: Table } = await import('cli-table3');
         const table = new Table({
           head: ['tool', 'would deny', 'would wait', 'why'],
           style: { head: [], border: [] },

@@ -3,10 +3,6 @@ import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { createCallbackSender } from '../activities/callback.js';
-import { createJsonUpstream } from '../activities/clients/json-upstream.js';
-import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
-import { createStdioUpstream } from '../activities/clients/stdio-upstream.js';
 import { isLoopback, type LiteConfig } from '../config/lite.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
@@ -97,13 +93,16 @@ export async function startLite({
   const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
-  const upstream = upstreamOf(config, child, logger);
+  const upstream = await upstreamOf(config, child, logger);
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
-  const deliver = createCallbackSender({
-    allowlist,
-    allowPrivate: config.callbackAllowPrivate,
-    ...(config.callbackSecret && { secret: config.callbackSecret }),
-  });
+  // Here and for the upstream: what a start does not need is loaded by what needs it.
+  const sender = async () =>
+    (await import('../activities/callback.js')).createCallbackSender({
+      allowlist,
+      allowPrivate: config.callbackAllowPrivate,
+      ...(config.callbackSecret && { secret: config.callbackSecret }),
+    });
+  let deliver: ReturnType<typeof sender> | undefined;
   const activities = createActivities({
     calls,
     inspector: createInspector({ personas }),
@@ -121,7 +120,8 @@ export async function startLite({
     },
     deliver: async (callback) => {
       await file.durable();
-      await deliver(callback);
+      deliver ??= sender();
+      await (await deliver)(callback);
     },
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
@@ -285,9 +285,8 @@ export async function startLite({
   }
 
   async function startChild(): Promise<void> {
-    if (!upstream || !('start' in upstream)) return;
     try {
-      await (upstream as ReturnType<typeof createStdioUpstream>).start();
+      await upstream?.start?.();
     } catch (error) {
       throw new GateError(
         'upstream_not_configured',
@@ -400,10 +399,19 @@ const noUpstream: Upstream = {
   close: () => Promise.resolve(),
 };
 
-function upstreamOf(config: LiteConfig, child: LiteOptions['child'], logger: Logger): Upstream | null {
-  if (child) return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
+async function upstreamOf(
+  config: LiteConfig,
+  child: LiteOptions['child'],
+  logger: Logger,
+): Promise<(Upstream & { start?(): Promise<void> }) | null> {
+  if (child) {
+    const { createStdioUpstream } = await import('../activities/clients/stdio-upstream.js');
+    return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
+  }
   const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
   if (!url) return null;
   const target = { url, ...(apiKey && { apiKey }) };
-  return upstreamAdapter === 'raw-json' ? createJsonUpstream(target) : createMcpUpstream(target);
+  if (upstreamAdapter === 'raw-json')
+    return (await import('../activities/clients/json-upstream.js')).createJsonUpstream(target);
+  return (await import('../activities/clients/mcp-upstream.js')).createMcpUpstream(target);
 }

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { errorText } from '../../domain/errors.js';
+import { ownCompilersOnly } from './own-compilers.js';
 
 /** A probe: bounded, free of side effects. Throws with what is wrong; may return a fact worth showing. */
 export type ReadinessChecks = Readonly<
@@ -11,7 +12,7 @@ const PROBE_LIMIT_MS = 2_000;
 
 /** The plain listener of a service (spec 4.8): /health always 200, /readyz 200 or 503 naming what is down, /metrics. */
 export function healthApp(service: string, registry: Registry, checks: ReadinessChecks): FastifyInstance {
-  const app = Fastify({ logger: false, forceCloseConnections: true });
+  const app = Fastify({ logger: false, forceCloseConnections: true, schemaController: ownCompilersOnly });
   app.get('/health', () => ({ status: 'ok', service }));
   registerProbes(app, registry, checks);
   return app;

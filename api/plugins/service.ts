@@ -8,6 +8,7 @@ import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.j
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
 import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks } from './health.js';
+import { ownCompilersOnly } from './own-compilers.js';
 
 /** PEM text. `ca` verifies the peer, `cert` and `key` are the service's own SVID. */
 export interface TlsMaterial {
@@ -101,6 +102,7 @@ export function createService(options: ServiceOptions): Service {
     forceCloseConnections: 'idle',
     requestTimeout: requestLimitMs,
     clientErrorHandler: answerUnreadable(errorBody, headers),
+    schemaController: ownCompilersOnly,
     // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },

@@ -1,8 +1,10 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { CompactSign, compactVerify, errors } from 'jose';
 import type { Json } from '../../contracts/json.js';
 import { signedDecision, type SignedDecision } from '../../contracts/review.js';
 import { canonicalJson } from '../crypto/digest.js';
+
+/** Loaded by the first decision: a start needs none of it. */
+const jose = () => import('jose');
 
 export type UnsignedDecision = Omit<SignedDecision, 'signature'>;
 
@@ -44,6 +46,7 @@ function signedBytes(decision: UnsignedDecision | SignedDecision): Buffer {
  */
 export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyObject): Promise<SignedDecision> {
   const fields = unsignedDecision.parse(unsigned);
+  const { CompactSign } = await jose();
   const signature = await new CompactSign(signedBytes(fields))
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
     .sign(ed25519(privateKey));
@@ -60,6 +63,7 @@ export async function verifyDecision(
 ): Promise<{ readonly valid: true } | { readonly valid: false; readonly fault: SignatureFault }> {
   const key = ed25519(publicKey);
   if (!signedDecision.safeParse(signed).success) return { valid: false, fault: 'malformed' };
+  const { compactVerify, errors } = await jose();
   try {
     const expected = signedBytes(signed);
     const { payload, protectedHeader } = await compactVerify(signed.signature, key, { algorithms: [ALGORITHM] });

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { Kysely, Migrator, PostgresDialect, SqliteDialect, sql, type Migration } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import pg from 'pg';
+import type pg from 'pg';
 
 export type StoreTarget = { readonly file: string } | { readonly url: string; readonly schema: string };
 export type StoreKind = 'sqlite' | 'postgres';
@@ -85,7 +85,9 @@ export function sqliteStore<Tables>(
 
 async function openPostgres<Tables>(url: string, schema: string): Promise<Store<Tables>> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw new Error(`not a schema name: ${schema}`);
-  const pool = new pg.Pool({ connectionString: url, max: 8, options: `-c search_path=${schema}` });
+  // Loaded where there is a server: everything else starts without it.
+  const { default: driver } = await import('pg');
+  const pool = new driver.Pool({ connectionString: url, max: 8, options: `-c search_path=${schema}` });
   pool.on('error', () => {
     // An idle connection was lost; the next query opens another or throws to its caller.
   });

@@ -56,8 +56,11 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
     throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
   }
   try {
+    // This module syncs the log itself, off the event loop; NORMAL still syncs around checkpoints, as WAL needs it. A migration that a power
+    // cut takes back runs again: nothing was answered from it, and the first answer's sync covers it. Fewer checkpoints than SQLite's own
+    // default, because each one stops the event loop for as long as the disk takes.
     connection.exec(
-      'PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000;',
+      'PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000;',
     );
     const migrating = sqliteStore(connection);
     for (const [authority, set] of Object.entries(migrations))
@@ -69,8 +72,6 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
       .run(Date.now());
     connection.exec('COMMIT');
     if (maxPages !== undefined) connection.exec(`PRAGMA max_page_count=${maxPages}`);
-    // From here on this module syncs the log itself, off the event loop. NORMAL still syncs around checkpoints, as WAL needs it.
-    connection.exec('PRAGMA synchronous=NORMAL');
   } catch (error) {
     connection.close();
     throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
