@@ -5,23 +5,29 @@ import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
+import { analysisRoutes } from './routes/analysis.js';
 import { auditRoutes } from './routes/audit.js';
 import { caseRoutes } from './routes/cases.js';
 import { complianceRoutes } from './routes/compliance.js';
 import { erasureRoutes } from './routes/erasure.js';
+import { huntRoutes } from './routes/hunt.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
 import { silenceRoutes } from './routes/silence.js';
+import { narrativeRoutes } from './routes/narrative.js';
 import { verifyRoutes } from './routes/verify.js';
 
 /** The ledger's routes, one module per resource. */
 const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   // One line per module, in alphabetical order.
+  analysisRoutes,
   auditRoutes,
   caseRoutes,
   complianceRoutes,
   erasureRoutes,
+  huntRoutes,
   logRoutes,
+  narrativeRoutes,
   proofRoutes,
   silenceRoutes,
   verifyRoutes,

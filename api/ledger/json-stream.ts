@@ -1,33 +1,42 @@
 import { Readable } from 'node:stream';
 
-/**
- * Answers with a JSON list of any length, page by page: the next page is read when the client has taken the last. What fails before the
- * first page is an ordinary error; later the connection breaks off, which no client can take for a whole list.
- */
-export async function sendList<Item, Reply extends ListReply>(
-  reply: Reply,
-  pages: AsyncGenerator<readonly Item[]>,
-): Promise<Reply> {
-  const first = await pages.next();
-  reply.type('application/json; charset=utf-8');
-  reply.send(Readable.from(text(first, pages), { objectMode: false }) as never);
-  return reply;
-}
-
-/** A route's reply. Its schema describes the list; a stream is sent as it is. */
-interface ListReply {
+/** A route's reply. Its schema describes the answer; a stream is sent as it is. */
+interface StreamReply {
   type(contentType: string): unknown;
   send(payload: never): unknown;
 }
 
-async function* text<Item>(
-  first: IteratorResult<readonly Item[]>,
-  pages: AsyncGenerator<readonly Item[]>,
-): AsyncGenerator<string> {
+/**
+ * Answers with JSON text of any length, piece by piece: the next piece is made when the client has taken the last. What fails before the
+ * first piece is an ordinary error; later the connection breaks off, which no client can take for a whole answer.
+ */
+export async function sendPieces<Reply extends StreamReply>(
+  reply: Reply,
+  pieces: AsyncGenerator<string>,
+): Promise<Reply> {
+  const first = await pieces.next();
+  reply.type('application/json; charset=utf-8');
+  reply.send(Readable.from(following(first, pieces), { objectMode: false }) as never);
+  return reply;
+}
+
+async function* following(first: IteratorResult<string>, pieces: AsyncGenerator<string>): AsyncGenerator<string> {
+  if (first.done) return;
+  yield first.value;
+  yield* pieces;
+}
+
+/** A JSON list. */
+export const sendList = <Item, Reply extends StreamReply>(
+  reply: Reply,
+  pages: AsyncIterable<readonly Item[]>,
+): Promise<Reply> => sendPieces(reply, listPieces(pages));
+
+async function* listPieces<Item>(pages: AsyncIterable<readonly Item[]>): AsyncGenerator<string> {
   let separator = '[';
-  for (let page = first; !page.done; page = await pages.next()) {
-    if (page.value.length === 0) continue;
-    yield separator + page.value.map((item) => JSON.stringify(item)).join(',');
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    yield separator + page.map((item) => JSON.stringify(item)).join(',');
     separator = ',';
   }
   yield separator === '[' ? '[]' : ']';

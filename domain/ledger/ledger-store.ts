@@ -19,6 +19,7 @@ import { postgresChain } from './postgres-chain.js';
 import type { BlobSigner } from './signatures/blob-signer.js';
 import { isSigned } from './signatures/admission.js';
 import type { KeySetSource } from './signatures/key-set.js';
+import { createLedgerReports, type LedgerReports } from './reads/reports.js';
 import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
@@ -55,6 +56,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
   readonly complianceEvidence: ComplianceEvidence;
+  readonly reports: LedgerReports;
   /** The newest entry's place and hash as retained beside the chain. */
   head(): Promise<ChainHead>;
   /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
@@ -147,6 +149,7 @@ export function ledgerOver(
 
   // One database with several tables; each part knows its own.
   const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
+  const silence = createSilenceAllowlist(side, clock);
 
   return {
     append,
@@ -156,8 +159,14 @@ export function ledgerOver(
     ...assurance,
     ...reader,
     cases: createCases(side, clock),
-    silence: createSilenceAllowlist(side, clock),
     complianceEvidence: createComplianceEvidence({ reader, assurance, coldExports: () => Promise.resolve(0), clock }),
+    silence,
+    reports: createLedgerReports({
+      db: store.db,
+      reader,
+      allowedSilence: async () => new Set((await silence.list()).map((entry) => entry.agent_id)),
+      clock,
+    }),
     head: () =>
       reading(async () => {
         const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;

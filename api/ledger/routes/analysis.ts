@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import {
+  behavioralBaseline,
+  envelopeRecommendations,
+  fleetBehavioralDiff,
+  modelUpgradeCanary,
+  silentAgents,
+  spend,
+} from '../../../contracts/ledger-reports.js';
+import { tenantName } from '../../../contracts/erasure.js';
+import { GateError } from '../../../domain/errors.js';
+import type { LedgerContext } from '../context.js';
+import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
+
+const MONTH = /^(?:19[7-9]\d|2\d{3})-(?:0[1-9]|1[0-2])$/;
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const days = (fallback: number) => whole(1, 365).default(fallback);
+const limit = whole(1, 1_000).default(100);
+
+/** What the rows add up to: behaviour, models, silence, cost (ledger sheet 5, rows 9 to 13 and 19). Derived on read. */
+export function analysisRoutes({ app, ledger: { reports } }: LedgerContext): void {
+  app.get(
+    '/analysis/agent-behavioral-baseline',
+    {
+      schema: {
+        querystring: z.object({ ...scopeQuery, agent_id: agentLabel, baseline_days: days(14), recent_days: days(7) }),
+        response: { 200: behavioralBaseline },
+      },
+    },
+    ({ query }) =>
+      reports.behavioralBaseline({
+        ...scopeOf(query),
+        agentId: query.agent_id,
+        baselineDays: query.baseline_days,
+        recentDays: query.recent_days,
+      }),
+  );
+
+  app.get(
+    '/analysis/fleet-behavioral-diff',
+    {
+      schema: {
+        querystring: z.object({ baseline_days: days(14), recent_days: days(7), limit }),
+        response: { 200: fleetBehavioralDiff },
+      },
+    },
+    ({ query }) =>
+      reports.fleetBehavioralDiff({
+        baselineDays: query.baseline_days,
+        recentDays: query.recent_days,
+        limit: query.limit,
+      }),
+  );
+
+  app.get(
+    '/analysis/agent-envelope-recommendations',
+    {
+      schema: {
+        querystring: z.object({ ...scopeQuery, agent_id: agentLabel, window_days: days(30) }),
+        response: { 200: envelopeRecommendations },
+      },
+    },
+    ({ query }) =>
+      reports.envelopeRecommendations({
+        ...scopeOf(query),
+        agentId: query.agent_id,
+        windowDays: query.window_days,
+      }),
+  );
+
+  app.get(
+    '/analysis/model-upgrade-canary',
+    {
+      schema: {
+        querystring: z.object({ window_hours: whole(1, 720).default(24), cutover: time }),
+        response: { 200: modelUpgradeCanary },
+      },
+    },
+    ({ query }) =>
+      reports.modelUpgradeCanary({
+        windowHours: query.window_hours,
+        cutover: windowOf({ from: query.cutover }).from,
+      }),
+  );
+
+  app.get(
+    '/analysis/silent-agents',
+    {
+      schema: {
+        querystring: z.object({ since_hours: whole(1, 8_784).default(24) }),
+        response: { 200: silentAgents },
+      },
+    },
+    ({ query }) => reports.silentAgents({ sinceHours: query.since_hours }),
+  );
+
+  app.get(
+    '/finops/spend',
+    {
+      schema: {
+        querystring: z.object({
+          window: z.string().max(16).optional(),
+          tenant: tenantName.optional(),
+          limit,
+        }),
+        response: { 200: spend },
+      },
+    },
+    ({ query }) => {
+      if (query.window !== undefined && !MONTH.test(query.window))
+        throw new GateError('invalid_window', 'window is a month, as in 2026-11');
+      return reports.spend({ month: query.window, tenant: query.tenant, limit: query.limit });
+    },
+  );
+}

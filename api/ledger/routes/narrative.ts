@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { narrative, narrativeWindow } from '../../../contracts/ledger-reports.js';
+import { GateError } from '../../../domain/errors.js';
+import type { LedgerContext } from '../context.js';
+import { agentLabel, scopeOf, scopeQuery } from '../query.js';
+
+/** Spec 4.5 and ledger sheet 5.1: an agent's activity as a story. An agent nobody knows has a story of zeros. */
+export function narrativeRoutes({ app, ledger }: LedgerContext): void {
+  app.get(
+    '/audit/agents/:agent_id/narrative',
+    {
+      schema: {
+        params: z.object({ agent_id: agentLabel }),
+        querystring: z.object({ ...scopeQuery, window: z.string().max(16).default('7d') }),
+        response: { 200: narrative },
+      },
+    },
+    (request) => {
+      const window = narrativeWindow.safeParse(request.query.window);
+      if (!window.success)
+        throw new GateError('invalid_window', `window is one of ${narrativeWindow.options.join(', ')}`);
+      const { agent_id: agentId } = request.params;
+      return ledger.reports.narrative({ ...scopeOf(request.query), agentId, window: window.data });
+    },
+  );
+}

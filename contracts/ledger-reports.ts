@@ -1,0 +1,257 @@
+import { z } from 'zod';
+
+const count = z.number().int().min(0);
+const rate = z.number().min(0).max(1);
+
+/** Rolling windows of a narrative (spec 4.5). */
+export const narrativeWindow = z.enum(['1d', '7d', '30d', '90d']);
+export type NarrativeWindow = z.infer<typeof narrativeWindow>;
+
+/** Ledger sheet 5.1: an agent's activity as a story, and the numbers it is made of. Read from rows; itself never evidence. */
+export const narrative = z.object({
+  agent_id: z.string(),
+  window: narrativeWindow,
+  from: z.string(),
+  to: z.string(),
+  generated_at: z.string(),
+  /** Requests: one per verdict. */
+  total: count,
+  headline: z.string(),
+  /** Sentences in reading order, each with the places of up to five rows that it rests on. */
+  story: z.array(z.object({ text: z.string(), seqs: z.array(z.number().int()) })),
+  sparkline: z.object({
+    bucket: z.enum(['hour', 'day']),
+    points: z.array(z.object({ at: z.string(), total: count, denied: count, reviewed: count })),
+  }),
+  outcomes: z.object({ allowed: count, denied: count, reviewed: count, would_deny: count, would_review: count }),
+  executions: z.object({ completed: count, failed: count, uncertain: count, not_run: count }),
+  intents: z.array(z.object({ intent_category: z.string(), count, percent: z.number() })),
+  tools: z.array(z.object({ tool_name: z.string(), count })),
+  signals: z.array(z.object({ signal: z.string(), count })),
+  deny_reasons: z.array(
+    z.object({ reason: z.string(), count, sample_reasoning: z.string(), sample_seq: z.number().int() }),
+  ),
+  hil: z.object({ pending: count, approved: count, denied: count, expired: count, unreachable: count }),
+  notable: z.array(
+    z.object({
+      seq: z.number().int(),
+      at: z.string(),
+      event_kind: z.string(),
+      summary: z.string(),
+      correlation_id: z.string().nullable(),
+    }),
+  ),
+  deep_review: z.object({
+    findings_7d: count,
+    brain_delta: z.object({ Agreed: count, Escalated: count, Downgraded: count }),
+    top_disagreement: z
+      .object({
+        seq: z.number().int(),
+        at: z.string(),
+        verdict: z.string().nullable(),
+        brain_delta: z.string(),
+        confidence: z.number(),
+        reasoning: z.string(),
+        original_correlation_id: z.string().nullable(),
+      })
+      .nullable(),
+  }),
+});
+export type Narrative = z.infer<typeof narrative>;
+
+/** Ledger sheet 5, row 7. */
+export const hunt = z.object({
+  agents: z.array(
+    z.object({
+      agent_id: z.string(),
+      agent_name: z.string().nullable(),
+      hit_count: count,
+      deny_count: count,
+      worst_signal: z.string().nullable(),
+      latest_hit_ts: z.string(),
+      latest_correlation_id: z.string().nullable(),
+      methods: z.array(z.string()),
+    }),
+  ),
+  returned: count,
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+});
+export type Hunt = z.infer<typeof hunt>;
+
+/** Ledger sheet 5, row 8: recorded policy inputs with the verdict they got, to be judged again. */
+export const replayCorpus = z.object({
+  corpus: z.array(
+    z.object({
+      correlation_id: z.string(),
+      captured_at: z.string(),
+      agent_id: z.string(),
+      method: z.string(),
+      input: z.looseObject({}),
+      historical_verdict: z.object({
+        allow: z.boolean(),
+        reasons: z.array(z.string()),
+        review_reasons: z.array(z.string()),
+      }),
+    }),
+  ),
+  /** Rows of the window whose input is still there. */
+  total_in_window: count,
+  returned: count,
+  /** True when there were more than `limit`; the ones returned are then spread over the window evenly. */
+  sampled: z.boolean(),
+});
+export type ReplayCorpus = z.infer<typeof replayCorpus>;
+
+const behavior = z.object({
+  since: z.string(),
+  until: z.string(),
+  total: count,
+  authorized: count,
+  denied: count,
+  deny_rate: rate,
+  intent_mean: z.number().nullable(),
+  tool_mix: z.array(z.object({ tool_type: z.string(), count })),
+  /** Requests by hour of the day, UTC. */
+  hourly: z.array(count).length(24),
+});
+export type Behavior = z.infer<typeof behavior>;
+
+const change = {
+  new_tools: z.array(z.string()),
+  vanished_tools: z.array(z.string()),
+  deny_rate_delta: z.number(),
+  intent_delta: z.number(),
+  total_delta: z.number().int(),
+};
+const judged = {
+  drifted: z.boolean(),
+  /** Too few requests in one of the windows to call anything a drift. */
+  insufficient: z.boolean(),
+};
+
+/** Ledger sheet 5, row 9: what an agent did lately beside what it used to do. The windows do not overlap. */
+export const behavioralBaseline = z.object({
+  agent_id: z.string(),
+  baseline_days: z.number().int(),
+  recent_days: z.number().int(),
+  baseline: behavior,
+  recent: behavior,
+  deviation: z.object({ tool_mix: rate, hourly: rate, intent: rate, deny_rate: rate, overall: rate }),
+  diff: z.object(change),
+  ...judged,
+});
+export type BehavioralBaseline = z.infer<typeof behavioralBaseline>;
+
+/** Ledger sheet 5, row 10. */
+export const fleetBehavioralDiff = z.object({
+  baseline_days: z.number().int(),
+  recent_days: z.number().int(),
+  since_baseline: z.string(),
+  since_recent: z.string(),
+  now: z.string(),
+  agents: z.array(
+    z.object({
+      agent_id: z.string(),
+      recent_total: count,
+      baseline_total: count,
+      ...change,
+      drift_overall: rate,
+      ...judged,
+    }),
+  ),
+  returned: count,
+});
+export type FleetBehavioralDiff = z.infer<typeof fleetBehavioralDiff>;
+
+/** Ledger sheet 5, row 11. */
+export const envelopeRecommendations = z.object({
+  agent_id: z.string(),
+  window_days: z.number().int(),
+  since: z.string(),
+  until: z.string(),
+  total_calls: count,
+  used_tools: z.array(
+    z.object({ tool_type: z.string(), used_count: count, confidence: z.enum(['high', 'medium', 'low']) }),
+  ),
+});
+export type EnvelopeRecommendations = z.infer<typeof envelopeRecommendations>;
+
+const canaryWindow = z.object({
+  since: z.string(),
+  until: z.string(),
+  total: count,
+  authorized: count,
+  denied: count,
+  deny_rate: rate,
+  intent_mean: z.number().nullable(),
+  signal_mix: z.array(z.object({ signal: z.string(), count })),
+  models: z.array(
+    z.object({
+      brain_version: z.string(),
+      mock_mode: z.boolean(),
+      provider_models: z.record(z.string(), z.string()),
+      observed: count,
+    }),
+  ),
+  /** Inspections whose sealed evidence was opened for `models`. */
+  models_sampled: count,
+});
+export type CanaryWindow = z.infer<typeof canaryWindow>;
+
+/** Ledger sheet 5, row 12: the same length of time before and after a change of models. */
+export const modelUpgradeCanary = z.object({
+  cutover: z.string(),
+  window_hours: z.number().int(),
+  before: canaryWindow,
+  after: canaryWindow,
+  deltas: z.object({
+    deny_rate_delta: z.number(),
+    intent_mean_delta: z.number(),
+    total_delta: z.number().int(),
+    new_signals: z.array(z.string()),
+    vanished_signals: z.array(z.string()),
+  }),
+  model_changed: z.boolean(),
+  insufficient: z.boolean(),
+});
+export type ModelUpgradeCanary = z.infer<typeof modelUpgradeCanary>;
+
+/** Ledger sheet 5, row 13. */
+export const silentAgents = z.object({
+  threshold_hours: z.number(),
+  generated_at: z.string(),
+  silent_agents: z.array(
+    z.object({
+      agent_name: z.string(),
+      tenant: z.string().nullable(),
+      last_activity: z.string().nullable(),
+      /** `null` for an agent that is known by its traffic only. */
+      enrolled_at: z.string().nullable(),
+      silent_hours: z.number(),
+      never_active: z.boolean(),
+    }),
+  ),
+  active_total: count,
+});
+export type SilentAgents = z.infer<typeof silentAgents>;
+
+/** Ledger sheet 5, row 19. Estimated inspection cost; never an invoice. Totals cover every agent, also those not returned. */
+export const spend = z.object({
+  window: z.string().nullable(),
+  agents: z.array(
+    z.object({
+      agent_id: z.string(),
+      agent_name: z.string().nullable(),
+      spend_micros: count,
+      request_count: count,
+      priced_count: count,
+      latest_ts: z.string(),
+    }),
+  ),
+  total_spend_micros: count,
+  total_requests: count,
+  total_priced: count,
+  returned: count,
+});
+export type Spend = z.infer<typeof spend>;

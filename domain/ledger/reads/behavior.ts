@@ -1,0 +1,229 @@
+import type {
+  Behavior,
+  BehavioralBaseline,
+  EnvelopeRecommendations,
+  FleetBehavioralDiff,
+} from '../../../contracts/ledger-reports.js';
+import { type Fact, intentBasisPoints, isDenial, outcomeOf, rounded, tally, type Tally } from './facts.js';
+
+const DAY_MS = 86_400_000;
+/** At this distance a behaviour has drifted (ledger sheet 5, row 9). */
+const DRIFT = 0.35;
+/** Requests a window must have: below, the hours of the day alone differ by a third through chance. */
+const MIN_REQUESTS = 50;
+/** Of the tools an agent used: how often makes the recommendation how sure. */
+const SURE = { high: 20, medium: 5 };
+
+/** What a report about behaviour looks at. */
+export const BEHAVIOR_KINDS = ['proxy.verdict', 'brain.inspection', 'hil.approved', 'hil.denied'] as const;
+
+/** Counts of one window; a row more is one `add` more. */
+interface Counts {
+  total: number;
+  authorized: number;
+  denied: number;
+  intentSum: number;
+  intents: number;
+  readonly tools: Tally;
+  readonly hourly: number[];
+}
+
+const noCounts = (): Counts => ({
+  total: 0,
+  authorized: 0,
+  denied: 0,
+  intentSum: 0,
+  intents: 0,
+  tools: tally(),
+  hourly: Array.from({ length: 24 }, () => 0),
+});
+
+function add(counts: Counts, fact: Fact): void {
+  const intent = intentBasisPoints(fact);
+  if (intent !== null) {
+    counts.intentSum += intent;
+    counts.intents += 1;
+  }
+  if (isDenial(fact)) counts.denied += 1;
+  const outcome = outcomeOf(fact);
+  if (outcome === 'allowed' || fact.kind === 'hil.approved') counts.authorized += 1;
+  if (outcome === null) return;
+  counts.total += 1;
+  if (fact.tool !== null) counts.tools.add(fact.tool);
+  const hour = Number(fact.at.slice(11, 13));
+  counts.hourly[hour] = (counts.hourly[hour] ?? 0) + 1;
+}
+
+// A call parked in one window and denied in the next counts where it was denied.
+const denyRate = ({ denied, total }: Counts): number => (total === 0 ? 0 : Math.min(1, denied / total));
+const intentMean = ({ intentSum, intents }: Counts): number | null =>
+  intents === 0 ? null : intentSum / intents / 10_000;
+
+const shown = (counts: Counts, since: string, until: string): Behavior => {
+  const mean = intentMean(counts);
+  return {
+    since,
+    until,
+    total: counts.total,
+    authorized: counts.authorized,
+    denied: counts.denied,
+    deny_rate: rounded(denyRate(counts)),
+    intent_mean: mean === null ? null : rounded(mean),
+    tool_mix: counts.tools.top().map(({ key, count }) => ({ tool_type: key, count })),
+    hourly: [...counts.hourly],
+  };
+};
+
+/** Total variation: half the sum of what the shares differ by. 0 when both are alike or one of them is empty, 1 when nothing is shared. */
+function distance(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
+  const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0);
+  const [whole, part] = [sum(before), sum(after)];
+  if (whole === 0 || part === 0) return 0;
+  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  return (
+    keys.reduce((total, key) => total + Math.abs((before.get(key) ?? 0) / whole - (after.get(key) ?? 0) / part), 0) / 2
+  );
+}
+
+const toolsOf = ({ tools }: Counts): Map<string, number> => new Map(tools.top().map(({ key, count }) => [key, count]));
+const hoursOf = ({ hourly }: Counts): Map<string, number> =>
+  new Map(hourly.map((count, hour) => [String(hour), count]));
+
+function compared(baseline: Counts, recent: Counts) {
+  const [before, after] = [toolsOf(baseline), toolsOf(recent)];
+  const parts = {
+    tool_mix: distance(before, after),
+    hourly: distance(hoursOf(baseline), hoursOf(recent)),
+    intent: Math.min(1, Math.abs((intentMean(recent) ?? 0) - (intentMean(baseline) ?? 0))),
+    deny_rate: Math.abs(denyRate(recent) - denyRate(baseline)),
+  };
+  const overall = 1 - Object.values(parts).reduce((left, part) => left * (1 - part), 1);
+  const insufficient = baseline.total < MIN_REQUESTS || recent.total < MIN_REQUESTS;
+  return {
+    deviation: {
+      tool_mix: rounded(parts.tool_mix),
+      hourly: rounded(parts.hourly),
+      intent: rounded(parts.intent),
+      deny_rate: rounded(parts.deny_rate),
+      overall: rounded(overall),
+    },
+    diff: {
+      new_tools: [...after.keys()].filter((tool) => !before.has(tool)).toSorted(),
+      vanished_tools: [...before.keys()].filter((tool) => !after.has(tool)).toSorted(),
+      deny_rate_delta: rounded(denyRate(recent) - denyRate(baseline)),
+      intent_delta: rounded((intentMean(recent) ?? 0) - (intentMean(baseline) ?? 0)),
+      total_delta: recent.total - baseline.total,
+    },
+    drifted: !insufficient && overall >= DRIFT,
+    insufficient,
+  };
+}
+
+export interface BehaviorWindows {
+  readonly baselineDays: number;
+  readonly recentDays: number;
+  readonly nowMs: number;
+}
+
+/** The recent window ends now, the baseline ends where the recent one begins. */
+export function behaviorSpan({ baselineDays, recentDays, nowMs }: BehaviorWindows) {
+  const sinceRecent = nowMs - recentDays * DAY_MS;
+  return {
+    sinceBaseline: new Date(sinceRecent - baselineDays * DAY_MS).toISOString(),
+    sinceRecent: new Date(sinceRecent).toISOString(),
+    now: new Date(nowMs).toISOString(),
+  };
+}
+
+/** Ledger sheet 5, row 9. `facts` are the agent's rows of both windows. */
+export async function behavioralBaseline(
+  agentId: string,
+  windows: BehaviorWindows,
+  facts: AsyncIterable<readonly Fact[]>,
+): Promise<BehavioralBaseline> {
+  const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
+  const [baseline, recent] = [noCounts(), noCounts()];
+  for await (const page of facts) for (const fact of page) add(fact.at < sinceRecent ? baseline : recent, fact);
+  return {
+    agent_id: agentId,
+    baseline_days: windows.baselineDays,
+    recent_days: windows.recentDays,
+    baseline: shown(baseline, sinceBaseline, sinceRecent),
+    recent: shown(recent, sinceRecent, now),
+    ...compared(baseline, recent),
+  };
+}
+
+/** Ledger sheet 5, row 10: every agent of the fleet, the one that changed most first. */
+export async function fleetBehavioralDiff(
+  windows: BehaviorWindows,
+  limit: number,
+  facts: AsyncIterable<readonly Fact[]>,
+): Promise<FleetBehavioralDiff> {
+  const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
+  const fleet = new Map<string, { readonly baseline: Counts; readonly recent: Counts }>();
+  for await (const page of facts) {
+    for (const fact of page) {
+      const known = fleet.get(fact.agentId) ?? { baseline: noCounts(), recent: noCounts() };
+      fleet.set(fact.agentId, known);
+      add(fact.at < sinceRecent ? known.baseline : known.recent, fact);
+    }
+  }
+  const agents = [...fleet]
+    .map(([agentId, { baseline, recent }]) => {
+      const { deviation, diff, ...judged } = compared(baseline, recent);
+      return {
+        agent_id: agentId,
+        recent_total: recent.total,
+        baseline_total: baseline.total,
+        ...diff,
+        drift_overall: deviation.overall,
+        ...judged,
+      };
+    })
+    // One window too short says nothing, whatever its distance.
+    .toSorted(
+      (a, b) =>
+        Number(a.insufficient) - Number(b.insufficient) ||
+        b.drift_overall - a.drift_overall ||
+        (a.agent_id < b.agent_id ? -1 : 1),
+    )
+    .slice(0, limit);
+  return {
+    baseline_days: windows.baselineDays,
+    recent_days: windows.recentDays,
+    since_baseline: sinceBaseline,
+    since_recent: sinceRecent,
+    now,
+    agents,
+    returned: agents.length,
+  };
+}
+
+/** Ledger sheet 5, row 11: the tools an agent used, by itself or with a person's approval. What it was refused is no reason to allow it. */
+export async function envelopeRecommendations(
+  { agentId, windowDays, nowMs }: { readonly agentId: string; readonly windowDays: number; readonly nowMs: number },
+  facts: AsyncIterable<readonly Fact[]>,
+): Promise<EnvelopeRecommendations> {
+  const used = tally();
+  let total = 0;
+  for await (const page of facts) {
+    for (const fact of page) {
+      const outcome = outcomeOf(fact);
+      if (outcome !== null) total += 1;
+      if (fact.tool !== null && (outcome === 'allowed' || fact.kind === 'hil.approved')) used.add(fact.tool);
+    }
+  }
+  return {
+    agent_id: agentId,
+    window_days: windowDays,
+    since: new Date(nowMs - windowDays * DAY_MS).toISOString(),
+    until: new Date(nowMs).toISOString(),
+    total_calls: total,
+    used_tools: used.top().map(({ key, count }) => ({
+      tool_type: key,
+      used_count: count,
+      confidence: count >= SURE.high ? 'high' : count >= SURE.medium ? 'medium' : 'low',
+    })),
+  };
+}

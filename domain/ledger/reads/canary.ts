@@ -1,0 +1,104 @@
+import type { CanaryWindow, ModelUpgradeCanary } from '../../../contracts/ledger-reports.js';
+import { canonicalJson } from '../../crypto/digest.js';
+import { type Fact, intentBasisPoints, isDenial, outcomeOf, rounded, tally } from './facts.js';
+
+/** What an inspection says of the models behind it. */
+export interface InspectedBy {
+  readonly brain_version: string;
+  readonly mock_mode: boolean;
+  readonly provider_models: Record<string, string>;
+}
+
+export interface CanaryPart {
+  readonly since: string;
+  readonly until: string;
+  /** The rows of the window, in chain order. */
+  readonly facts: AsyncIterable<readonly Fact[]>;
+  /** What inspection `id` ran on; `null` when its evidence was purged or says nothing. */
+  inspectedBy(id: string): Promise<InspectedBy | null>;
+}
+
+const MIN_REQUESTS = 50;
+/** Evidence is sealed and opened one by one: the newest inspections of a window tell which models it ran on. */
+const SAMPLED = 200;
+
+/** Ledger sheet 5, row 12: the same length of time before and after the cutover. */
+export async function modelUpgradeCanary(
+  cutover: string,
+  windowHours: number,
+  parts: { readonly before: CanaryPart; readonly after: CanaryPart },
+): Promise<ModelUpgradeCanary> {
+  const before = await canaryWindow(parts.before);
+  const after = await canaryWindow(parts.after);
+  const signals = (window: CanaryWindow) => window.signal_mix.map(({ signal }) => signal).toSorted();
+  const models = (window: CanaryWindow) =>
+    window.models
+      .map((model) => canonicalJson({ ...model, observed: 0 }))
+      .toSorted()
+      .join();
+  const [had, has] = [signals(before), signals(after)];
+  return {
+    cutover,
+    window_hours: windowHours,
+    before,
+    after,
+    deltas: {
+      deny_rate_delta: rounded(after.deny_rate - before.deny_rate),
+      intent_mean_delta: rounded((after.intent_mean ?? 0) - (before.intent_mean ?? 0)),
+      total_delta: after.total - before.total,
+      new_signals: has.filter((signal) => !had.includes(signal)),
+      vanished_signals: had.filter((signal) => !has.includes(signal)),
+    },
+    model_changed: before.models_sampled > 0 && after.models_sampled > 0 && models(before) !== models(after),
+    insufficient: before.total < MIN_REQUESTS || after.total < MIN_REQUESTS,
+  };
+}
+
+async function canaryWindow({ since, until, facts, inspectedBy }: CanaryPart): Promise<CanaryWindow> {
+  const signals = tally();
+  const inspections: string[] = [];
+  let [total, authorized, denied, intentSum, intents] = [0, 0, 0, 0, 0];
+  for await (const page of facts) {
+    for (const fact of page) {
+      if (fact.signal !== null) signals.add(fact.signal);
+      const outcome = outcomeOf(fact);
+      if (outcome !== null) total += 1;
+      if (outcome === 'allowed' || fact.kind === 'hil.approved') authorized += 1;
+      if (isDenial(fact)) denied += 1;
+      const intent = intentBasisPoints(fact);
+      if (intent !== null) {
+        intentSum += intent;
+        intents += 1;
+      }
+      if (fact.kind === 'brain.inspection' && fact.decision?.['available'] !== false) {
+        inspections.push(fact.id);
+        if (inspections.length > SAMPLED) inspections.shift();
+      }
+    }
+  }
+  const models = new Map<string, CanaryWindow['models'][number]>();
+  let sampled = 0;
+  for (const id of inspections) {
+    const model = await inspectedBy(id);
+    if (!model) continue;
+    sampled += 1;
+    const key = canonicalJson({ ...model });
+    const known = models.get(key);
+    if (known) known.observed += 1;
+    else models.set(key, { ...model, observed: 1 });
+  }
+  return {
+    since,
+    until,
+    total,
+    authorized,
+    denied,
+    deny_rate: total === 0 ? 0 : rounded(Math.min(1, denied / total)),
+    intent_mean: intents === 0 ? null : rounded(intentSum / intents / 10_000),
+    signal_mix: signals.top().map(({ key, count }) => ({ signal: key, count })),
+    models: [...models.values()].toSorted(
+      (a, b) => b.observed - a.observed || (canonicalJson({ ...a }) < canonicalJson({ ...b }) ? -1 : 1),
+    ),
+    models_sampled: sampled,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Hunt } from '../../../contracts/ledger-reports.js';
+import { type Fact, isDenial } from './facts.js';
+
+/** Gravest first (ledger sheet 4.3). A signal is of the first class that names it or its beginning; the rest is least. */
+const GRAVITY: readonly (readonly string[])[] = [
+  ['decoy_tripped'],
+  ['egress_violation', 'egress_stream_exfil'],
+  ['tool_definition_injection', 'tool_schema_poisoned'],
+  ['review_approved_but_suspended'],
+  ['agent_revoked', 'agent_suspended', 'agent_decommissioned'],
+  ['scope_', 'yellow_scope_'],
+  ['attestation_'],
+  ['grant_'],
+  ['upstream_'],
+  ['quota_', 'rate_'],
+];
+
+/** 0 is the gravest. `…_degraded` and `would_…` are what could not be checked, or did not happen: below everything that did. */
+export function gravity(signal: string): number {
+  if (signal.endsWith('_degraded')) return GRAVITY.length;
+  if (signal.startsWith('would_')) return GRAVITY.length + 1;
+  const found = GRAVITY.findIndex((names) =>
+    names.some((name) => (name.endsWith('_') ? signal.startsWith(name) : signal === name)),
+  );
+  return found === -1 ? GRAVITY.length + 2 : found;
+}
+
+interface Hits {
+  readonly agentId: string;
+  agentName: string | null;
+  count: number;
+  denied: number;
+  worst: string | null;
+  latest: Fact;
+  readonly methods: Set<string>;
+}
+
+/** Names of methods come from whoever wrote the row; so many are told apart. */
+const MAX_METHODS = 100;
+
+/**
+ * Who stands behind the rows that were found, gravest signal first, then most hits (ledger sheet 5, row 7). Pages in chain order.
+ */
+export async function huntAgents(
+  facts: AsyncIterable<readonly Fact[]>,
+  { limit, from, to }: { readonly limit: number; readonly from?: string | undefined; readonly to?: string | undefined },
+): Promise<Hunt> {
+  const agents = new Map<string, Hits>();
+  for await (const page of facts) {
+    for (const fact of page) {
+      let hits = agents.get(fact.agentId);
+      if (!hits) {
+        hits = {
+          agentId: fact.agentId,
+          agentName: null,
+          count: 0,
+          denied: 0,
+          worst: null,
+          latest: fact,
+          methods: new Set(),
+        };
+        agents.set(fact.agentId, hits);
+      }
+      hits.count += 1;
+      if (isDenial(fact)) hits.denied += 1;
+      if (fact.signal !== null && (hits.worst === null || gravity(fact.signal) < gravity(hits.worst)))
+        hits.worst = fact.signal;
+      hits.agentName = fact.agentName ?? hits.agentName;
+      hits.latest = fact;
+      if (hits.methods.size < MAX_METHODS) hits.methods.add(fact.method);
+    }
+  }
+  const rank = ({ worst }: Hits) => (worst === null ? Number.MAX_SAFE_INTEGER : gravity(worst));
+  const found = [...agents.values()]
+    .toSorted((a, b) => rank(a) - rank(b) || b.count - a.count || (a.agentId < b.agentId ? -1 : 1))
+    .slice(0, limit)
+    .map((hits) => ({
+      agent_id: hits.agentId,
+      agent_name: hits.agentName,
+      hit_count: hits.count,
+      deny_count: hits.denied,
+      worst_signal: hits.worst,
+      latest_hit_ts: hits.latest.at,
+      latest_correlation_id: hits.latest.correlationId,
+      methods: [...hits.methods].toSorted(),
+    }));
+  return { agents: found, returned: found.length, from: from ?? null, to: to ?? null };
+}

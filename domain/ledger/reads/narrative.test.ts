@@ -1,0 +1,228 @@
+import { describe, expect, it } from '@jest/globals';
+import type { NewLedgerRow } from '../../../contracts/ledger.js';
+import type { NarrativeWindow } from '../../../contracts/ledger-reports.js';
+import { callRows, correlationOf, type TestCall } from '../../../test/support/ledger-calls.js';
+import { testRow } from '../../../test/support/ledger.js';
+import type { Fact } from './facts.js';
+import { tellNarrative } from './narrative.js';
+
+const NOW = Date.parse('2026-03-10T12:30:00.000Z');
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+interface Timed {
+  readonly agoMs: number;
+  readonly row: NewLedgerRow;
+}
+const call = (agoMs: number, change: Omit<TestCall, 'name'> & { name?: string } = {}): Timed[] =>
+  callRows({ name: `call ${agoMs} ${JSON.stringify(change)}`, ...change }).map((row) => ({ agoMs, row }));
+
+const factsOf = (rows: readonly Timed[]): Fact[] =>
+  rows
+    .toSorted((a, b) => b.agoMs - a.agoMs)
+    .map(({ agoMs, row }, index) => ({
+      seq: index + 1,
+      at: new Date(NOW - agoMs).toISOString(),
+      id: row.id ?? '',
+      agentId: row.agent_id,
+      agentName: row.agent_name ?? null,
+      tenant: row.tenant ?? null,
+      kind: row.event_kind ?? row.method,
+      method: row.method,
+      authorized: row.authorized,
+      intent: row.intent_category,
+      reasoning: row.reasoning,
+      decision: row.policy_decision,
+      correlationId: row.correlation_id ?? null,
+      signal: row.signal ?? null,
+      tool: row.tool_name ?? null,
+      costMicros: row.cost_micros ?? null,
+    }));
+
+async function* pages(facts: readonly Fact[]): AsyncGenerator<Fact[]> {
+  for (const fact of facts) yield [fact];
+}
+const tell = (rows: readonly Timed[], window: NarrativeWindow = '7d') => {
+  const facts = factsOf(rows);
+  return tellNarrative(
+    { agentId: 'agent-a', window, nowMs: NOW },
+    pages(facts),
+    pages(facts.filter((fact) => fact.kind === 'deep_review_finding')),
+  );
+};
+const storyOf = async (rows: readonly Timed[], window?: NarrativeWindow) =>
+  (await tell(rows, window)).story.map(({ text }) => text);
+
+describe('ledger sheet 5.1: an agent’s activity as a story', () => {
+  it('of an agent nobody knows is a story of zeros', async () => {
+    expect(await tell([])).toMatchObject({
+      agent_id: 'agent-a',
+      from: '2026-03-03T12:30:00.000Z',
+      to: '2026-03-10T12:30:00.000Z',
+      total: 0,
+      headline: 'No request of agent-a is recorded in the last 7 days.',
+      story: [],
+      intents: [],
+      tools: [],
+      deny_reasons: [],
+      hil: { pending: 0, approved: 0, denied: 0, expired: 0, unreachable: 0 },
+      notable: [],
+      deep_review: { findings_7d: 0, top_disagreement: null },
+    });
+  });
+
+  it('counts a request once, however many rows it left, and says so in one sentence', async () => {
+    const told = await tell([
+      ...call(HOUR, { outcome: 'completed' }),
+      ...call(2 * HOUR, { outcome: 'completed', tool: 'list_files' }),
+      ...call(3 * HOUR, { tier: 'red' }),
+      ...call(4 * HOUR, { tier: 'yellow', decided: 'approved', outcome: 'completed' }),
+    ]);
+    expect(told.total).toBe(4);
+    expect(told.outcomes).toEqual({ allowed: 2, denied: 1, reviewed: 1, would_deny: 0, would_review: 0 });
+    expect(told.headline).toBe('In the last 7 days agent-a made 4 requests: 2 allowed, 1 denial and 1 review.');
+    expect(told.tools).toEqual([
+      { tool_name: 'read_file', count: 3 },
+      { tool_name: 'list_files', count: 1 },
+    ]);
+    expect(told.executions).toEqual({ completed: 3, failed: 0, uncertain: 0, not_run: 0 });
+  });
+
+  it('the whole story, with the rows its sentences rest on', async () => {
+    const told = await tell([
+      ...call(6 * DAY, { tier: 'red', reasons: ['Violation: destructive', 'Violation: outside hours'] }),
+      ...call(6 * DAY - 1, { tier: 'red', tool: 'delete_file' }),
+      ...call(5 * DAY, { tier: 'yellow', decided: 'denied' }),
+      ...call(5 * DAY - 1, { tier: 'yellow', decided: 'expired' }),
+      ...call(HOUR, { tier: 'yellow' }),
+      ...call(HOUR - 1, { outcome: 'uncertain' }),
+      ...call(HOUR - 2, { outcome: 'failed' }),
+    ]);
+    expect(told.headline).toBe(
+      'In the last 7 days agent-a made 7 requests: 2 allowed, 2 denials and 3 reviews (1 still waiting).',
+    );
+    expect(told.story).toEqual([
+      {
+        text: 'It was busiest in the day of 2026-03-10 with 3 requests, and nothing in 5 of 8 days.',
+        seqs: [],
+      },
+      { text: 'It asked for read_file (6 times) and delete_file (once).', seqs: [] },
+      { text: 'Its requests were of the kind Information Retrieval (100 %).', seqs: [] },
+      {
+        text: '2 requests were denied, mostly for “Violation: destructive” (2 times, first in row 1), also for “Violation: outside hours” (1).',
+        seqs: [1, 4],
+      },
+      {
+        text: '3 requests were sent to a person. People approved 0 and denied 1, and 1 expired; 1 request of the window still waits.',
+        seqs: [7, 11, 12, 16, 17],
+      },
+      { text: 'Of its executions 1 answered with an error.', seqs: [28] },
+      {
+        text: 'Of 1 call nobody knows whether the tool ran; Gate never runs such a call again.',
+        seqs: [24],
+      },
+    ]);
+  });
+
+  it('a call that was parked and closed otherwise waits no longer', async () => {
+    const told = await tell([...call(HOUR, { tier: 'yellow', outcome: 'aborted' })]);
+    expect(told.hil.pending).toBe(0);
+    expect(told.notable.map((row) => row.event_kind)).toEqual(['call.aborted', 'proxy.verdict']);
+  });
+
+  it('in observe mode tells what enforcing would have done', async () => {
+    const story = await storyOf([
+      ...call(HOUR, { tier: 'red', mode: 'observe', outcome: 'completed' }),
+      ...call(HOUR + 1, { tier: 'yellow', mode: 'observe' }),
+    ]);
+    expect(story).toContain('Gate only observed: enforcing would have denied 1 and sent 1 to a person.');
+  });
+
+  it.each<[NarrativeWindow, string, number, string]>([
+    ['1d', 'hour', 25, '2026-03-09T12:00:00.000Z'],
+    ['7d', 'day', 8, '2026-03-03T00:00:00.000Z'],
+    ['30d', 'day', 31, '2026-02-08T00:00:00.000Z'],
+    ['90d', 'day', 91, '2025-12-10T00:00:00.000Z'],
+  ])('the spark line of %s has one point per %s of the clock', async (window, bucket, length, first) => {
+    const oldest = { '1d': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY }[window];
+    const { sparkline } = await tell([...call(oldest, { tier: 'red' }), ...call(1, { tier: 'yellow' })], window);
+    expect(sparkline.bucket).toBe(bucket);
+    expect(sparkline.points).toHaveLength(length);
+    expect(sparkline.points[0]).toEqual({ at: first, total: 1, denied: 1, reviewed: 0 });
+    expect(sparkline.points.at(-1)).toMatchObject({ total: 1, denied: 0, reviewed: 1 });
+  });
+
+  it('notable is what is no routine, newest first, at most 20', async () => {
+    const told = await tell([
+      ...call(2 * HOUR, { outcome: 'completed' }),
+      ...call(HOUR, { tier: 'red', tool: 'drop\u0000\n\u202etable' }),
+      { agoMs: 5, row: testRow({ event_kind: 'alarm.reconciled', reasoning: 'closed by hand' }) },
+      { agoMs: 4, row: testRow({ event_kind: 'agent.envelope_narrowed', reasoning: '' }) },
+      { agoMs: 3, row: testRow({ signal: 'grant_expired', policy_decision: { outcome: 'allow' } }) },
+    ]);
+    expect(told.notable.map((row) => [row.event_kind, row.summary])).toEqual([
+      ['proxy.verdict', 'files.read was allowed: read of a file the agent owns'],
+      ['agent.envelope_narrowed', 'the agent: envelope narrowed'],
+      ['alarm.reconciled', 'alarm.reconciled: closed by hand'],
+      ['proxy.verdict', 'drop table was denied: Violation: destructive'],
+    ]);
+    expect(told.story.at(-1)).toEqual({ text: 'Alarms were raised; look at their rows first.', seqs: [8] });
+    const many = await tell(Array.from({ length: 30 }, (_, index) => call(index + 1, { tier: 'red' })).flat());
+    expect(many.notable).toHaveLength(20);
+    expect(many.notable[0]?.seq).toBe(88);
+  });
+
+  it('hides nothing of what deep review found', async () => {
+    const finding = (agoMs: number, verdict: string, delta: string, confidence: number): Timed => ({
+      agoMs,
+      row: testRow({
+        method: 'deep_review_finding',
+        event_kind: 'deep_review_finding',
+        policy_decision: {
+          verdict,
+          brain_delta: delta,
+          confidence,
+          reasoning: `so it was ${confidence}`,
+          original_correlation_id: correlationOf('x'),
+        },
+      }),
+    });
+    const told = await tell([
+      finding(4, 'Green', 'Agreed', 0.99),
+      finding(3, 'Red', 'Escalated', 0.8),
+      finding(2, 'Yellow', 'Downgraded', 0.7),
+      finding(1, 'Green', 'Unheard', 1),
+    ]);
+    expect(told.deep_review).toEqual({
+      findings_7d: 4,
+      brain_delta: { Agreed: 1, Escalated: 1, Downgraded: 1 },
+      top_disagreement: {
+        seq: 2,
+        at: '2026-03-10T12:29:59.997Z',
+        verdict: 'Red',
+        brain_delta: 'Escalated',
+        confidence: 0.8,
+        reasoning: 'so it was 0.8',
+        original_correlation_id: correlationOf('x'),
+      },
+    });
+    expect(told.notable.map((row) => row.seq)).toEqual([4, 3, 2]);
+    expect(told.story.at(-1)?.text).toBe(
+      'Deep review looked at 4 calls in the last 7 days: it agreed with 1, found 1 graver and 1 milder, most surely “so it was 0.8”.',
+    );
+  });
+
+  it('keeps its size whatever agents write', async () => {
+    const rows = Array.from({ length: 6_000 }, (_, index) => ({
+      agoMs: index + 1,
+      row: testRow({
+        tool_name: `tool ${index}`,
+        policy_decision: { outcome: 'deny', reasons: [`reason ${index} ${'x'.repeat(500)}`] },
+      }),
+    }));
+    const told = await tell(rows);
+    expect(told.tools[0]).toEqual({ tool_name: '(others)', count: 1_000 });
+    expect(told.deny_reasons).toHaveLength(20);
+    expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(64_000);
+  });
+});

@@ -1,0 +1,320 @@
+import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
+import { type Fact, outcomeOf, tally } from './facts.js';
+import { counted, listed, quoted, summaryOf, times } from './words.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS: Readonly<Record<NarrativeWindow, number>> = { '1d': 1, '7d': 7, '30d': 30, '90d': 90 };
+const TOP = 5;
+const MAX_NOTABLE = 20;
+const MAX_REASONS = 500;
+const SHOWN_REASONS = 20;
+const MAX_SIGNALS = 50;
+const SAMPLE = 5;
+
+export interface NarrativeRequest {
+  readonly agentId: string;
+  readonly window: NarrativeWindow;
+  readonly nowMs: number;
+}
+
+/** The half-open window that ends now. */
+export const narrativeSpan = ({ window, nowMs }: Pick<NarrativeRequest, 'window' | 'nowMs'>) => ({
+  from: new Date(nowMs - DAYS[window] * DAY_MS).toISOString(),
+  to: new Date(nowMs).toISOString(),
+});
+
+type DeepReview = Narrative['deep_review'];
+
+/**
+ * An agent's window as a story (ledger sheet 5.1): what is counted here is what the sentences say. `facts` are the agent's rows of the
+ * window in chain order, `findings` its deep-review findings of the last seven days. A pure function of its arguments; rows are seen
+ * once and not kept.
+ */
+export async function tellNarrative(
+  request: NarrativeRequest,
+  facts: AsyncIterable<readonly Fact[]>,
+  findings: AsyncIterable<readonly Fact[]>,
+): Promise<Narrative> {
+  const { agentId, window } = request;
+  const { from, to } = narrativeSpan(request);
+  const points = emptyPoints(from, to, window);
+  const outcomes = { allowed: 0, denied: 0, reviewed: 0, would_deny: 0, would_review: 0 };
+  const executions = { completed: 0, failed: 0, uncertain: 0, not_run: 0 };
+  const hil = { pending: 0, approved: 0, denied: 0, expired: 0, unreachable: 0 };
+  const samples = sampler();
+  const intents = tally();
+  const tools = tally();
+  const signals = tally();
+  const reasons = new Map<string, Narrative['deny_reasons'][number]>();
+  const waiting = new Set<string>();
+  const notable: Fact[] = [];
+  let total = 0;
+
+  for await (const page of facts) {
+    for (const fact of page) {
+      if (fact.signal !== null) signals.add(fact.signal);
+      if (fact.signal === 'egress_review_unreachable') hil.unreachable += 1;
+      if (isNotable(fact)) {
+        notable.push(fact);
+        if (notable.length > MAX_NOTABLE) notable.shift();
+      }
+      const outcome = outcomeOf(fact);
+      if (outcome !== null) {
+        total += 1;
+        outcomes[outcome] += 1;
+        samples.take(outcome, fact.seq);
+        intents.add(fact.intent);
+        if (fact.tool !== null) tools.add(fact.tool);
+        const point = points.at(fact.at);
+        point.total += 1;
+        if (outcome === 'denied') {
+          point.denied += 1;
+          noteReasons(reasons, fact);
+        }
+        if (outcome === 'reviewed') point.reviewed += 1;
+        if (fact.decision?.['would'] === 'deny') outcomes.would_deny += 1;
+        if (fact.decision?.['would'] === 'pend') outcomes.would_review += 1;
+        if (typeof fact.decision?.['would'] === 'string') samples.take('would', fact.seq);
+      }
+      if (fact.kind === 'upstream.outcome') {
+        const stage = fact.decision?.['stage'];
+        if (stage === 'completed' || stage === 'failed' || stage === 'uncertain' || stage === 'not_run') {
+          executions[stage] += 1;
+          samples.take(stage, fact.seq);
+        }
+      }
+      if (fact.kind === 'hil.created' && fact.correlationId !== null) waiting.add(fact.correlationId);
+      if (fact.kind === 'hil.approved' || fact.kind === 'hil.denied' || fact.kind === 'hil.expired') {
+        hil[fact.kind.slice(4) as 'approved' | 'denied' | 'expired'] += 1;
+        samples.take('decided', fact.seq);
+      }
+      // However a call ended, nobody is asked about it any more.
+      if (fact.correlationId !== null && ENDS_WAITING.has(fact.kind)) waiting.delete(fact.correlationId);
+      if (fact.kind.startsWith('alarm.')) samples.take('alarm', fact.seq);
+    }
+  }
+  hil.pending = waiting.size;
+
+  const denyReasons = [...reasons.values()].toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
+  const numbers = {
+    agent_id: agentId,
+    window,
+    from,
+    to,
+    generated_at: to,
+    total,
+    sparkline: { bucket: points.bucket, points: points.list },
+    outcomes,
+    executions,
+    intents: intents
+      .top(TOP)
+      .map(({ key, count }) => ({ intent_category: key, count, percent: percent(count, total) })),
+    tools: tools.top(TOP).map(({ key, count }) => ({ tool_name: key, count })),
+    signals: signals.top(MAX_SIGNALS).map(({ key, count }) => ({ signal: key, count })),
+    deny_reasons: denyReasons.slice(0, SHOWN_REASONS),
+    hil,
+    notable: notable.toReversed().map((fact) => ({
+      seq: fact.seq,
+      at: fact.at,
+      event_kind: fact.kind,
+      summary: summaryOf(fact),
+      correlation_id: fact.correlationId,
+    })),
+    deep_review: await deepReviewOf(findings),
+  };
+  return { ...numbers, headline: headlineOf(numbers), story: storyOf(numbers, samples) };
+}
+
+const ENDS_WAITING: ReadonlySet<string> = new Set([
+  'hil.approved',
+  'hil.denied',
+  'hil.expired',
+  'call.aborted',
+  'call.abandoned',
+]);
+
+/** Whatever is not the routine of an allowed call. */
+function isNotable(fact: Fact): boolean {
+  const { kind, decision } = fact;
+  if (kind === 'proxy.verdict')
+    return outcomeOf(fact) !== 'allowed' || typeof decision?.['would'] === 'string' || fact.signal !== null;
+  if (kind === 'upstream.outcome') return decision?.['stage'] !== 'completed' || fact.signal !== null;
+  if (kind === 'deep_review_finding') return decision?.['verdict'] === 'Red' || decision?.['brain_delta'] !== 'Agreed';
+  if (kind === 'brain.inspection') return decision?.['available'] === false;
+  if (kind === 'policy.evaluated' || kind === 'hil.created') return fact.signal !== null;
+  return true;
+}
+
+function noteReasons(reasons: Map<string, Narrative['deny_reasons'][number]>, fact: Fact): void {
+  const said = fact.decision?.['reasons'];
+  const given = Array.isArray(said) ? said.filter((reason) => typeof reason === 'string') : [];
+  for (const reason of given.length > 0 ? given : [fact.reasoning || fact.signal || 'no reason was recorded']) {
+    const known = reasons.get(reason);
+    if (known) known.count += 1;
+    else if (reasons.size < MAX_REASONS)
+      reasons.set(reason, { reason, count: 1, sample_reasoning: fact.reasoning, sample_seq: fact.seq });
+  }
+}
+
+interface Points {
+  readonly bucket: 'hour' | 'day';
+  readonly list: { at: string; total: number; denied: number; reviewed: number }[];
+  at(time: string): { total: number; denied: number; reviewed: number };
+}
+
+/** One point per hour or day of the clock (UTC), also where nothing happened. */
+function emptyPoints(from: string, to: string, window: NarrativeWindow): Points {
+  const [bucket, step] = window === '1d' ? (['hour', HOUR_MS] as const) : (['day', DAY_MS] as const);
+  const first = Math.floor(Date.parse(from) / step);
+  const last = Math.floor((Date.parse(to) - 1) / step);
+  const list = Array.from({ length: last - first + 1 }, (_, index) => ({
+    at: new Date((first + index) * step).toISOString(),
+    total: 0,
+    denied: 0,
+    reviewed: 0,
+  }));
+  return { bucket, list, at: (time) => list[Math.floor(Date.parse(time) / step) - first] as Points['list'][number] };
+}
+
+interface Sampler {
+  take(what: string, seq: number): void;
+  of(...what: readonly string[]): number[];
+}
+
+/** The first rows of each sort: what a sentence points at. */
+function sampler(): Sampler {
+  const taken = new Map<string, number[]>();
+  return {
+    take(what, seq) {
+      const seqs = taken.get(what) ?? [];
+      if (seqs.length < SAMPLE) seqs.push(seq);
+      taken.set(what, seqs);
+    },
+    of: (...what) =>
+      what
+        .flatMap((name) => taken.get(name) ?? [])
+        .toSorted((a, b) => a - b)
+        .slice(0, SAMPLE),
+  };
+}
+
+const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part * 1_000) / whole) / 10);
+
+async function deepReviewOf(findings: AsyncIterable<readonly Fact[]>): Promise<DeepReview> {
+  const review: DeepReview = {
+    findings_7d: 0,
+    brain_delta: { Agreed: 0, Escalated: 0, Downgraded: 0 },
+    top_disagreement: null,
+  };
+  for await (const page of findings) {
+    for (const { seq, at, decision, reasoning } of page) {
+      review.findings_7d += 1;
+      const delta = decision?.['brain_delta'];
+      if (delta !== 'Agreed' && delta !== 'Escalated' && delta !== 'Downgraded') continue;
+      review.brain_delta[delta] += 1;
+      const confidence = typeof decision?.['confidence'] === 'number' ? decision['confidence'] : 0;
+      if (delta === 'Agreed' || confidence < (review.top_disagreement?.confidence ?? 0)) continue;
+      const text = (key: string) => (typeof decision?.[key] === 'string' ? decision[key] : null);
+      review.top_disagreement = {
+        seq,
+        at,
+        verdict: text('verdict'),
+        brain_delta: delta,
+        confidence,
+        reasoning: text('reasoning') ?? reasoning,
+        original_correlation_id: text('original_correlation_id'),
+      };
+    }
+  }
+  return review;
+}
+
+type Numbers = Omit<Narrative, 'headline' | 'story'>;
+
+const spanWords = (window: NarrativeWindow): string =>
+  window === '1d' ? 'the last 24 hours' : `the last ${DAYS[window]} days`;
+
+function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string {
+  const who = quoted(agent_id, 80);
+  if (total === 0) return `No request of ${who} is recorded in ${spanWords(window)}.`;
+  const parts = [
+    `${outcomes.allowed} allowed`,
+    counted(outcomes.denied, 'denial'),
+    `${counted(outcomes.reviewed, 'review')}${hil.pending > 0 ? ` (${hil.pending} still waiting)` : ''}`,
+  ];
+  return `In ${spanWords(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
+}
+
+/** Each sentence says what its numbers say, and is left out where they say nothing. */
+function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
+  const { total, outcomes, executions, hil, sparkline, tools, intents, deny_reasons: reasons, signals } = numbers;
+  const { deep_review: review } = numbers;
+  const story: Narrative['story'] = [];
+  const tell = (text: string, seqs: readonly number[] = []) => story.push({ text, seqs: [...seqs] });
+
+  if (total > 0) {
+    const busiest = sparkline.points.reduce((most, point) => (point.total > most.total ? point : most));
+    const quiet = sparkline.points.filter((point) => point.total === 0).length;
+    const when = sparkline.bucket === 'hour' ? `${busiest.at.slice(0, 13)}:00Z` : busiest.at.slice(0, 10);
+    const silence = quiet > 0 ? `, and nothing in ${quiet} of ${sparkline.points.length} ${sparkline.bucket}s` : '';
+    tell(`It was busiest in the ${sparkline.bucket} of ${when} with ${counted(busiest.total, 'request')}${silence}.`);
+    if (tools.length > 0)
+      tell(
+        `It asked for ${listed(tools.map((tool) => `${quoted(tool.tool_name, 80)} (${times(tool.count)})`))}${tools.length === TOP ? ' most' : ''}.`,
+      );
+    tell(
+      `Its requests were of the kind ${listed(intents.map((intent) => `${intent.intent_category} (${intent.percent} %)`))}.`,
+    );
+  }
+  const [first, ...more] = reasons;
+  if (first) {
+    const others = more.slice(0, 2).map((reason) => `“${quoted(reason.reason)}” (${reason.count})`);
+    tell(
+      `${counted(outcomes.denied, 'request was', 'requests were')} denied, mostly for “${quoted(first.reason)}” (${times(first.count)}, first in row ${first.sample_seq})${others.length > 0 ? `, also for ${listed(others)}` : ''}.`,
+      samples.of('denied'),
+    );
+  }
+  if (outcomes.would_deny + outcomes.would_review > 0)
+    tell(
+      `Gate only observed: enforcing would have denied ${outcomes.would_deny} and sent ${outcomes.would_review} to a person.`,
+      samples.of('would'),
+    );
+  const decided = hil.approved + hil.denied + hil.expired;
+  if (outcomes.reviewed + decided > 0) {
+    const waiting =
+      hil.pending > 0
+        ? `; ${counted(hil.pending, 'request')} of the window still ${hil.pending === 1 ? 'waits' : 'wait'}`
+        : '';
+    tell(
+      `${counted(outcomes.reviewed, 'request was', 'requests were')} sent to a person. People approved ${hil.approved} and denied ${hil.denied}, and ${hil.expired} expired${waiting}.`,
+      samples.of('reviewed', 'decided'),
+    );
+  }
+  if (executions.completed + executions.failed + executions.not_run > 0) {
+    const parts = [
+      ...(executions.completed > 0 ? [`${executions.completed} completed`] : []),
+      ...(executions.failed > 0 ? [`${executions.failed} answered with an error`] : []),
+      ...(executions.not_run > 0 ? [`${executions.not_run} did not run`] : []),
+    ];
+    tell(`Of its executions ${listed(parts)}.`, samples.of('completed', 'failed', 'not_run'));
+  }
+  if (executions.uncertain > 0)
+    tell(
+      `Of ${counted(executions.uncertain, 'call')} nobody knows whether the tool ran; Gate never runs such a call again.`,
+      samples.of('uncertain'),
+    );
+  if (signals.length > 0)
+    tell(`Signals: ${listed(signals.slice(0, TOP).map(({ signal, count }) => `${quoted(signal, 64)} (${count})`))}.`);
+  const alarms = samples.of('alarm');
+  if (alarms.length > 0) tell('Alarms were raised; look at their rows first.', alarms);
+  if (review.findings_7d > 0) {
+    const { Agreed, Escalated, Downgraded } = review.brain_delta;
+    const top = review.top_disagreement;
+    tell(
+      `Deep review looked at ${counted(review.findings_7d, 'call')} in the last 7 days: it agreed with ${Agreed}, found ${Escalated} graver and ${Downgraded} milder${top ? `, most surely “${quoted(top.reasoning)}”` : ''}.`,
+      top ? [top.seq] : [],
+    );
+  }
+  return story;
+}

@@ -1,0 +1,80 @@
+import type { SilentAgents } from '../../../contracts/ledger-reports.js';
+import type { Fact } from './facts.js';
+
+const HOUR_MS = 3_600_000;
+
+/** Rows that tell who there is and who was heard: an agent's life and its verdicts. */
+export const SILENCE_KINDS = [
+  'proxy.verdict',
+  'agent.registered',
+  'agent.suspended',
+  'agent.unsuspended',
+  'agent.decommissioned',
+] as const;
+
+interface Known {
+  readonly name: string;
+  readonly tenant: string | null;
+  enrolledAt: string | null;
+  lastActivity: string | null;
+  active: boolean;
+}
+
+/**
+ * Ledger sheet 5, row 13: the active agents that were not heard for so many hours. The roster is made of life-cycle rows and, for agents
+ * that were never registered, of traffic; Gate's own services are no agents. Longest silence first.
+ */
+export async function silentAgents(
+  facts: AsyncIterable<readonly Fact[]>,
+  {
+    sinceHours,
+    nowMs,
+    allowed,
+  }: { readonly sinceHours: number; readonly nowMs: number; readonly allowed: ReadonlySet<string> },
+): Promise<SilentAgents> {
+  const roster = new Map<string, Known>();
+  for await (const page of facts) {
+    for (const fact of page) {
+      const name = fact.kind === 'proxy.verdict' ? fact.agentId : (fact.agentName ?? fact.agentId);
+      if (name.startsWith('gate-')) continue;
+      const key = JSON.stringify([fact.tenant, name]);
+      const known = roster.get(key) ?? {
+        name,
+        tenant: fact.tenant,
+        enrolledAt: null,
+        lastActivity: null,
+        active: true,
+      };
+      roster.set(key, known);
+      if (fact.kind === 'proxy.verdict') known.lastActivity = fact.at;
+      else if (fact.kind === 'agent.registered') {
+        known.enrolledAt ??= fact.at;
+        known.active = true;
+      } else known.active = fact.kind === 'agent.unsuspended';
+    }
+  }
+  const active = [...roster.values()].filter((agent) => agent.active && !allowed.has(agent.name));
+  const hours = ({ lastActivity, enrolledAt }: Known) =>
+    Math.max(0, Math.floor((nowMs - Date.parse(lastActivity ?? enrolledAt ?? '')) / HOUR_MS));
+  return {
+    threshold_hours: sinceHours,
+    generated_at: new Date(nowMs).toISOString(),
+    silent_agents: active
+      .filter((agent) => hours(agent) >= sinceHours)
+      .map((agent) => ({
+        agent_name: agent.name,
+        tenant: agent.tenant,
+        last_activity: agent.lastActivity,
+        enrolled_at: agent.enrolledAt,
+        silent_hours: hours(agent),
+        never_active: agent.lastActivity === null,
+      }))
+      .toSorted(
+        (a, b) =>
+          b.silent_hours - a.silent_hours ||
+          (a.agent_name < b.agent_name ? -1 : a.agent_name > b.agent_name ? 1 : 0) ||
+          ((a.tenant ?? '') < (b.tenant ?? '') ? -1 : 1),
+      ),
+    active_total: active.length,
+  };
+}

@@ -1,0 +1,68 @@
+import type { Spend } from '../../../contracts/ledger-reports.js';
+import type { Fact } from './facts.js';
+
+/** Rows that count for spend: a request is a verdict, its estimated cost stands on its inspection. */
+export const SPEND_KINDS = ['proxy.verdict', 'brain.inspection'] as const;
+
+interface Spender {
+  agentName: string | null;
+  micros: number;
+  requests: number;
+  priced: number;
+  latest: string;
+}
+
+/** Ledger sheet 5, row 19: estimated cost by agent, dearest first; the totals are those of every agent. */
+export async function spendOf(
+  facts: AsyncIterable<readonly Fact[]>,
+  { window, limit }: { readonly window: string | null; readonly limit: number },
+): Promise<Spend> {
+  const spenders = new Map<string, Spender>();
+  let [micros, requests, priced] = [0, 0, 0];
+  for await (const page of facts) {
+    for (const fact of page) {
+      const known = spenders.get(fact.agentId) ?? {
+        agentName: null,
+        micros: 0,
+        requests: 0,
+        priced: 0,
+        latest: fact.at,
+      };
+      spenders.set(fact.agentId, known);
+      known.latest = fact.at;
+      known.agentName = fact.agentName ?? known.agentName;
+      if (fact.kind === 'proxy.verdict') {
+        known.requests += 1;
+        requests += 1;
+      }
+      if (fact.costMicros !== null) {
+        known.micros += fact.costMicros;
+        known.priced += 1;
+        micros += fact.costMicros;
+        priced += 1;
+      }
+    }
+  }
+  const agents = [...spenders]
+    .toSorted(
+      ([a, { micros: less, requests: few }], [b, { micros: more, requests: many }]) =>
+        more - less || many - few || (a < b ? -1 : 1),
+    )
+    .slice(0, limit)
+    .map(([agentId, spender]) => ({
+      agent_id: agentId,
+      agent_name: spender.agentName,
+      spend_micros: spender.micros,
+      request_count: spender.requests,
+      priced_count: spender.priced,
+      latest_ts: spender.latest,
+    }));
+  return {
+    window,
+    agents,
+    total_spend_micros: micros,
+    total_requests: requests,
+    total_priced: priced,
+    returned: agents.length,
+  };
+}

@@ -1,0 +1,82 @@
+import { type Fact, outcomeOf } from './facts.js';
+
+/** Text that somebody else wrote, made fit for a sentence: one line, no control characters, cut. */
+export function quoted(text: string, most = 160): string {
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
+  return line.length <= most ? line : `${line.slice(0, most).replace(/\p{Surrogate}$/u, '')}…`;
+}
+
+const because = (text: string): string => (text.trim() === '' ? '' : `: ${quoted(text)}`);
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** What an entry came to, in one sentence without its time. The words are an annotation; the row is what counts. */
+export function summaryOf(fact: Fact): string {
+  const { kind, decision, reasoning } = fact;
+  const tool = fact.tool === null ? 'the call' : quoted(fact.tool, 80);
+  const by = quoted(text(decision?.['decided_by']) ?? 'an operator', 80);
+  switch (kind) {
+    case 'proxy.verdict':
+      return verdictSummary(fact, tool);
+    case 'brain.inspection':
+      return decision?.['available'] === false
+        ? `${tool} was judged without inspection${because(reasoning)}`
+        : `${tool} was inspected${because(reasoning)}`;
+    case 'hil.created':
+      return `${tool} waits for a person${because(reasoning)}`;
+    case 'hil.approved':
+      return `${by} approved ${tool}${because(reasoning)}`;
+    case 'hil.denied':
+      return `${by} denied ${tool}${because(reasoning)}`;
+    case 'hil.expired':
+      return `nobody decided about ${tool} in time; it was not executed`;
+    case 'upstream.outcome':
+      return executionSummary(fact, tool);
+    case 'call.aborted':
+    case 'call.abandoned':
+      return `${tool} was closed without being executed${because(reasoning)}`;
+    case 'deep_review_finding':
+      return `deep review judged a call ${text(decision?.['verdict']) ?? 'without verdict'}${deltaWords(decision?.['brain_delta'])}${because(text(decision?.['reasoning']) ?? reasoning)}`;
+    default: {
+      const [subject, verb] = kind.split('.', 2) as [string, string | undefined];
+      if (subject === 'agent' && verb !== undefined)
+        return `the agent: ${verb.replaceAll('_', ' ')}${because(reasoning)}`;
+      return `${quoted(kind, 64)}${fact.signal === null ? '' : ` (${quoted(fact.signal, 64)})`}${because(reasoning)}`;
+    }
+  }
+}
+
+function verdictSummary(fact: Fact, tool: string): string {
+  const why = because(fact.reasoning);
+  const would = fact.decision?.['would'];
+  if (would === 'deny' || would === 'pend')
+    return `${tool} was let through; enforcing would have ${would === 'deny' ? 'denied it' : 'sent it to a person'}${why}`;
+  const outcome = outcomeOf(fact);
+  if (outcome === 'denied') return `${tool} was denied${why}`;
+  return outcome === 'reviewed' ? `${tool} was sent to a person${why}` : `${tool} was allowed${why}`;
+}
+
+function executionSummary({ decision, reasoning }: Fact, tool: string): string {
+  switch (decision?.['stage']) {
+    case 'completed':
+      return `${tool} was executed`;
+    case 'failed':
+      return `${tool} was executed and answered with an error${because(reasoning)}`;
+    case 'uncertain':
+      return `nobody knows whether ${tool} ran${because(reasoning)}`;
+    default:
+      return `${tool} was not executed${because(reasoning)}`;
+  }
+}
+
+const deltaWords = (delta: unknown): string => {
+  if (delta === 'Escalated') return ', graver than inspection did';
+  return delta === 'Downgraded' ? ', milder than inspection did' : '';
+};
+
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
+export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (items: readonly string[]): string =>
+  items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1) as string}`;
