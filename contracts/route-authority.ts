@@ -349,7 +349,6 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
     'GET /exports',
     'GET /finops/active-agents',
     'GET /finops/active-agents/export',
-    'GET /stream/audit',
     'POST /admin/tenants/{tenant}/lifecycle',
     'POST /export',
     'POST /export/regulatory',

@@ -15,6 +15,7 @@ import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
 import { silenceRoutes } from './routes/silence.js';
 import { narrativeRoutes } from './routes/narrative.js';
+import { streamRoutes } from './routes/stream.js';
 import { verifyRoutes } from './routes/verify.js';
 
 /** The ledger's routes, one module per resource. */
@@ -30,6 +31,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   narrativeRoutes,
   proofRoutes,
   silenceRoutes,
+  streamRoutes,
   verifyRoutes,
 ];
 

@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { type LedgerStore, openLedger } from '../../../domain/ledger/ledger-store.js';
+import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
+import type { Caller, Service } from '../../plugins/service.js';
+import { createLedgerService } from '../app.js';
+
+interface Event {
+  readonly event: string;
+  readonly id: number;
+  readonly data: Partial<LedgerEntry>;
+}
+
+describe.each(STORES)('ledger sheet 5, row 22: GET /stream/audit on %s', (kind) => {
+  let place: TestLedgerPlace;
+  let ledger: LedgerStore;
+  let service: Service;
+  let port: number;
+  let pagesRead: number;
+  const open: IncomingMessage[] = [];
+
+  beforeEach(async () => {
+    place = await ledgerPlace(kind);
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    pagesRead = 0;
+    const counted: LedgerStore = {
+      ...ledger,
+      async *pages(filter) {
+        for await (const page of ledger.pages(filter)) {
+          pagesRead += 1;
+          yield page;
+        }
+      },
+    };
+    service = createLedgerService({
+      ledger: counted,
+      logger: pino({ level: 'silent' }),
+      registry: new Registry(),
+      trustDomain: 'gate.local',
+      resolveCaller: (request): Caller => ({
+        kind: 'service',
+        callerId: String(request.headers['x-test-caller'] ?? 'service-console'),
+        spiffe: 'spiffe://gate.local/service/test',
+        fingerprint: 'ab'.repeat(32),
+      }),
+    });
+    ({ port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
+  }, 60_000);
+  afterEach(async () => {
+    for (const response of open.splice(0)) response.destroy();
+    await service.close();
+    await ledger.close();
+    await place.remove();
+  });
+
+  async function connect(query = '', headers: Record<string, string> = {}): Promise<IncomingMessage> {
+    const request = httpGet({ host: '127.0.0.1', port, path: `/stream/audit${query}`, headers });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.on('error', () => {
+      // The test, or the service, hung up.
+    });
+    open.push(response);
+    return response;
+  }
+
+  /** Reads events until there are so many, then hangs up. */
+  async function events(response: IncomingMessage, count: number): Promise<Event[]> {
+    const found: Event[] = [];
+    let text = '';
+    for await (const chunk of response) {
+      text += String(chunk);
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const field = (name: string) => new RegExp(`^${name}: ([^\n]*)$`, 'm').exec(block)?.[1];
+        const [event, id, data] = [field('event'), field('id'), field('data')];
+        if (event !== undefined)
+          found.push({ event, id: Number(id), data: JSON.parse(data ?? '') as Partial<LedgerEntry> });
+      }
+      if (found.length >= count) break;
+    }
+    response.destroy();
+    return found.slice(0, count);
+  }
+
+  it('sends each new row as an event that carries the row as the reads show it', async () => {
+    await ledger.append([testRow()]);
+    const response = await connect();
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    const receiving = events(response, 2);
+    await ledger.append([testRow({ reasoning: 'line\nline\u2028line' }), testRow()]);
+    const received = await receiving;
+    expect(received.map(({ event, id }) => [event, id])).toEqual([
+      ['entry', 2],
+      ['entry', 3],
+    ]);
+    expect(received.map(({ data }) => data)).toEqual((await ledger.newest(2)).toReversed());
+  }, 30_000);
+
+  it('goes on behind Last-Event-ID: over any number of broken connections each row comes once', async () => {
+    const writing = (async () => {
+      for (let index = 0; index < 40; index++) await ledger.append(Array.from({ length: 10 }, () => testRow()));
+    })();
+    const seen: number[] = [];
+    while (seen.length < 400) {
+      const response = await connect('', { 'last-event-id': String(seen.at(-1) ?? 0) });
+      const wanted = Math.min(400 - seen.length, 1 + (seen.length % 57));
+      for (const { id } of await events(response, wanted)) seen.push(id);
+    }
+    await writing;
+    expect(seen).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
+  }, 60_000);
+
+  it('sends the rows of a tenant, or of a demonstration session, only', async () => {
+    const row = (change: Parameters<typeof testRow>[0]) => testRow(change);
+    const prefix = '0badcafe';
+    await ledger.append([
+      row({ tenant: 'other' }),
+      row({ tenant: 'acme' }),
+      row({ correlation_id: `${prefix}-1111-4111-8111-111111111111`, tenant: 'other' }),
+      row({ tenant: 'acme', source: 'simulator' }),
+    ]);
+    const ids = async (query: string, count: number) =>
+      (await events(await connect(query, { 'last-event-id': '0' }), count)).map(({ id }) => id);
+    expect(await ids('?tenant=acme', 2)).toEqual([2, 4]);
+    expect(await ids(`?tenant=acme&demo_session_token=${prefix}`, 2)).toEqual([3, 4]);
+  }, 30_000);
+
+  it('tells a reader that knows more than the chain to begin again', async () => {
+    await ledger.append([testRow()]);
+    const receiving = events(await connect('', { 'last-event-id': '99' }), 2);
+    await ledger.append([testRow()]);
+    expect((await receiving).map(({ event, id }) => [event, id])).toEqual([
+      ['reset', 1],
+      ['entry', 2],
+    ]);
+  }, 30_000);
+
+  it('a reader that does not read costs a few pages, not the chain', async () => {
+    for (let index = 0; index < 24; index++)
+      await ledger.append(Array.from({ length: 100 }, () => testRow({ policy_decision: { text: 'x'.repeat(8_000) } })));
+    const response = await connect('', { 'last-event-id': '0' });
+    response.pause();
+    // Pages are read until the buffers between the two are full; then no more.
+    let [before, steady] = [-1, 0];
+    while (steady < 10) {
+      steady = pagesRead > 0 && pagesRead === before ? steady + 1 : 0;
+      before = pagesRead;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(pagesRead).toBeLessThan(12);
+    response.resume();
+    expect((await events(response, 2_400)).at(-1)?.id).toBe(2_400);
+    expect(pagesRead).toBe(12);
+  }, 90_000);
+
+  it('ends when the service closes, though its readers do not', async () => {
+    const response = await connect();
+    const ended = events(response, 1);
+    await service.close();
+    expect(await ended).toEqual([]);
+  }, 30_000);
+
+  it.each([
+    [{ 'last-event-id': 'x' }, 400],
+    [{ 'x-test-caller': 'service-deep-review' }, 403],
+    [{ 'x-test-caller': 'service-proxy' }, 403],
+  ])('refuses %j with %d', async (headers: Record<string, string>, status) => {
+    expect((await connect('', headers)).statusCode).toBe(status);
+    if (status === 400) expect((await connect('?tenant=a/b')).statusCode).toBe(400);
+  });
+
+  it('takes 64 readers, and the next when one has gone', async () => {
+    const readers = await Promise.all(Array.from({ length: 64 }, () => connect()));
+    const refused = await connect();
+    expect(refused.statusCode).toBe(429);
+    readers[0]?.destroy();
+    let status: number | undefined = 429;
+    while (status === 429) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      status = (await connect()).statusCode;
+    }
+    expect(status).toBe(200);
+  }, 30_000);
+
+  it('is 503 when the store is gone', async () => {
+    await ledger.close();
+    expect((await connect()).statusCode).toBe(503);
+  });
+});

@@ -1,0 +1,73 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { GateError } from '../../../domain/errors.js';
+import { countCommits, follow } from '../../../domain/ledger/reads/follow.js';
+import type { LedgerContext } from '../context.js';
+import { scopeOf, scopeQuery } from '../query.js';
+
+/** Each holds a connection and a page of rows. */
+const MAX_STREAMS = 64;
+const RECONNECT_MS = 2_000;
+
+/**
+ * Rows as they are committed, as server-sent events (ledger sheet 5, row 22): event `entry`, id = place in the chain, data = the row.
+ * `Last-Event-ID` goes on behind that place with no row left out and none sent twice; without it the stream begins with the next commit.
+ * An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest place.
+ */
+export function streamRoutes({ app, ledger }: LedgerContext): void {
+  const commits = countCommits();
+  ledger.observe(commits.note);
+  const open = new Set<AbortController>();
+  // An open stream would keep the service from closing; its client comes back with the id it has.
+  app.addHook('preClose', (done) => {
+    for (const stream of open) stream.abort();
+    done();
+  });
+
+  app.get(
+    '/stream/audit',
+    {
+      schema: {
+        querystring: z.object(scopeQuery),
+        headers: z.object({
+          'last-event-id': z
+            .string()
+            .regex(/^\d{1,15}$/)
+            .optional(),
+        }),
+      },
+    },
+    async (request, reply) => {
+      if (open.size >= MAX_STREAMS)
+        throw new GateError('rate_limited', `${MAX_STREAMS} streams are open`, { fields: { retry_after_secs: 15 } });
+      const ended = new AbortController();
+      open.add(ended);
+      ended.signal.addEventListener('abort', () => open.delete(ended));
+      reply.raw.on('close', () => ended.abort());
+      try {
+        const { length } = await ledger.head();
+        const known = request.headers['last-event-id'];
+        const reset = known !== undefined && Number(known) > length;
+        const after = known === undefined || reset ? length : Number(known);
+        const rows = follow({ ledger, filter: scopeOf(request.query), after, commits, signal: ended.signal });
+        return await reply
+          .header('content-type', 'text/event-stream')
+          .header('cache-control', 'no-store')
+          .header('x-accel-buffering', 'no')
+          .send(Readable.from(events(rows, reset ? length : null), { objectMode: false }));
+      } catch (error) {
+        ended.abort();
+        throw error;
+      }
+    },
+  );
+}
+
+async function* events(rows: AsyncGenerator<LedgerEntry | null>, resetTo: number | null): AsyncGenerator<string> {
+  // The first bytes say that the stream is open, before there is anything to send.
+  yield `retry: ${RECONNECT_MS}\n\n`;
+  if (resetTo !== null) yield `event: reset\nid: ${resetTo}\ndata: {}\n\n`;
+  for await (const row of rows)
+    yield row === null ? ': keep-alive\n\n' : `event: entry\nid: ${row.seq}\ndata: ${JSON.stringify(row)}\n\n`;
+}
