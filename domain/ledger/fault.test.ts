@@ -6,7 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import type { AppendReceipt } from '../../contracts/ledger.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
-import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import { ledgerPlace, STORES, testKeys, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import { startMortalPostgres } from '../../test/support/postgres.js';
+import { seededRandom } from '../../test/support/random.js';
 import { uuidFromDigest } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
@@ -186,6 +188,49 @@ describe('Postgres connections that come and go', () => {
     expect((await ledger.append([testRow()]))[0]?.seq).toBe(1);
     await ledger.close();
   });
+});
+
+describe('kill -9 of Postgres under load', () => {
+  it('leaves a valid chain that holds every acknowledged row once, under the hash that was acknowledged', async () => {
+    const { next: random } = seededRandom('kill -9 of Postgres');
+    const postgres = await startMortalPostgres();
+    const ledger = await openLedger({ target: { url: postgres.url, schema: 'ledger' }, sidecarKeys: testKeys() });
+    const receipts: AppendReceipt[] = [];
+    let next = 0;
+    let refused = 0;
+    let going = true;
+    const appendUntilTaken = async (name: string): Promise<void> => {
+      for (;;) {
+        try {
+          receipts.push(...(await ledger.append([testRow({ id: id(name) })])));
+          return;
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'ledger_store_unavailable' });
+          refused += 1;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    };
+    const callers = Array.from({ length: 12 }, async () => {
+      while (going) await appendUntilTaken(`row-${next++}`);
+    });
+    for (let round = 0; round < 3; round++) {
+      const before = receipts.length;
+      while (receipts.length < before + 50) await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setTimeout(resolve, random() * 200));
+      await postgres.kill();
+      await postgres.restart();
+    }
+    going = false;
+    await Promise.all(callers);
+    expect(refused).toBeGreaterThan(0);
+    expect(receipts).toHaveLength(next);
+    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: next });
+    const stored = new Map((await ledger.newest(next)).map((row) => [row.id, `${row.seq} ${row.entry_hash}`]));
+    expect(receipts.filter((row) => stored.get(row.id) !== `${row.seq} ${row.entry_hash}`)).toEqual([]);
+    await ledger.close();
+    await postgres.stop();
+  }, 120_000);
 });
 
 describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {

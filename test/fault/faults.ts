@@ -7,10 +7,10 @@ import {
   type HostOptions,
   pooled,
   type RunningHost,
-  seededRandom,
   settled,
   until,
 } from '../support/kill-host-driver.js';
+import { seededRandom } from '../support/random.js';
 
 /** A fault with a name, and what must be true in spite of it. */
 export interface Fault {

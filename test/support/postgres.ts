@@ -1,6 +1,16 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { accessSync, chownSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -29,6 +39,71 @@ export interface TestPostgresOptions {
 export async function startPostgres({ durable = false }: TestPostgresOptions = {}): Promise<TestPostgres> {
   const given = process.env['GATE_TEST_DATABASE_URL'];
   return freshDatabase(given ?? (await server(durable)));
+}
+
+/** A server of its own, which may die. */
+export interface MortalPostgres extends TestPostgres {
+  /** kill -9 of the server, the way a machine out of memory does it: nothing is flushed, nobody is told. */
+  kill(): Promise<void>;
+  /** Starts it again over what is on disk. */
+  restart(): Promise<void>;
+}
+
+/** Like `startPostgres`, durable, and a server nobody else uses: always started here, because this one is killed. */
+export async function startMortalPostgres(): Promise<MortalPostgres> {
+  const directory = mkdtempSync(join(tmpdir(), 'gate-postgres-mortal-'));
+  const url = urlOf(directory);
+  const data = join(directory, 'data');
+  await create(directory, true);
+  let server = await run(directory, true);
+  const { url: database, stop } = await freshDatabase(url);
+  return {
+    url: database,
+    async kill() {
+      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+      // Its processes share memory with it, and as long as one of them lives no other server starts over these files.
+      const all = [pid, ...childrenOf(pid)];
+      for (const each of all) if (lives(each)) process.kill(each, 'SIGKILL');
+      server.stdin?.end();
+      if (server.exitCode === null) await new Promise((ended) => server.once('exit', ended));
+      while (all.some(lives)) await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+    async restart() {
+      server = await run(directory, true);
+    },
+    async stop() {
+      await stop();
+      const ended = new Promise((done) => server.once('exit', done));
+      server.stdin?.end();
+      await ended;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const lives = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** On Linux; elsewhere none are found, and they end by themselves. */
+function childrenOf(parent: number): number[] {
+  if (!existsSync('/proc/self/stat')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
+      } catch {
+        return false;
+      }
+    });
 }
 
 async function freshDatabase(serverUrl: string): Promise<TestPostgres> {
@@ -71,14 +146,20 @@ function server(durable: boolean): Promise<string> {
 /** Test files of one process do not share modules, but they share its pid: the directory's name leads to a server that runs already. */
 async function findOrStart(durable: boolean): Promise<string> {
   const directory = join(tmpdir(), `gate-postgres-${process.pid}${durable ? '-durable' : ''}`);
-  const url = `postgresql://gate@localhost/postgres?host=${encodeURIComponent(directory)}`;
+  const url = urlOf(directory);
   if (existsSync(directory)) {
     if (await answers(url)) return url;
     rmSync(directory, { recursive: true, force: true });
   }
-  await start(directory, url, durable);
+  await create(directory, durable);
+  const server = await run(directory, durable, 'rm -rf "$directory"');
+  server.unref();
+  (server.stdin as unknown as { unref(): void }).unref();
   return url;
 }
+
+const urlOf = (directory: string): string =>
+  `postgresql://gate@localhost/postgres?host=${encodeURIComponent(directory)}`;
 
 const answers = (url: string): Promise<boolean> =>
   withClient(url, (client) => client.query('select 1')).then(
@@ -86,18 +167,29 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-async function start(directory: string, url: string, durable: boolean): Promise<void> {
-  const binaries = findBinaries();
+const identityIn = (directory: string) => ({
+  ...unprivilegedUser(),
+  cwd: directory,
+  env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+});
+
+/** A cluster in the folder, which is made where it is not there yet. */
+async function create(directory: string, durable: boolean): Promise<void> {
   const user = unprivilegedUser();
-  mkdirSync(directory, { mode: 0o700 });
+  mkdirSync(directory, { mode: 0o700, recursive: true });
   if (user) chownSync(directory, user.uid, user.gid);
-  const data = join(directory, 'data');
-  const identity = { ...user, cwd: directory, env: { PATH: process.env['PATH'], LC_ALL: 'C' } };
   await promisify(execFile)(
-    join(binaries, 'initdb'),
-    ['--pgdata', data, '--username', 'gate', '--auth', 'trust', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
-    identity,
+    join(findBinaries(), 'initdb'),
+    [
+      ...['--pgdata', join(directory, 'data'), '--username', 'gate', '--auth', 'trust', '--encoding', 'UTF8'],
+      ...['--locale', 'C', ...(durable ? [] : ['--no-sync'])],
+    ],
+    identityIn(directory),
   );
+}
+
+/** The server over the cluster in the folder, once it answers. The process is its keeper: it ends the server when its stdin ends. */
+async function run(directory: string, durable: boolean, afterwards = ':'): Promise<ChildProcess> {
   const settings = {
     listen_addresses: '',
     unix_socket_directories: directory,
@@ -116,19 +208,18 @@ async function start(directory: string, url: string, durable: boolean): Promise<
        "$postgres" "$@" </dev/null >"$directory/log" 2>&1 &
        server=$!
        cat >/dev/null
-       kill -INT "$server"; wait "$server"; rm -rf "$directory"`,
+       kill -INT "$server" 2>/dev/null; wait "$server"; ${afterwards}`,
       'sh',
-      join(binaries, 'postgres'),
+      join(findBinaries(), 'postgres'),
       directory,
       '-D',
-      data,
+      join(directory, 'data'),
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
-    { ...identity, detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+    { ...identityIn(directory), detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
   );
-  child.unref();
-  (child.stdin as unknown as { unref(): void }).unref();
-  await answersInTime(url, child, join(directory, 'log'));
+  await answersInTime(urlOf(directory), child, join(directory, 'log'));
+  return child;
 }
 
 async function answersInTime(url: string, child: ChildProcess, log: string): Promise<void> {

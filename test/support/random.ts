@@ -1,0 +1,13 @@
+/** A seed for a random test, printed so that a failure can be run again with `GATE_TEST_SEED`. Mulberry32. */
+export function seededRandom(name: string): { readonly seed: number; next(): number; pick<T>(from: readonly T[]): T } {
+  const seed = Number(process.env['GATE_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32)) >>> 0;
+  process.stderr.write(`${name}: GATE_TEST_SEED=${seed}\n`);
+  let state = seed;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return { seed, next, pick: (from) => from[Math.floor(next() * from.length)] as (typeof from)[number] };
+}
