@@ -1,6 +1,8 @@
+import { createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { ConsistencyProof, InclusionProof } from '../contracts/ledger-proof.js';
 import { errorText } from '../domain/errors.js';
+import { verifyRegulatoryBundle } from '../domain/ledger/regulatory/verify-bundle.js';
 import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { type NoteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
@@ -28,8 +30,23 @@ export async function verifyEvidence(file: string, trust: EvidenceTrust): Promis
   const bytes = readEvidence(file);
   const kind = kindOf(bytes);
   if (kind === null) throw new CliError(`${file} is neither a proof bundle (JSON) nor a regulatory bundle (tar.gz)`);
-  if (kind === 'regulatory bundle') throw new CliError(`${file} is a regulatory bundle; this version does not read it`);
+  if (kind === 'regulatory bundle') return verifyRegulatory(file, trust);
   return verifyProof(file, bytes, trust);
+}
+
+/** Signed by one key; that key is PEM and comes from elsewhere than the bundle. */
+function verifyRegulatory(file: string, { key }: EvidenceTrust): Promise<BundleVerdict> {
+  if (key === undefined)
+    throw new CliError(
+      `${file} is a regulatory bundle; give the public key of whoever signs for the ledger: --key <PEM>`,
+    );
+  const publicKeyPem = existsSync(key) ? readFileSync(key, 'utf8') : key;
+  try {
+    createPublicKey(publicKeyPem);
+  } catch {
+    throw new CliError(`--key: ${key} is no public key in PEM`);
+  }
+  return verifyRegulatoryBundle(file, { publicKeyPem });
 }
 
 function verifyProof(file: string, bytes: Buffer, { key, witness = [], witnesses }: EvidenceTrust): BundleVerdict {

@@ -201,6 +201,8 @@ export const ERROR_CODES = {
     meaning:
       'A signed ledger entry brings the id and the timestamp its signer fixed, and says both once if it repeats them.',
   },
+  unsupported_media_type: { status: 400, retry: 'no', meaning: 'The body of this route is text (text/*) or nothing.' },
+  tenant_required: { status: 400, retry: 'no', meaning: 'Name one tenant: ?tenant=…' },
   signature_invalid: {
     status: 400,
     retry: 'no',

@@ -24,5 +24,6 @@ export const EVENT_KINDS = [
   'identity.grant_issued',
   'tenant.tombstoned',
   'namespace.cleaned_up',
+  'regulatory.exported',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -137,6 +137,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'identity.grant_issued': null,
   'tenant.tombstoned':
     "A tenant's rows up to `through_seq` were hidden from readers; the chain keeps them. Its sidecar is the reason.",
+  'regulatory.exported':
+    'A signed bundle of a tenant and window left the ledger; the digest of its manifest and who signed.',
   'namespace.cleaned_up': 'The rows of a namespace up to `through_seq` were hidden from readers; the chain keeps them.',
 };
 

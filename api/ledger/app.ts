@@ -13,6 +13,7 @@ import { erasureRoutes } from './routes/erasure.js';
 import { huntRoutes } from './routes/hunt.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
+import { regulatoryRoutes } from './routes/regulatory.js';
 import { silenceRoutes } from './routes/silence.js';
 import { narrativeRoutes } from './routes/narrative.js';
 import { streamRoutes } from './routes/stream.js';
@@ -30,6 +31,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   logRoutes,
   narrativeRoutes,
   proofRoutes,
+  regulatoryRoutes,
   silenceRoutes,
   streamRoutes,
   verifyRoutes,

@@ -15,6 +15,8 @@ import { prepareRow } from './entry.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
+import { createBundleMaker, type MakeBundle } from './regulatory/bundle.js';
+import { createRegulatoryExport } from './regulatory/export.js';
 import { postgresChain } from './postgres-chain.js';
 import type { BlobSigner } from './signatures/blob-signer.js';
 import { isSigned } from './signatures/admission.js';
@@ -57,6 +59,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly silence: SilenceAllowlist;
   readonly complianceEvidence: ComplianceEvidence;
   readonly reports: LedgerReports;
+  readonly exportRegulatory: MakeBundle;
   /** The newest entry's place and hash as retained beside the chain. */
   head(): Promise<ChainHead>;
   /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
@@ -95,7 +98,7 @@ export async function openLedger({
 /** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
 export function ledgerOver(
   store: Store<LedgerTables>,
-  { sidecarKeys, clock = Date.now, logger, checkpoints, keySet, requireCryptography = false }: LedgerOptions,
+  { sidecarKeys, clock = Date.now, logger, checkpoints, signer, keySet, requireCryptography = false }: LedgerOptions,
   threads?: WalkThreads,
 ): LedgerStore {
   const chain = chainOf(store, sidecarKeys);
@@ -147,6 +150,21 @@ export function ledgerOver(
           clock,
         });
 
+  const head = () =>
+    reading(async () => {
+      const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
+      return { length, hash };
+    });
+  const makeBundle = createBundleMaker({
+    db: store.db,
+    assurance,
+    head,
+    signer: signer ?? null,
+    coldExports: () => Promise.resolve([]),
+    anchorLines: () => Promise.resolve([]),
+    clock,
+  });
+
   // One database with several tables; each part knows its own.
   const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
   const silence = createSilenceAllowlist(side, clock);
@@ -167,11 +185,8 @@ export function ledgerOver(
       allowedSilence: async () => new Set((await silence.list()).map((entry) => entry.agent_id)),
       clock,
     }),
-    head: () =>
-      reading(async () => {
-        const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
-        return { length, hash };
-      }),
+    exportRegulatory: createRegulatoryExport(makeBundle, append),
+    head,
     ready: () => reading(() => chain.probe()),
     purgeSidecar: (id) =>
       reading(async () => {

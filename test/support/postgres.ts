@@ -180,10 +180,9 @@ async function create(directory: string, durable: boolean): Promise<void> {
   if (user) chownSync(directory, user.uid, user.gid);
   await promisify(execFile)(
     join(findBinaries(), 'initdb'),
-    [
-      ...['--pgdata', join(directory, 'data'), '--username', 'gate', '--auth', 'trust', '--encoding', 'UTF8'],
-      ...['--locale', 'C', ...(durable ? [] : ['--no-sync'])],
-    ],
+    `--username gate --auth trust --encoding UTF8 --locale C${durable ? '' : ' --no-sync'}`
+      .split(' ')
+      .concat('--pgdata', join(directory, 'data')),
     identityIn(directory),
   );
 }

@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { KeySetDocument, KeySetSource } from './key-set.js';
 import { lineageOf } from './key-set.js';
 import { sha256Hex } from '../../crypto/digest.js';
@@ -27,6 +27,11 @@ export interface BlobSignature {
 export interface BlobSigner {
   sign(binding: BlobBinding, digestSha256: string): Promise<BlobSignature>;
 }
+
+/** Whether a signature over a digest holds under that key. */
+export const blobSignatureHolds = (digestSha256: string, signature: string, key: KeyObject): boolean =>
+  /^[0-9a-f]{128}$/.test(signature) &&
+  verify(null, Buffer.from(digestSha256, 'hex'), key, Buffer.from(signature, 'hex'));
 
 export interface KeyFileSigner extends BlobSigner {
   /** A key set of this moment that holds this key alone: what was signed here can be checked before anybody else knows the key. */

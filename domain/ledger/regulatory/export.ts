@@ -1,0 +1,40 @@
+import type { Ledger } from '../../../contracts/ledger.js';
+import { uuidFromDigest } from '../../crypto/digest.js';
+import type { Bundle, BundleRequest, MakeBundle } from './bundle.js';
+
+/** Makes a bundle and leaves a row that says so, before any byte of it is handed out. Errors are those of `MakeBundle` and of an append. */
+export const createRegulatoryExport =
+  (makeBundle: MakeBundle, append: Ledger['append']): MakeBundle =>
+  async (request: BundleRequest): Promise<Bundle> => {
+    const bundle = await makeBundle(request);
+    const { tenant, window, row_count, seq_lo, seq_hi, signature } = bundle.manifest;
+    try {
+      await append([
+        {
+          id: uuidFromDigest('regulatory.exported', bundle.manifestSha256),
+          agent_id: 'gate-ledger',
+          method: 'regulatory.exported',
+          event_kind: 'regulatory.exported',
+          intent_category: 'Lifecycle',
+          authorized: true,
+          reasoning: '',
+          policy_decision: {
+            tenant,
+            window: { ...window },
+            row_count,
+            seq_lo,
+            seq_hi,
+            manifest_sha256: bundle.manifestSha256,
+            key_id: signature?.key_id ?? null,
+          },
+          state_namespace: 'operator',
+          // Not the tenant's own: what the window holds must not change by being exported.
+          tenant: 'system',
+        },
+      ]);
+    } catch (error) {
+      await bundle.discard();
+      throw error;
+    }
+    return bundle;
+  };

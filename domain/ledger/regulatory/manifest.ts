@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { Json } from '../../../contracts/json.js';
+import type { VerifyResult } from '../../../contracts/ledger.js';
+
+/** A file the manifest commits to. */
+export interface Committed {
+  readonly filename: string;
+  readonly sha256: string;
+  readonly byte_size: number;
+}
+
+/** Manifest version 8 (ledger sheet 6.2). The order of the keys is part of it: the text is signed as it is written. */
+export interface Manifest {
+  readonly schema_version: '8';
+  readonly tenant: string;
+  readonly generated_at: string;
+  readonly window: { readonly from: string; readonly to: string };
+  readonly row_count: number;
+  readonly seq_lo: number | null;
+  readonly seq_hi: number | null;
+  readonly chain_state: {
+    readonly prev_hash_at_window_start: string | null;
+    readonly entry_hash_at_window_end: string | null;
+  };
+  readonly verified_chain: {
+    readonly contract: 'gate.regulatory-bundle-signing/v1';
+    readonly commitment: NonNullable<VerifyResult['commitment']>;
+    readonly cryptographic_contract: 'gate.cryptographic-verification/v2';
+    readonly cryptographic_status: 'verified' | 'unavailable' | 'invalid';
+    readonly historical_key_lineage_sha256: string | null;
+    readonly signed_rows: number;
+    readonly verified_signed_rows: number;
+    readonly legacy_unverifiable_rows: number;
+    readonly tsa_required: boolean;
+    readonly tsa_verified: number;
+    readonly tsa_trust_bundle_sha256: string | null;
+  };
+  readonly ndjson_sha256: string;
+  readonly article_scope: readonly string[];
+  readonly signature: ManifestSignature | null;
+  readonly technical_documentation?: Committed;
+  readonly parquet_pointers?: readonly Json[];
+  readonly compliance_register?: Committed;
+  readonly anchors?: Committed & { readonly count: number };
+  readonly annex_iv?: Committed;
+  readonly post_market_monitoring_plan?: Committed;
+  readonly chain_links: Committed & { readonly count: number };
+  readonly readme: Committed;
+}
+
+export interface ManifestSignature {
+  readonly sidecar: 'manifest.sig';
+  readonly algorithm: 'ed25519';
+  readonly digest_alg: 'sha256';
+  readonly key_id: string;
+  readonly signed_at: string;
+}
+
+/** The one way a manifest is written: two spaces, no newline at the end. */
+export const manifestText = (manifest: Manifest): string => JSON.stringify(manifest, null, 2);
+
+/** What is signed: SHA-256 of the manifest with `signature` null. Who signed and when stands in what was blanked, and is not signed. */
+export const manifestDigest = (manifest: Manifest): string =>
+  createHash('sha256')
+    .update(manifestText({ ...manifest, signature: null }))
+    .digest('hex');
