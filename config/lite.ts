@@ -206,6 +206,11 @@ export const LITE_SETTINGS = {
     onOff,
     'Adds the scores of the detectors to denials and parks: for tuning; it tells an attacker what to change.',
   ),
+  blockPoisonedDefinitions: setting(
+    'GATE_LITE_BLOCK_POISONED_DEFINITIONS',
+    onOff,
+    'Answers 502 to a list of tools that changed since it was pinned or that instructs a model; without it that is recorded only.',
+  ),
   allowedHosts: setting(
     'GATE_LITE_ALLOWED_HOSTS',
     csv,

@@ -113,6 +113,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The upstream answered a control method with something that is not MCP.',
   },
+  tool_definition_poisoned: {
+    status: 502,
+    retry: 'no',
+    meaning:
+      'The definitions of the tools changed since they were pinned, or instruct a model; the operator looks at them and accepts them.',
+  },
   upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
   upstream_not_configured: {
     status: 503,

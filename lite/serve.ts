@@ -19,16 +19,16 @@ import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
+import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
+import { watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
-import { callMigrations } from '../migrations/calls.js';
-import { hilMigrations } from '../migrations/hil.js';
-import { ledgerMigrations } from '../migrations/ledger.js';
 import { createActivities } from '../workers/activities.js';
 import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
 import { liteKeys } from './keys.js';
+import { liteMigrations } from './migrations.js';
 import { liteMetrics } from './metrics.js';
 import { createNotices } from './notices.js';
 import { policyFolder } from './policy-folder.js';
@@ -83,7 +83,7 @@ export async function startLite({
   const keys = liteKeys(ledgerFile, config.keys);
   const file = await openLocalFile({
     file: ledgerFile,
-    migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
+    migrations: liteMigrations,
     ...(maxPages !== undefined && { maxPages }),
   });
   const registry = new Registry();
@@ -93,7 +93,15 @@ export async function startLite({
   const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
-  const upstream = await upstreamOf(config, child, logger);
+  const tools = await upstreamOf(config, child, logger);
+  const upstream =
+    tools &&
+    watchToolDefinitions(tools, {
+      pins: toolPinStoreOver(file.store<ToolPinTables>(), now),
+      ledger,
+      block: config.blockPoisonedDefinitions,
+      onFault: (error) => logger.error({ reason: errorText(error) }, 'a list of tools could not be compared'),
+    });
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   // Here and for the upstream: what a start does not need is loaded by what needs it.
   const sender = async () =>

@@ -133,6 +133,9 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',
   'alarm.row_conflict': 'Somebody sent other content under the id of an entry that exists. The entry stayed as it was.',
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
+  'tool_definition.drifted':
+    "An agent's tools are not what they were when they were pinned, or their definitions instruct a model; `signal` says which.",
+  'tool_definition.accepted': "An operator let an agent's pinned tools go; its next list is pinned.",
   'identity.svid_issued': null,
   'identity.grant_issued': null,
   'tenant.tombstoned':

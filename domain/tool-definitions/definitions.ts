@@ -1,0 +1,84 @@
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { detectInjection } from '../inspection/injection.js';
+import { inspectTexts } from '../inspection/texts.js';
+import type { PinnedTools } from './pin-store.js';
+
+/** One page of a `tools/list` answer. */
+export interface ToolPage {
+  readonly tools: readonly ToolDefinition[];
+  readonly nextCursor: string | null;
+}
+export interface ToolDefinition {
+  readonly name: string;
+  readonly sha256: string;
+  /** Instructions to a model that stand in the definition, by the name of the rule that found them. */
+  readonly injected: readonly string[];
+}
+
+/** Reads the answer to `tools/list`; `null` where it is none. */
+export function toolPageOf(answer: JsonObject): ToolPage | null {
+  const result = objectOf(answer['result']);
+  const list = result?.['tools'];
+  if (!result || !Array.isArray(list)) return null;
+  const { nextCursor } = result;
+  return {
+    tools: list.flatMap((tool) => definitionOf(tool) ?? []),
+    nextCursor: typeof nextCursor === 'string' ? nextCursor : null,
+  };
+}
+
+function definitionOf(value: Json): ToolDefinition | null {
+  const tool = objectOf(value);
+  const name = tool?.['name'];
+  if (!tool || typeof name !== 'string') return null;
+  const injected = detectInjection(name, inspectTexts(tool, 'standard'));
+  return { name, sha256: definitionDigest(tool), injected: injected.detected ? [...injected.found] : [] };
+}
+
+/** What an agent is told about a tool (lite sheet 13): same description and schema, same digest, in any key order. */
+export const definitionDigest = (tool: JsonObject): string =>
+  sha256Hex(canonicalJson({ description: tool['description'] ?? null, inputSchema: tool['inputSchema'] ?? null }));
+
+/** How a list differs from what was pinned; all sorted. */
+export interface ToolDrift {
+  readonly changed: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Compares what was seen of a list, whole or not, with the pins. A name that came twice with two meanings is changed. */
+export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): ToolDrift {
+  const names = [...seen.digests.keys()];
+  return {
+    changed: names
+      .filter(
+        (name) =>
+          seen.twice.has(name) || (pinned.digests.get(name) ?? seen.digests.get(name)) !== seen.digests.get(name),
+      )
+      .toSorted(),
+    added: pinned.complete ? names.filter((name) => !pinned.digests.has(name)).toSorted() : [],
+    removed:
+      whole && pinned.complete ? [...pinned.digests.keys()].filter((name) => !seen.digests.has(name)).toSorted() : [],
+  };
+}
+
+/** What the pages of one list add up to. */
+export interface SeenTools {
+  readonly digests: Map<string, string>;
+  readonly twice: Set<string>;
+  readonly injected: Map<string, readonly string[]>;
+}
+export const nothingSeen = (): SeenTools => ({ digests: new Map(), twice: new Set(), injected: new Map() });
+
+export function addPage(seen: SeenTools, { tools }: ToolPage): void {
+  for (const { name, sha256, injected } of tools) {
+    const known = seen.digests.get(name);
+    if (known !== undefined && known !== sha256) seen.twice.add(name);
+    else seen.digests.set(name, sha256);
+    if (injected.length > 0) seen.injected.set(name, injected);
+  }
+}
+
+const objectOf = (value: Json | undefined): JsonObject | null =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;

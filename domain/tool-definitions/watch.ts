@@ -1,0 +1,163 @@
+import { LRUCache } from 'lru-cache';
+import type { JsonObject } from '../../contracts/json.js';
+import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
+import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { GateError } from '../errors.js';
+import type { Upstream } from '../pipeline/upstream.js';
+import { addPage, driftOf, nothingSeen, type SeenTools, type ToolDrift, toolPageOf } from './definitions.js';
+import type { PinOwner, ToolPinStore } from './pin-store.js';
+
+export interface ToolWatchOptions {
+  readonly pins: ToolPinStore;
+  readonly ledger: Ledger;
+  /** Answers 502 instead of handing on a list that changed or that holds instructions to a model. */
+  readonly block: boolean;
+  /** A list that could not be looked at is handed on, unless `block`. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** A list under way, page by page. */
+interface Walk {
+  readonly seen: SeenTools;
+  readonly from: string | null;
+  next: string | null;
+  pages: number;
+}
+
+const MAX_WALKS = 1_000;
+/** An upstream that never ends its list has it judged as far as it came. */
+const MAX_PAGES = 100;
+const MAX_NAMED = 50;
+
+/**
+ * The upstream with its tool definitions watched (lite sheet 13). The first list an agent sees is pinned; later ones are compared, pages
+ * of one list together, and a difference is one ledger row, however often it is seen. Texts that instruct a model are another row.
+ * Detection only, unless `block`; pins are never replaced here.
+ */
+export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched, options: ToolWatchOptions): Watched {
+  const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
+  return {
+    ...upstream,
+    async control(caller, request, limits) {
+      const reply = await upstream.control(caller, request, limits);
+      if (request['method'] !== 'tools/list' || reply.kind !== 'reply' || reply.failed) return reply;
+      let poisoned: boolean;
+      try {
+        poisoned = await look(caller, request, reply.body);
+      } catch (error) {
+        options.onFault(error);
+        if (options.block)
+          throw new GateError(
+            'tool_definition_poisoned',
+            'the list of tools could not be compared with what was pinned',
+            {
+              cause: error,
+            },
+          );
+        return reply;
+      }
+      if (poisoned && options.block)
+        throw new GateError(
+          'tool_definition_poisoned',
+          'the definitions of the tools changed, or hold instructions to a model; the operator has to look at them and accept them',
+        );
+      return reply;
+    },
+  };
+
+  /** True where something is wrong with what was seen of this list so far. */
+  async function look(owner: PinOwner, request: JsonObject, answer: JsonObject): Promise<boolean> {
+    const page = toolPageOf(answer);
+    if (!page) return false;
+    const key = `${owner.tenant}/${owner.agent}`;
+    const walk = walkOf(key, cursorOf(request));
+    addPage(walk.seen, page);
+    walk.next = page.nextCursor;
+    walk.pages += 1;
+    const whole = walk.next === null || walk.pages >= MAX_PAGES;
+    if (whole) walks.delete(key);
+    else walks.set(key, walk);
+
+    const pinned = await options.pins.read(owner);
+    if (!pinned.complete) {
+      await options.pins.pin(owner, walk.seen.digests);
+      if (whole && walk.from === null) await options.pins.complete(owner);
+    }
+    const drift = driftOf(pinned, walk.seen, whole && walk.from === null);
+    const rows = [driftRow(owner, drift), injectionRow(owner, walk.seen.injected)].filter((row) => row !== null);
+    // One row for the whole list; of a list that is refused page by page nothing more may come.
+    if (rows.length > 0 && (whole || options.block)) await options.ledger.append(rows);
+    return rows.length > 0;
+  }
+
+  /** The list that this page goes on with; a page nobody asked for in order is judged by itself. */
+  function walkOf(key: string, cursor: string | null): Walk {
+    const known = walks.get(key);
+    if (cursor !== null && known?.next === cursor) return known;
+    return { seen: nothingSeen(), from: cursor, next: null, pages: 0 };
+  }
+}
+
+function cursorOf({ params }: JsonObject): string | null {
+  const cursor = params !== null && typeof params === 'object' && !Array.isArray(params) ? params['cursor'] : null;
+  return typeof cursor === 'string' ? cursor : null;
+}
+
+function driftRow(owner: PinOwner, { changed, added, removed }: ToolDrift): NewLedgerRow | null {
+  const count = changed.length + added.length + removed.length;
+  if (count === 0) return null;
+  const said = ([word, names]: readonly [string, readonly string[]]) =>
+    names.length === 0 ? [] : [`${word} ${shown(names)}`];
+  return supplyChainRow(
+    owner,
+    'tool_schema_poisoned',
+    (
+      [
+        ['changed', changed],
+        ['added', added],
+        ['removed', removed],
+      ] as const
+    )
+      .flatMap(said)
+      .join('; '),
+    { changed: [...changed], added: [...added], removed: [...removed] },
+  );
+}
+
+function injectionRow(owner: PinOwner, injected: SeenTools['injected']): NewLedgerRow | null {
+  if (injected.size === 0) return null;
+  const names = [...injected.keys()].toSorted();
+  return supplyChainRow(owner, 'tool_definition_injection', `instructions to a model in ${shown(names)}`, {
+    found: Object.fromEntries(names.map((name) => [name, [...(injected.get(name) ?? [])]])),
+  });
+}
+
+/** The same finding about the same agent's tools is the same row, whenever it is met. */
+function supplyChainRow(
+  { tenant, agent }: PinOwner,
+  signal: 'tool_schema_poisoned' | 'tool_definition_injection',
+  reasoning: string,
+  detail: JsonObject,
+): NewLedgerRow {
+  // A list of thousands must not grow a row beyond what a row may hold; its digest still tells two of them apart.
+  const digest = sha256Hex(canonicalJson(detail));
+  const id = uuidFromDigest('gate.tool-definitions', tenant, agent, signal, digest);
+  const small = canonicalJson(detail).length < 100_000;
+  return {
+    id,
+    agent_id: agent,
+    method: 'tool_definition.drifted',
+    event_kind: 'tool_definition.drifted',
+    intent_category: signal === 'tool_definition_injection' ? 'Meta-Reasoning' : 'Privileged Action',
+    authorized: false,
+    reasoning: reasoning.slice(0, 8192),
+    policy_decision: { signal, detail_sha256: digest, ...(small && detail) },
+    state_namespace: 'operator',
+    correlation_id: id,
+    tenant,
+    signal,
+  };
+}
+
+const shown = (names: readonly string[]): string =>
+  `${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''}`;

@@ -1,0 +1,12 @@
+import { callMigrations } from '../migrations/calls.js';
+import { hilMigrations } from '../migrations/hil.js';
+import { ledgerMigrations } from '../migrations/ledger.js';
+import { toolPinMigrations } from '../migrations/tool-pins.js';
+
+/** Every authority of lite's one file. */
+export const liteMigrations = {
+  ledger: ledgerMigrations,
+  calls: callMigrations,
+  hil: hilMigrations,
+  pins: toolPinMigrations,
+};

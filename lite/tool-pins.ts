@@ -1,0 +1,52 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { GateError } from '../domain/errors.js';
+import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
+import { sqliteStore } from '../domain/store/database.js';
+import { openLocalFile } from '../domain/store/local-file.js';
+import { wordsOf } from '../domain/store/words.js';
+import { type PinOwner, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
+import { liteKeys } from './keys.js';
+import { liteMigrations } from './migrations.js';
+
+/** Whose tools are pinned in a file; reads only. */
+export async function pinOwners(
+  file: string,
+): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]> {
+  const connection = new DatabaseSync(file, { readOnly: true });
+  try {
+    // A file of before tools were pinned.
+    if (!connection.prepare("select 1 from sqlite_master where name = 'tool_pins'").get()) return [];
+    return await toolPinStoreOver(sqliteStore<ToolPinTables>(connection)).owners();
+  } catch (error) {
+    throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
+  } finally {
+    connection.close();
+  }
+}
+
+/** Lets an agent's pins go and leaves a row that says so, in one transaction. Returns how many tools were pinned. */
+export async function forgetPins(file: string, owner: PinOwner): Promise<number> {
+  const keys = liteKeys(file, process.env['GATE_LITE_KEYS']);
+  const opened = await openLocalFile({ file, migrations: liteMigrations });
+  try {
+    const forgotten = await toolPinStoreOver(opened.store<ToolPinTables>()).forget(owner);
+    if (forgotten > 0)
+      await ledgerInFile(opened, { sidecarKeys: keys.ring }).append([
+        {
+          agent_id: owner.agent,
+          method: 'tool_definition.accepted',
+          event_kind: 'tool_definition.accepted',
+          intent_category: 'Privileged Action',
+          authorized: true,
+          reasoning: `${forgotten} pinned tools were let go; the next list is pinned`,
+          policy_decision: { tools: forgotten, decided_via: 'gate pins' },
+          state_namespace: 'operator',
+          tenant: owner.tenant,
+        },
+      ]);
+    await opened.durable();
+    return forgotten;
+  } finally {
+    await opened.close();
+  }
+}
