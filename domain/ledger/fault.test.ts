@@ -116,6 +116,44 @@ describe.each(STORES)('a commit that fails, on %s', (kind) => {
   });
 });
 
+interface Load {
+  /** Of every append that was taken. */
+  readonly receipts: readonly AppendReceipt[];
+  /** Ends it once every row that was begun is taken: how many rows there are, and how often one was refused. */
+  end(): Promise<{ asked: number; refused: number }>;
+}
+
+/** Callers who append one row after the other, and each row again until it is taken. */
+function pressOn(ledger: LedgerStore, callers: number): Load {
+  const receipts: AppendReceipt[] = [];
+  let asked = 0;
+  let refused = 0;
+  let going = true;
+  const appendUntilTaken = async (name: string): Promise<void> => {
+    for (;;) {
+      try {
+        receipts.push(...(await ledger.append([testRow({ id: id(name) })])));
+        return;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ledger_store_unavailable' });
+        refused += 1;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  };
+  const all = Array.from({ length: callers }, async () => {
+    while (going) await appendUntilTaken(`row-${asked++}`);
+  });
+  return {
+    receipts,
+    async end() {
+      going = false;
+      await Promise.all(all);
+      return { asked, refused };
+    },
+  };
+}
+
 describe('Postgres connections that come and go', () => {
   let place: TestLedgerPlace;
   beforeEach(async () => {
@@ -140,24 +178,7 @@ describe('Postgres connections that come and go', () => {
 
   it('ended by the server under load lose no acknowledged row and double none', async () => {
     const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
-    const receipts: AppendReceipt[] = [];
-    let next = 0;
-    let refused = 0;
-    let going = true;
-    const appendUntilTaken = async (name: string): Promise<void> => {
-      for (;;) {
-        try {
-          receipts.push(...(await ledger.append([testRow({ id: id(name) })])));
-          return;
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'ledger_store_unavailable' });
-          refused += 1;
-        }
-      }
-    };
-    const callers = Array.from({ length: 8 }, async () => {
-      while (going) await appendUntilTaken(`row-${next++}`);
-    });
+    const load = pressOn(ledger, 8);
     let ended = 0;
     for (let round = 0; round < 6; round++) {
       await new Promise((resolve) => setTimeout(resolve, 40));
@@ -166,13 +187,12 @@ describe('Postgres connections that come and go', () => {
       );
       ended += backends.length;
     }
-    going = false;
-    await Promise.all(callers);
+    const { asked, refused } = await load.end();
     expect(ended).toBeGreaterThan(0);
     // A lost connection is replaced within the same append; only one that breaks again is the caller's to hear of.
     expect(refused).toBeLessThan(ended * 8);
-    expect(new Set(receipts.map((receipt) => receipt.seq)).size).toBe(next);
-    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: next });
+    expect(new Set(load.receipts.map((receipt) => receipt.seq)).size).toBe(asked);
+    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: asked });
     await ledger.close();
   });
 
@@ -195,39 +215,20 @@ describe('kill -9 of Postgres under load', () => {
     const { next: random } = seededRandom('kill -9 of Postgres');
     const postgres = await startMortalPostgres();
     const ledger = await openLedger({ target: { url: postgres.url, schema: 'ledger' }, sidecarKeys: testKeys() });
-    const receipts: AppendReceipt[] = [];
-    let next = 0;
-    let refused = 0;
-    let going = true;
-    const appendUntilTaken = async (name: string): Promise<void> => {
-      for (;;) {
-        try {
-          receipts.push(...(await ledger.append([testRow({ id: id(name) })])));
-          return;
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'ledger_store_unavailable' });
-          refused += 1;
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-      }
-    };
-    const callers = Array.from({ length: 12 }, async () => {
-      while (going) await appendUntilTaken(`row-${next++}`);
-    });
+    const load = pressOn(ledger, 12);
     for (let round = 0; round < 3; round++) {
-      const before = receipts.length;
-      while (receipts.length < before + 50) await new Promise((resolve) => setTimeout(resolve, 10));
+      const before = load.receipts.length;
+      while (load.receipts.length < before + 50) await new Promise((resolve) => setTimeout(resolve, 10));
       await new Promise((resolve) => setTimeout(resolve, random() * 200));
       await postgres.kill();
       await postgres.restart();
     }
-    going = false;
-    await Promise.all(callers);
+    const { asked, refused } = await load.end();
     expect(refused).toBeGreaterThan(0);
-    expect(receipts).toHaveLength(next);
-    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: next });
-    const stored = new Map((await ledger.newest(next)).map((row) => [row.id, `${row.seq} ${row.entry_hash}`]));
-    expect(receipts.filter((row) => stored.get(row.id) !== `${row.seq} ${row.entry_hash}`)).toEqual([]);
+    expect(load.receipts).toHaveLength(asked);
+    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: asked });
+    const stored = new Map((await ledger.newest(asked)).map((row) => [row.id, `${row.seq} ${row.entry_hash}`]));
+    expect(load.receipts.filter((row) => stored.get(row.id) !== `${row.seq} ${row.entry_hash}`)).toEqual([]);
     await ledger.close();
     await postgres.stop();
   }, 120_000);
