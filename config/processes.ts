@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BRAIN_SETTINGS } from './brain.js';
 import { DEVELOPMENT_SETTINGS } from './development.js';
+import { EGRESS_SETTINGS } from './egress.js';
 import { type Env, type GroupConfig, readGroups, type SettingGroups, type Settings, setting } from './env.js';
 import { HIL_SETTINGS } from './hil.js';
 import { LEDGER_SETTINGS } from './ledger.js';
@@ -48,6 +49,7 @@ export const APART_SETTINGS = {
     urls: SERVICE_URL_SETTINGS,
     proxy: { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs },
     own: WORKER_SETTINGS,
+    egress: EGRESS_SETTINGS,
     health: WORKER_HEALTH_SETTINGS,
   },
 } as const satisfies Record<string, SettingGroups>;
@@ -68,6 +70,7 @@ export const START_SETTINGS = {
   policy: POLICY_SETTINGS,
   hil: HIL_SETTINGS,
   ledger: LEDGER_SETTINGS,
+  egress: EGRESS_SETTINGS,
 } as const satisfies SettingGroups;
 
 /** The settings of one process that runs apart, typed and frozen. Throws ConfigError with every fault of every group at once. */

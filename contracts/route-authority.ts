@@ -257,6 +257,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   { service: 'ledger', method: 'GET', path: '/proof/consistency', capability: 'ledger.verify', callers: 'public' },
   row('ledger', 'GET', '/proof/inclusion', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'POST', '/checkpoint/cosignatures', 'ledger.checkpoint.cosign', console),
+  // The worker carries the proxy's certificate; it streams rows to sinks.
+  row('ledger', 'GET', '/egress/rows', 'ledger.egress.read', proxy),
   // The pipeline writes what a decision came to and takes back the row of a call that was answered 503.
   row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),

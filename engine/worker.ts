@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { LRUCache } from 'lru-cache';
+import type { EgressActivities } from '../activities/egress.js';
 import { createStepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -34,6 +35,8 @@ export interface WorkerOptions {
   readonly taskQueue: string;
   readonly keys: KeyRing;
   readonly activities: GateActivities;
+  /** Streams of ledger rows to sinks; without it this worker serves none. */
+  readonly egress?: EgressActivities;
   readonly bundle: WorkflowBundle;
   /** At least the upstream time-out: a stop must not cut an effect in two. */
   readonly shutdownGraceMs: number;
@@ -57,6 +60,7 @@ export async function createWorker({
   taskQueue,
   keys,
   activities,
+  egress,
   bundle,
   shutdownGraceMs,
 }: WorkerOptions): Promise<GateWorker> {
@@ -66,7 +70,7 @@ export async function createWorker({
     taskQueue,
     workflowBundle: bundle,
     dataConverter: dataConverter(keys, alarmOnce(activities)),
-    activities: forEngine(activities),
+    activities: { ...forEngine(activities), ...egress },
     stickyQueueScheduleToStartTimeout: '2s',
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + 5_000,

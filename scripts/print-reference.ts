@@ -21,6 +21,7 @@ import {
   routeName,
 } from '../contracts/route-authority.js';
 import { liteMetrics } from '../lite/metrics.js';
+import { egressMetrics } from '../workers/egress-metrics.js';
 import { PROJECT_ROOT } from './project-root.js';
 
 /** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
@@ -215,6 +216,7 @@ async function metricsPage(): Promise<string> {
     ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
     ['policy-engine', policyMetrics],
     ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
+    ['worker', egressMetrics],
     ['ledger', (registry) => ledgerMetrics(registry, { observe: () => undefined, observeWalks: () => undefined })],
     ['lite, beside those of proxy', liteMetrics],
   ];

@@ -10,6 +10,7 @@ import { readConfig, readGroups, type Env } from '../config/env.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
+import { egressSource } from '../domain/ledger/egress/source.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
@@ -33,6 +34,7 @@ import {
   checkpointKeys,
   createUpstream,
   decisionVerifier,
+  egressParts,
   engineAddress,
   engineAnswers,
   ledgerSignatures,
@@ -171,6 +173,8 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       reconcile: reconcileTimes(config.worker, config.proxy),
       onAlarm: (correlationId, reason) => logger.warn({ correlation_id: correlationId, reason }, 'alarm'),
     });
+    const ledgerRegistry = newRegistry();
+    const streams = egressParts(config.egress, egressSource(ledger), ledgerRegistry);
     progress('worker: bundling workflows');
     const worker = await createWorker({
       connection: native,
@@ -178,6 +182,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       taskQueue: config.engine.taskQueue,
       keys: config.engine.payloadKeys,
       activities,
+      egress: streams.egress,
       bundle: await bundleWorkflows(),
       shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
     });
@@ -187,13 +192,14 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       taskQueue: config.engine.taskQueue,
       everySecs: config.worker.reconcileEverySecs,
     });
+    await streams.start(client, config.engine.taskQueue);
 
     const { services } = pki;
     const common = { logger, trustDomain: config.shared.trustDomain };
     const orchestrator = engineAnswers(client);
     const listening = {
       ledger: await serve(
-        createLedgerService({ ...common, ledger, registry: newRegistry(), tls: services.ledger }),
+        createLedgerService({ ...common, ledger, registry: ledgerRegistry, tls: services.ledger }),
         config.ledger,
         'GATE_LEDGER',
       ),

@@ -10,9 +10,13 @@ import type { Service, TlsMaterial } from '../api/plugins/service.js';
 import type { ReadinessChecks } from '../api/plugins/health.js';
 import { createCallbackSender } from '../activities/callback.js';
 import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
+import { createEgressActivities, type EgressActivities } from '../activities/egress.js';
 import type { CallRunner } from '../engine/call-runner.js';
 import type { EngineAddress } from '../engine/connect.js';
+import { ensureStreams } from '../engine/streams.js';
+import { egressMetrics } from '../workers/egress-metrics.js';
 import type { BRAIN_SETTINGS } from '../config/brain.js';
+import { type EGRESS_SETTINGS, egressFault, sinksOf } from '../config/egress.js';
 import type { Config } from '../config/env.js';
 import type { HIL_SETTINGS } from '../config/hil.js';
 import type { LEDGER_SETTINGS } from '../config/ledger.js';
@@ -20,6 +24,7 @@ import type { POLICY_SETTINGS } from '../config/policy.js';
 import type { PROXY_SETTINGS } from '../config/proxy.js';
 import type { ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
+import type { EgressSource } from '../contracts/ledger-egress.js';
 import type { Ledger } from '../contracts/ledger.js';
 import { openCallStore, type CallStore } from '../domain/call-record/call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
@@ -134,6 +139,22 @@ export const reconcileTimes = (
   retentionMs: worker.retentionDays * 86_400_000,
   windowMs: proxy.velocityWindowSecs * 1000,
 });
+
+/** The streams of a worker: their activities, and how they are started once the worker runs; nothing where no sink is configured. */
+export function egressParts(
+  config: Config<typeof EGRESS_SETTINGS>,
+  source: EgressSource,
+  registry: Registry,
+): { readonly egress: EgressActivities; start(client: Client, taskQueue: string): Promise<void> } {
+  const fault = egressFault(config);
+  if (fault) throw new StartError(fault);
+  const sinks = config.intervalSecs === 0 ? [] : sinksOf(config);
+  const settings = { interval_ms: config.intervalSecs * 1000, batch_size: config.batchSize };
+  const start = (client: Client, taskQueue: string) =>
+    ensureStreams(client, { taskQueue, sinks: sinks.map(({ kind }) => kind), settings });
+  // Also without a sink: a stream that was started before and is not configured any more must find its activity.
+  return { egress: createEgressActivities({ source, sinks, onSweep: egressMetrics(registry) }), start };
+}
 
 /** The tools of the configured MCP server, or a stand-in that says that none is configured. */
 export function createUpstream(config: Config<typeof UPSTREAM_SETTINGS>, url: string | undefined): Upstream {

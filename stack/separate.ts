@@ -34,6 +34,7 @@ import {
   checkpointKeys,
   createUpstream,
   decisionVerifier,
+  egressParts,
   engineAddress,
   engineAnswers,
   engineTlsFault,
@@ -360,6 +361,8 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
     ledger: fetchOf(parts, 'ledger'),
   };
   const ledger = createLedgerClient({ url: urls.ledgerUrl, fetch: to.ledger });
+  const registry = newRegistry();
+  const streams = egressParts(config.egress, ledger, registry);
   const worker = await createWorker({
     connection: native,
     namespace: engine.namespace,
@@ -378,10 +381,11 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       reconcile: reconcileTimes(own, config.proxy),
       onAlarm: (correlationId, reason) => logger.warn({ correlation_id: correlationId, reason }, 'alarm'),
     }),
+    egress: streams.egress,
     bundle: await bundleWorkflows(),
     shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
   });
-  const probes = healthApp('worker', newRegistry(), {
+  const probes = healthApp('worker', registry, {
     orchestrator: engineAnswers(client),
     worker: () => {
       const state = worker.getState();
@@ -403,6 +407,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   running.finished.catch((error: unknown) => parts.failed(error));
   parts.onStop(() => running.stop());
   await ensureReconcileSchedule(client, { taskQueue: engine.taskQueue, everySecs: own.reconcileEverySecs });
+  await streams.start(client, engine.taskQueue);
   const listening = probes.server.address();
   return { healthPort: listening !== null && typeof listening === 'object' ? listening.port : health.healthPort };
 }

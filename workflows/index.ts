@@ -1,3 +1,4 @@
 export { toolCall } from './tool-call/workflow.js';
 export { callback } from './callback/workflow.js';
+export { egress } from './egress/workflow.js';
 export { reconcile } from './reconcile/workflow.js';

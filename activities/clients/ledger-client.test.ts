@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { createLedgerService } from '../../api/ledger/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { egressSource } from '../../domain/ledger/egress/source.js';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
@@ -49,7 +50,7 @@ const overTheService: ServiceFetch = async (url, { method, headers, body }) => {
 };
 
 const hosts: [string, () => LedgerClient][] = [
-  ['in process', () => store],
+  ['in process', () => ({ ...store, ...egressSource(store) })],
   ['over HTTP', () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService })],
 ];
 
@@ -57,6 +58,13 @@ describe.each(hosts)('the ledger as the pipeline needs it, %s', (_, host) => {
   let ledger: LedgerClient;
   beforeEach(() => {
     ledger = host();
+  });
+
+  it('reads rows in chain order for streams to sinks', async () => {
+    const receipts = await ledger.append([testRow(), testRow(), testRow()]);
+    const page = await ledger.egressPage(1, 1);
+    expect(page).toMatchObject({ rows: [{ seq: 2, id: receipts[1]?.id }], through: 2, head: 3 });
+    expect(await ledger.egressPage(3, 10)).toEqual({ rows: [], through: 3, head: 3 });
   });
 
   it('appends, and knows a row again', async () => {

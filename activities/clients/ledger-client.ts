@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { egressPage, type EgressSource } from '../../contracts/ledger-egress.js';
 import { appendReceipt, type Ledger, ledgerEntry, verifyResult } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
@@ -11,7 +12,7 @@ export interface LedgerClientOptions extends ServiceClientOptions {
   readonly verifyTimeoutMs?: number;
 }
 
-export type LedgerClient = Ledger & Verifier & Pick<LedgerReader, 'byCorrelation'>;
+export type LedgerClient = Ledger & Verifier & EgressSource & Pick<LedgerReader, 'byCorrelation'>;
 
 const receipts = z.object({ receipts: z.array(appendReceipt) });
 
@@ -40,6 +41,8 @@ export function createLedgerClient({
       const path = sinceCheckpoint ? '/verify?since_checkpoint=true' : '/verify';
       return ask(verifyResult, { method: 'GET', path, timeoutMs: verifyTimeoutMs });
     },
+    egressPage: (after, limit) =>
+      ask(egressPage, { method: 'GET', path: `/egress/rows?after=${after}&limit=${limit}`, timeoutMs }),
     byCorrelation(correlationId, { tenant } = {}) {
       const query = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
       const path = `/audit/correlation/${encodeURIComponent(correlationId)}${query}`;

@@ -9,6 +9,7 @@ import { analysisRoutes } from './routes/analysis.js';
 import { auditRoutes } from './routes/audit.js';
 import { caseRoutes } from './routes/cases.js';
 import { complianceRoutes } from './routes/compliance.js';
+import { egressRoutes } from './routes/egress.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { huntRoutes } from './routes/hunt.js';
 import { logRoutes } from './routes/log.js';
@@ -26,6 +27,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   auditRoutes,
   caseRoutes,
   complianceRoutes,
+  egressRoutes,
   erasureRoutes,
   huntRoutes,
   logRoutes,

@@ -4,7 +4,16 @@ import { errorText } from '../errors.js';
 export interface WebhookTarget {
   readonly url: string;
   readonly bearer?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
+}
+
+/** The receiver answered, and not with 2xx. */
+export class ReceiverRefused extends Error {
+  override readonly name = 'ReceiverRefused';
+  constructor(readonly status: number) {
+    super(`the receiver answered ${status}`);
+  }
 }
 
 export interface WebhookAnswer {
@@ -18,27 +27,32 @@ const MAX_ANSWER_BYTES = 1_048_576;
 /**
  * Sends one POST and returns what came back. A redirect is a failure: what is sent goes to the address that was configured, and nowhere
  * else. Throws with one line for whoever looks after it, when nobody answers in time, the status is not 2xx or the answer is
- * larger than 1 MiB; the receiver may have got the request all the same.
+ * larger than 1 MiB; the receiver may have got the request all the same. A status that is not 2xx is a ReceiverRefused.
  */
 export async function postTo(
-  { url, bearer, timeoutMs = TIME_LIMIT_MS }: WebhookTarget,
+  { url, bearer, headers = {}, timeoutMs = TIME_LIMIT_MS }: WebhookTarget,
   contentType: string,
   body: string | Uint8Array<ArrayBuffer>,
 ): Promise<WebhookAnswer> {
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': contentType, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) },
+      headers: {
+        ...headers,
+        'content-type': contentType,
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+      },
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
     if (!response.ok) {
       await response.body?.cancel();
-      throw new Error(`the receiver answered ${response.status}`);
+      throw new ReceiverRefused(response.status);
     }
     return { contentType: response.headers.get('content-type') ?? '', bytes: await boundedBody(response) };
   } catch (error) {
+    if (error instanceof ReceiverRefused) throw error;
     const cause = (error as { cause?: unknown }).cause;
     throw new Error(cause === undefined ? errorText(error) : `${errorText(error)}: ${errorText(cause)}`, {
       cause: error,

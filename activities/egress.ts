@@ -1,0 +1,26 @@
+import type { EgressSource } from '../contracts/ledger-egress.js';
+import { type Sweep, sweepOnce } from '../domain/ledger/egress/deliver.js';
+import type { Sink, SinkKind } from '../domain/ledger/egress/sinks.js';
+
+export interface EgressOptions {
+  readonly source: EgressSource;
+  readonly sinks: readonly Sink[];
+  /** Told after every attempt. */
+  readonly onSweep?: (sink: SinkKind, sweep: Sweep) => void;
+}
+
+export const createEgressActivities = ({ source, sinks, onSweep }: EgressOptions) => ({
+  /**
+   * One attempt to deliver rows to one sink (ledger sheet 9.3). A second run sends the same rows again; the sink tells them apart by the
+   * entries' UUIDs. Addresses and secrets are this worker's own and stand in no history.
+   */
+  async sweepSink(kind: SinkKind, range: { readonly after: number; readonly limit: number }): Promise<Sweep> {
+    const sink = sinks.find((candidate) => candidate.kind === kind);
+    const sweep: Sweep = sink
+      ? await sweepOnce(sink, source, range)
+      : { delivered: false, rejected: false, rows: 0, first_seq: null, error: 'not configured', lag: null };
+    onSweep?.(kind, sweep);
+    return sweep;
+  },
+});
+export type EgressActivities = ReturnType<typeof createEgressActivities>;

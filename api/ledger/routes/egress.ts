@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { egressPage } from '../../../contracts/ledger-egress.js';
+import { egressSource } from '../../../domain/ledger/egress/source.js';
+import type { LedgerContext } from '../context.js';
+
+const query = z.object({
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+});
+
+/** Where a worker that runs apart reads the rows it streams to sinks (ledger sheet 9.3). */
+export function egressRoutes({ app, ledger }: LedgerContext): void {
+  const source = egressSource(ledger);
+  app.get(
+    '/egress/rows',
+    { schema: { querystring: query, response: { 200: egressPage } } },
+    ({ query: { after, limit } }) => source.egressPage(after, limit),
+  );
+}

@@ -1,0 +1,21 @@
+import type { Client } from '@temporalio/client';
+import type { SinkKind } from '../domain/ledger/egress/sinks.js';
+import { configureStream, type Stream, type StreamSettings } from '../workflows/egress/messages.js';
+
+/** The stream of a sink runs under this id, once in a namespace. */
+export const streamIdOf = (sink: SinkKind): string => `egress/${sink}`;
+
+/** Starts the streams that do not run yet and hands the others these settings. Safe to repeat at every start. */
+export async function ensureStreams(
+  client: Client,
+  { taskQueue, sinks, settings }: { taskQueue: string; sinks: readonly SinkKind[]; settings: StreamSettings },
+): Promise<void> {
+  for (const sink of sinks)
+    await client.workflow.signalWithStart('egress', {
+      workflowId: streamIdOf(sink),
+      taskQueue,
+      args: [{ sink, settings } satisfies Stream],
+      signal: configureStream,
+      signalArgs: [settings],
+    });
+}

@@ -1,0 +1,22 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { StreamProgress } from '../../domain/ledger/egress/progress.js';
+import type { SinkKind } from '../../domain/ledger/egress/sinks.js';
+
+/** What an operator sets; the newest start of a worker has the word. */
+export interface StreamSettings {
+  readonly interval_ms: number;
+  readonly batch_size: number;
+}
+
+export interface Stream {
+  readonly sink: SinkKind;
+  readonly settings: StreamSettings;
+  /** Absent: from the first entry on. */
+  readonly progress?: StreamProgress;
+  /** Attempts in one run; then the next run goes on with a history of its own. */
+  readonly attempts_per_run?: number;
+}
+
+/** New settings, and a look at once. */
+export const configureStream = defineSignal<[StreamSettings]>('configure');
+export const streamProgress = defineQuery<StreamProgress>('progress');

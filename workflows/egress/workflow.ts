@@ -1,0 +1,54 @@
+import { condition, continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
+import type { EgressActivities } from '../../activities/egress.js';
+import type { Sweep } from '../../domain/ledger/egress/deliver.js';
+import { afterSweep, waitMs, type StreamProgress } from '../../domain/ledger/egress/progress.js';
+import { configureStream, type Stream, streamProgress } from './messages.js';
+
+// What repeats an attempt is the stream itself, which knows its back-off; ten seconds are the sink's, the rest is the ledger's.
+const { sweepSink } = proxyActivities<EgressActivities>({
+  startToCloseTimeout: '40s',
+  retry: { maximumAttempts: 1 },
+});
+
+const ATTEMPTS_PER_RUN = 200;
+
+/**
+ * The stream of ledger rows to one sink (spec 4.9, ledger sheet 9.3). Its state is a cursor, which moves only after the sink confirmed;
+ * rows are read when they are sent, so a sink that is down for days costs one timer. It never ends.
+ */
+export async function egress(stream: Stream): Promise<void> {
+  const { sink, attempts_per_run: attempts = ATTEMPTS_PER_RUN } = stream;
+  let settings = stream.settings;
+  let progress: StreamProgress = stream.progress ?? {
+    cursor: 0,
+    failures: 0,
+    limit: settings.batch_size,
+    last_error: null,
+  };
+  let woken = false;
+  setHandler(configureStream, (given) => {
+    settings = given;
+    woken = true;
+  });
+  setHandler(streamProgress, () => progress);
+
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const sweep = await sweepSink(sink, { after: progress.cursor, limit: progress.limit }).catch(
+      (error: Error): Sweep => ({
+        delivered: false,
+        rejected: false,
+        rows: 0,
+        first_seq: null,
+        error: error.message,
+        lag: null,
+      }),
+    );
+    const next = afterSweep(progress, sweep, settings.batch_size);
+    progress = next.progress;
+    if (!next.atOnce) {
+      await condition(() => woken, waitMs(settings.interval_ms, progress.failures));
+      woken = false;
+    }
+  }
+  await continueAsNew<typeof egress>({ ...stream, settings, progress });
+}
