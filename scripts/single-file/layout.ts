@@ -1,0 +1,6 @@
+/** The asset that lists the others: the paths they are written to, below the folder of a start. */
+export const INDEX_ASSET = 'index.json';
+/** Where the bundled modules seem to lie, with what belongs beside them. */
+export const PROGRAM_FOLDER = 'program';
+/** The native library of the database, in that folder. */
+export const NATIVE_LIBRARY = 'sqlite.node';

@@ -1,0 +1,88 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+
+const run = promisify(execFile);
+const BUILDER = fileURLToPath(new URL('../../dist/scripts/build-lite.js', import.meta.url));
+const LIMIT_MS = 120_000;
+/** Only a Node with the fuse can take a program in; some distributions build theirs without. */
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+const embeds = (await readFile(process.execPath)).includes(FUSE);
+const withFuse = embeds ? describe : describe.skip;
+
+withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} cannot hold a program)`}`, () => {
+  let folder: string;
+  let gate: string;
+  let env: { PATH: string; TMPDIR: string };
+  let started: ChildProcess | undefined;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gate-single-file-'));
+    gate = join(folder, 'bin', 'gate');
+    // No PATH: neither node nor anything else of this machine is to be found.
+    env = { PATH: '', TMPDIR: join(folder, 'tmp') };
+    await mkdir(env.TMPDIR);
+    await mkdir(join(folder, 'empty'));
+    await run(process.execPath, [BUILDER, '--output', gate], { timeout: LIMIT_MS });
+  }, LIMIT_MS);
+  afterAll(async () => {
+    started?.kill('SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  });
+  const inEmpty = (args: readonly string[]) => run(gate, args, { cwd: join(folder, 'empty'), env, timeout: LIMIT_MS });
+
+  it('says what it can do', async () => {
+    expect((await inEmpty(['--help'])).stdout).toMatch(/\blite\b[^]*\breplay\b/);
+    await expect(inEmpty(['start'])).rejects.toMatchObject({ code: 2 });
+  });
+
+  it(
+    'judges calls from an empty folder, stops tidily, and its file verifies',
+    async () => {
+      const child = spawn(gate, ['lite', '--port', '0'], {
+        cwd: join(folder, 'empty'),
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      started = child;
+      let said = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+      const limit = Date.now() + LIMIT_MS / 2;
+      let url: string | undefined;
+      while (url === undefined) {
+        url = /ready at (\S+)/.exec(said)?.[1];
+        if (child.exitCode !== null || Date.now() > limit) throw new Error(said);
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+      const answers: JsonObject[] = [];
+      for (const name of ['read_file', 'delete_file', 'wire_transfer']) {
+        const answer = await fetch(`${url}/mcp`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            'X-Gate-Decision-Contract': 'gate.decision/v1',
+            'X-Gate-Idempotency-Id': randomUUID(),
+          },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } }),
+        });
+        answers.push((await answer.json()) as JsonObject);
+      }
+      expect(answers).toMatchObject([{ decision: 'allow' }, { verdict: 'denied' }, { status: 'pending' }]);
+      expect((await inEmpty(['pending', '--endpoint', url])).stdout).toContain('wire_transfer');
+      child.kill('SIGTERM');
+      expect(await ended).toBe(0);
+      expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 10 entries');
+      expect((await inEmpty(['replay', answers[1]?.correlation_id as string])).stdout).toContain('the same: deny');
+      expect((await readdir(join(folder, 'empty'))).sort()).toEqual(['gate-lite.db', 'gate-lite.db.keys']);
+      expect(await readdir(env.TMPDIR)).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+});
