@@ -1,19 +1,17 @@
-import { existsSync, rmSync, renameSync, statSync } from 'node:fs';
+import { existsSync, rmSync, renameSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { ConfigError, type Env } from '../config/env.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
 import type { Lite } from '../lite/serve.js';
+import { ledgerOption, readable } from './lite-files.js';
+import { registerReport } from './lite-report.js';
 import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
 import { CliError } from './target.js';
 
 /** Loaded by the command that needs it: the others answer at once. */
 const serve = () => import('../lite/serve.js');
 const files = () => import('../lite/ledger-file.js');
-
-const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
-export const ledgerOption = () =>
-  new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
 
 /** The one-process edition, and what is done with its file. */
 export function registerLiteCommands(program: Command): void {
@@ -31,35 +29,7 @@ export function registerLiteCommands(program: Command): void {
   registerLiteInit(lite, (envFile) => runLite([], { envFile }));
   lite.action(runLite);
 
-  program
-    .command('report')
-    .description('from observe to enforce: what would have been denied or parked, counted in calls')
-    .addOption(ledgerOption())
-    .option('--since <time>', 'RFC 3339, or 30m, 24h, 7d')
-    .option('--json', 'print JSON instead of text')
-    .action(async ({ ledger, since, json }: { ledger: string; since?: string; json?: boolean }) => {
-      const { graduationReport, sinceOf } = await files();
-      const from = since === undefined ? null : sinceOf(since);
-      if (since !== undefined && from === null)
-        throw new CliError(`--since takes RFC 3339 or <n>m|h|d, not ${since}`, 2);
-      const report = await readable(ledger, () => graduationReport(ledger, from));
-      if (json) return void process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-      process.stdout.write(
-        `calls ${report.total_requests}: ${report.allowed} allowed, ${report.would_deny} would be denied, ${report.would_pend} would wait\n`,
-      );
-      if (report.by_tool.length > 0) {
-        const { default: Table } = await import('cli-table3');
-        const table = new Table({
-          head: ['tool', 'would deny', 'would wait', 'why'],
-          style: { head: [], border: [] },
-          wordWrap: true,
-        });
-        for (const row of report.by_tool)
-          table.push([row.tool, row.would_deny, row.would_pend, row.reasons.join('; ').slice(0, 120)]);
-        process.stdout.write(`${table.toString()}\n`);
-      }
-      process.stdout.write(`${report.recommendation}\n`);
-    });
+  registerReport(program);
 
   program
     .command('pins')
@@ -272,12 +242,6 @@ async function withLock<Result>(ledger: string, work: () => Promise<Result>): Pr
         : `${ledger} is in use by another gate process (${message})`,
     );
   }
-}
-
-/** A file that is only looked at is never made; what keeps it from being read is one line. */
-export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
-  if (!existsSync(file) || !statSync(file).isFile()) throw new CliError(`no ledger file at ${file}`);
-  return look();
 }
 
 /** What a newcomer sees: where Gate is, what is open, and a first call that works as it is printed. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { copyFile, cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -309,7 +309,7 @@ describe('commands on the file', () => {
     expect((await done(['verify', '--ledger', 'text.db'])).code).toBe(1);
   });
 
-  it('report counts calls, not rows', async () => {
+  it('report counts calls, not rows, and is signed and checked', async () => {
     expect(JSON.parse((await done(['report', '--json'])).out)).toMatchObject({
       total_requests: 2,
       would_deny: 1,
@@ -319,6 +319,26 @@ describe('commands on the file', () => {
       ledger_chain_valid: true,
     });
     expect((await done(['report', '--since', 'yesterday'])).code).toBe(2);
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await writeFile(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
+    expect(await done(['report', '--signing-key', 'key.pem', '--output', 'report.json'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('signed report written to report.json'),
+    });
+    expect(await done(['report', 'verify', '--report', 'report.json', '--pubkey', 'public.pem'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('OK - signature valid (gate-lite-file:v1); chain_valid=true'),
+    });
+    const text = await readFile(join(folder, 'report.json'), 'utf8');
+    await writeFile(join(folder, 'forged.json'), text.replace('"would_deny": 1', '"would_deny": 0'));
+    for (const args of [
+      ['--report', 'forged.json'],
+      ['--report', 'none.json'],
+      ['--report', 'report.json', '--pubkey', 'key.pem.none'],
+    ])
+      expect(await done(['report', 'verify', ...args])).toMatchObject({ code: 2 });
+    expect(await done(['report', '--signing-key', 'public.pem'])).toMatchObject({ code: 2 });
   });
 
   it('backup and restore bring the same chain back, and a damaged backup changes nothing', async () => {

@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { KeyObject } from 'node:crypto';
+import { Option, type Command } from 'commander';
+import { GateError } from '../domain/errors.js';
+import type { GraduationReport } from '../lite/graduation.js';
+import { ledgerOption, readable } from './lite-files.js';
+import { CliError } from './target.js';
+
+interface ReportOptions {
+  readonly ledger: string;
+  readonly since?: string;
+  readonly json?: boolean;
+  readonly output?: string;
+  readonly signingKey?: string;
+}
+
+const graduation = () => import('../lite/graduation.js');
+
+/** `gate report`: from observe to enforce. `gate report verify` checks one that was signed. */
+export function registerReport(program: Command): void {
+  const report = program
+    .command('report')
+    .description('from observe to enforce: what would have been denied or parked, counted in calls')
+    .addOption(ledgerOption())
+    .option('--since <time>', 'RFC 3339, or 30m, 24h, 7d')
+    .option('--json', 'print JSON instead of text')
+    .option('--output <file>', 'write the JSON there')
+    .addOption(
+      new Option('--signing-key <file>', 'sign it with this Ed25519 key (PKCS #8 PEM); prints JSON').env(
+        'GATE_LITE_SIGNING_KEY_PATH',
+      ),
+    )
+    .action(async ({ ledger, since, json, output, signingKey }: ReportOptions) => {
+      const { graduationOf, signingKeyOf, signReport, sinceOf } = await graduation();
+      const from = since === undefined ? null : sinceOf(since);
+      if (since !== undefined && from === null)
+        throw new CliError(`--since takes RFC 3339 or <n>m|h|d, not ${since}`, 2);
+      const key = signingKey === undefined ? null : keyFrom('--signing-key', signingKey, signingKeyOf);
+      const found = await readable(ledger, () => graduationOf(ledger, from));
+      const text = `${JSON.stringify(key || output ? signReport(found, key) : found, null, 2)}\n`;
+      if (output !== undefined) {
+        write(output, text);
+        return void process.stderr.write(`${key ? 'signed report' : 'report'} written to ${output}\n`);
+      }
+      if (json || key) return void process.stdout.write(text);
+      await print(found);
+    });
+
+  report
+    .command('verify')
+    .description('check a signed report; 0 holds, 2 is unsigned, changed, forged or unreadable')
+    .requiredOption('--report <file>', 'the report, as `gate report --signing-key` wrote it')
+    .option(
+      '--pubkey <file>',
+      'the key that is trusted (PEM); without it the one in the report, which proves no origin',
+    )
+    .action(async ({ report: file, pubkey }: { report: string; pubkey?: string }) => {
+      const { publicKeyOf, verifyReport } = await graduation();
+      const key = pubkey === undefined ? null : keyFrom('--pubkey', pubkey, publicKeyOf);
+      let text: string;
+      try {
+        text = readFileSync(file, 'utf8');
+      } catch (error) {
+        throw new CliError(`${file} cannot be read (${codeOf(error)})`, 2);
+      }
+      try {
+        const { key_id, report: found } = verifyReport(text, key);
+        process.stdout.write(`OK - signature valid (${key_id}); chain_valid=${found.ledger_chain_valid}\n`);
+        if (key === null)
+          process.stdout.write('by the key in the report itself: give --pubkey to know who signed it\n');
+      } catch (error) {
+        throw error instanceof GateError ? new CliError(`${file}: ${error.message}`, 2) : error;
+      }
+    });
+}
+
+function keyFrom(flag: string, file: string, read: (pem: string) => KeyObject): KeyObject {
+  try {
+    return read(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new CliError(`${flag} ${file}: ${error instanceof GateError ? error.message : codeOf(error)}`, 2);
+  }
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new CliError(`${file} cannot be written (${codeOf(error)})`);
+  }
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'error';
+
+async function print(report: GraduationReport): Promise<void> {
+  const { default: Table } = await import('cli-table3');
+  process.stdout.write(
+    `calls ${report.total_requests}: ${report.allowed} allowed, ${report.would_deny} would be denied, ${report.would_pend} would wait\n`,
+  );
+  if (report.by_tool.length > 0) {
+    const table = new Table({
+      head: ['tool', 'would deny', 'would wait', 'why'],
+      style: { head: [], border: [] },
+      wordWrap: true,
+    });
+    for (const row of report.by_tool)
+      table.push([row.tool, row.would_deny, row.would_pend, row.reasons.join('; ').slice(0, 120)]);
+    process.stdout.write(`${table.toString()}\n`);
+  }
+  process.stdout.write(`${report.recommendation}\n`);
+}
