@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+
 export const tenantName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/);
 
 /** Body of a tombstone; the reason is kept encrypted beside the row that notes the erasure. */
@@ -14,3 +16,25 @@ export const namespaceCleanupReceipt = z.object({
   tombstoned: z.number().int().min(0),
   retained_operator: z.number().int().min(0),
 });
+
+/** One step of a tenant's life that the ledger takes part in (ledger sheet 7.1). */
+export const lifecycleKind = z.enum(['final_export', 'tombstone', 'lifecycle_marker']);
+export type LifecycleKind = z.infer<typeof lifecycleKind>;
+export const lifecycleRequest = z.object({
+  operation_id: z.uuid().regex(/^[0-9a-f-]{36}$/),
+  kind: lifecycleKind,
+});
+/** What became of a step; asked again, the very same answer. `receipt_sha256` is over RFC 8785 JSON of the rest. */
+export const lifecycleReceipt = z.object({
+  tenant: tenantName,
+  operation_id: z.string(),
+  kind: lifecycleKind,
+  state: z.enum(['exported', 'tombstoned', 'marked']),
+  generation: z.number().int().min(1),
+  rows_affected: z.number().int().min(0),
+  artifact_sha256: hex64.nullable(),
+  artifact_bytes: z.number().int().nullable(),
+  receipt_sha256: hex64,
+  updated_at: z.string(),
+});
+export type LifecycleReceipt = z.infer<typeof lifecycleReceipt>;

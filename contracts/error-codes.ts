@@ -208,6 +208,11 @@ export const ERROR_CODES = {
       'A signed ledger entry brings the id and the timestamp its signer fixed, and says both once if it repeats them.',
   },
   unsupported_media_type: { status: 400, retry: 'no', meaning: 'The body of this route is text (text/*) or nothing.' },
+  final_export_required: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'A tombstone needs the final export of the same operation first.',
+  },
   tenant_required: { status: 400, retry: 'no', meaning: 'Name one tenant: ?tenant=…' },
   signature_invalid: {
     status: 400,

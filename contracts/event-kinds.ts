@@ -24,6 +24,8 @@ export const EVENT_KINDS = [
   'tool_definition.accepted',
   'identity.svid_issued',
   'identity.grant_issued',
+  'tenant.provisioned',
+  'tenant.final_export',
   'tenant.tombstoned',
   'namespace.cleaned_up',
   'regulatory.exported',

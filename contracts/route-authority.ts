@@ -351,7 +351,6 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
     'GET /exports',
     'GET /finops/active-agents',
     'GET /finops/active-agents/export',
-    'POST /admin/tenants/{tenant}/lifecycle',
     'POST /export',
     'POST /finops/active-agents/adjustments',
     'GET /export/iceberg',

@@ -3,6 +3,7 @@ import { isPostgres } from './dialect.js';
 import { cases } from './ledger-cases.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
+import { tenantLifecycle } from './ledger-tenant-lifecycle.js';
 import { tree } from './ledger-tree.js';
 
 type Database = Parameters<Migration['up']>[0];
@@ -145,4 +146,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0003_tree': tree,
   '0004_cases': cases,
   '0005_signed_rows': signedRows,
+  '0007_tenant_lifecycle': tenantLifecycle,
 };

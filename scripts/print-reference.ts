@@ -139,6 +139,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'tool_definition.accepted': "An operator let an agent's pinned tools go; its next list is pinned.",
   'identity.svid_issued': null,
   'identity.grant_issued': null,
+  'tenant.provisioned': 'A tenant was made; the ledger took note.',
+  'tenant.final_export': 'The last bundle of a tenant was made and is kept under its digest.',
   'tenant.tombstoned':
     "A tenant's rows up to `through_seq` were hidden from readers; the chain keeps them. Its sidecar is the reason.",
   'regulatory.exported':

@@ -13,6 +13,7 @@ import { type Cases, createCases } from './cases/cases.js';
 import { type ComplianceEvidence, createComplianceEvidence } from './compliance/evidence.js';
 import { prepareRow } from './entry.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
+import { createTenantLifecycle, type LifecycleTables, type TenantLifecycle } from './erasure/tenant-lifecycle.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { createBundleMaker, type MakeBundle } from './regulatory/bundle.js';
@@ -55,6 +56,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly erasure: Erasure;
   /** Checkpoints and proofs; `null` where no key to sign with was given. */
   readonly transparency: TransparencyLog | null;
+  readonly tenantLifecycle: TenantLifecycle;
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
   readonly complianceEvidence: ComplianceEvidence;
@@ -165,13 +167,16 @@ export function ledgerOver(
     clock,
   });
 
+  const erasure = createErasure({ store, append, clock });
+
   // One database with several tables; each part knows its own.
-  const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
+  const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables & LifecycleTables>;
   const silence = createSilenceAllowlist(side, clock);
 
   return {
     append,
-    erasure: createErasure({ store, append, clock }),
+    erasure,
+    tenantLifecycle: createTenantLifecycle({ store: side, append, erasure, makeBundle, clock }),
     transparency,
     ...verifier,
     ...assurance,

@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { namespaceCleanupReceipt, tenantName, tombstoneReply, tombstoneRequest } from '../../../contracts/erasure.js';
+import {
+  lifecycleReceipt,
+  lifecycleRequest,
+  namespaceCleanupReceipt,
+  tenantName,
+  tombstoneReply,
+  tombstoneRequest,
+} from '../../../contracts/erasure.js';
 import type { LedgerContext } from '../context.js';
 
-/** Erasure that leaves the chain whole (ledger sheet 5, row 23; 7.1). Both are safe to repeat. */
-export function erasureRoutes({ app, ledger: { erasure } }: LedgerContext): void {
+/** Erasure that leaves the chain whole (ledger sheet 5, row 23; 7.1). All are safe to repeat. */
+export function erasureRoutes({ app, ledger: { erasure, tenantLifecycle } }: LedgerContext): void {
   app.post(
     '/admin/tenants/:tenant/tombstone',
     {
@@ -16,6 +23,14 @@ export function erasureRoutes({ app, ledger: { erasure } }: LedgerContext): void
     async (request) => ({
       tombstoned: await erasure.tombstoneTenant(request.params.tenant, request.body?.reason),
     }),
+  );
+
+  app.post(
+    '/admin/tenants/:tenant/lifecycle',
+    {
+      schema: { params: z.object({ tenant: tenantName }), body: lifecycleRequest, response: { 200: lifecycleReceipt } },
+    },
+    (request) => tenantLifecycle.step(request.params.tenant, request.body.operation_id, request.body.kind),
   );
 
   app.post('/admin/namespaces/demo/cleanup', { schema: { response: { 200: namespaceCleanupReceipt } } }, async () => ({
