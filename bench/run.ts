@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util';
 import { errorText } from '../domain/errors.js';
 import { CALL_KINDS, runCallsBench } from './calls.js';
 import { runLedgerBench } from './ledger.js';
+import { runLedgerReadsBench } from './ledger-reads.js';
 import { LITE_KINDS, runLiteBench } from './lite.js';
 import { runParksBench } from './parks.js';
 import { writeReport } from './report.js';
 
-const USAGE = `usage: npm run bench -- [calls|lite|parks|ledger] [options]
+const USAGE = `usage: npm run bench -- [calls|lite|parks|ledger|ledger-reads] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
@@ -19,6 +20,8 @@ const USAGE = `usage: npm run bench -- [calls|lite|parks|ledger] [options]
     --parks N       how many (5000)
     --modes A,B     of continue, stay (GATE_PARK)
   ledger   the chain over plain inserts and plain hashing
+  ledger-reads  audits and reports in a long ledger
+    --rows N        how many (1000000)
 `;
 
 const { values, positionals } = parseArgs({
@@ -28,6 +31,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     kinds: { type: 'string' },
     other: { type: 'string' },
+    rows: { type: 'string', default: '1000000' },
     parks: { type: 'string', default: '5000' },
     modes: { type: 'string', default: 'stay,continue' },
   },
@@ -72,6 +76,18 @@ async function run(what: string): Promise<void> {
       say,
     });
   if (what === 'ledger') return console.table(await runLedgerBench());
+  if (what === 'ledger-reads') {
+    const { machine, figures } = await runLedgerReadsBench({ rows: Number(values.rows), say });
+    return writeReport('ledger-reads', {
+      title: 'Reads of a long ledger',
+      machine,
+      notes: [
+        'One reader, at the port of the store, warm. Goal: the rows of one call in under 5 ms of a million rows.',
+        'longest_block_ms: how long nothing else could run in the process; a file store answers in the same thread.',
+      ],
+      tables: { reads: figures },
+    });
+  }
   throw new Error(USAGE);
 }
 

@@ -6,7 +6,7 @@ import type { Store } from '../store/database.js';
 import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { asUnavailable, ENTRY_COLUMNS, reading, sidecarContext } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
-import { countRows, detailMatches, filtered, type RowFilter, scan } from './reads/rows.js';
+import { countRows, detailMatches, filtered, placed, type RowFilter, scan } from './reads/rows.js';
 import type { EntryTable, LedgerTables } from './tables.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
@@ -90,7 +90,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
         const newestFirst = limit !== undefined && after === undefined;
         const filter = agentFilter(agentId, query);
         if (limit !== undefined && filter.detail === undefined) {
-          const page = entries(filter)
+          const page = entries(await placed(db, filter))
             .orderBy('seq', newestFirst ? 'desc' : 'asc')
             .limit(limit)
             .offset(offset);

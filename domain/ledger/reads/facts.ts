@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
-import { detailMatches, type RowFilter, scan, type ScanOptions } from './rows.js';
+import { detailMatches, type RowFilter, scan } from './rows.js';
 
 /** The part of an entry that reports are made of. */
 export interface Fact {
@@ -25,7 +25,7 @@ export interface Fact {
   readonly costMicros: number | null;
 }
 
-const COLUMNS = [
+const LIGHT_COLUMNS = [
   'seq',
   'timestamp',
   'id',
@@ -36,27 +36,32 @@ const COLUMNS = [
   'method',
   'authorized',
   'intent_category',
-  'reasoning',
-  'policy_decision',
   'correlation_id',
   'signal',
   'tool_name',
   'cost_micros',
 ] as const satisfies readonly (keyof EntryTable)[];
+const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
 
-/** The rows of a filter as facts, in chain order, page by page. Every report is computed from these, so that both stores give the same. */
+/**
+ * The rows of a filter as facts, in chain order, page by page. Every report is computed from these, so that both stores give the same.
+ * `light` facts come without what was decided and why, which is most of a row: for reports that only count.
+ */
 export async function* factPages(
   db: Kysely<LedgerTables>,
   filter: RowFilter,
-  options: ScanOptions = {},
+  { light = false }: { readonly light?: boolean } = {},
 ): AsyncGenerator<Fact[]> {
-  for await (const page of scan(db, filter, COLUMNS, options)) {
+  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS)) {
     const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
     if (facts.length > 0) yield facts;
   }
 }
 
-const toFact = (row: Pick<EntryTable, (typeof COLUMNS)[number]>): Fact => ({
+type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
+  Partial<Pick<EntryTable, 'reasoning' | 'policy_decision'>>;
+
+const toFact = (row: FactRow): Fact => ({
   seq: Number(row.seq),
   at: row.timestamp,
   id: row.id,
@@ -67,8 +72,8 @@ const toFact = (row: Pick<EntryTable, (typeof COLUMNS)[number]>): Fact => ({
   method: row.method as string,
   authorized: Number(row.authorized) === 1,
   intent: row.intent_category as string,
-  reasoning: row.reasoning as string,
-  decision: row.policy_decision === null ? null : (JSON.parse(row.policy_decision) as JsonObject),
+  reasoning: row.reasoning ?? '',
+  decision: row.policy_decision ? (JSON.parse(row.policy_decision) as JsonObject) : null,
   correlationId: row.correlation_id,
   signal: row.signal,
   tool: row.tool_name,

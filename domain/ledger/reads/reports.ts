@@ -77,6 +77,7 @@ interface ReportOptions {
 
 export function createLedgerReports({ db, reader, allowedSilence, clock }: ReportOptions): LedgerReports {
   const facts = (filter: RowFilter) => factPages(db, filter);
+  const counts = (filter: RowFilter) => factPages(db, filter, { light: true });
 
   const openedInput = async (fact: Fact): Promise<JsonObject | null> => {
     const replay = fact.decision?.['input_replay'];
@@ -169,7 +170,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
       }),
     silentAgents: ({ sinceHours }) =>
       reading(async () =>
-        silentAgents(facts({ eventKinds: SILENCE_KINDS }), {
+        silentAgents(counts({ eventKinds: SILENCE_KINDS }), {
           sinceHours,
           nowMs: clock(),
           allowed: await allowedSilence(),
@@ -177,7 +178,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
       ),
     spend: ({ month, tenant, limit }) =>
       reading(() =>
-        spendOf(facts({ ...(month !== undefined && monthSpan(month)), tenant, eventKinds: SPEND_KINDS }), {
+        spendOf(counts({ ...(month !== undefined && monthSpan(month)), tenant, eventKinds: SPEND_KINDS }), {
           window: month ?? null,
           limit,
         }),

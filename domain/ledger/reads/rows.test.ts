@@ -92,6 +92,10 @@ describe.each(STORES)('ledger sheet 5: which rows a read finds, on %s', (kind) =
     expect(await everywhere({ agentId: 'agent-a', from: time(-1), to: time(11) })).toEqual(odd(1, 40));
     expect(await everywhere({ agentId: 'agent-a', from: time(3), to: time(3) })).toEqual([]);
     expect(await everywhere({ from: time(0), to: time(0.5) })).toEqual([1, 2, 3, 4]);
+    expect(await byAgent({ from: time(2), to: time(4), limit: 3 })).toEqual([15, 13, 11]);
+    expect(await byAgent({ from: time(2), to: time(4), limit: 3, after: 11, tenant: 'acme' })).toEqual([13, 15]);
+    expect(await byAgent({ from: time(2), to: time(4), limit: 3, tenant: 'other' })).toEqual([]);
+    expect(await everywhere({ from: time(8), tenant: 'acme' })).toEqual([33, 34, 35, 36, 37, 38, 39, 40]);
     expect(await everywhere({ agentId: 'agent-a', from: time(2), to: time(8), seqFrom: 11, seqTo: 13 })).toEqual([
       11, 13,
     ]);
