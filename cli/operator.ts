@@ -4,12 +4,14 @@ import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
+import { type Narrative, type NarrativeWindow, narrativeWindow } from '../contracts/ledger-reports.js';
 import type { PendingRequest } from '../contracts/review.js';
 import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { keysBeside } from '../lite/keys.js';
 import { type EvidenceTrust, proveEntry, readEvidence, verdictText, verifyEvidence } from './evidence.js';
+import { narrativePage } from './narrative.js';
 import { CliError, developmentFile, UUID } from './target.js';
 
 const json = () => new Option('--json', 'print JSON instead of a table');
@@ -124,6 +126,33 @@ export function registerOperatorCommands(program: Command): void {
             row.entry_hash.slice(0, 16),
           ]);
         process.stdout.write(`${table.toString()}\n`);
+      },
+    );
+
+  program
+    .command('narrative')
+    .description('tell what an agent did lately, with the rows the story rests on')
+    .argument('<agent>', 'the name of the agent')
+    .addOption(
+      new Option('--window <window>', 'how far back').choices(narrativeWindow.options).default('7d' as NarrativeWindow),
+    )
+    .addOption(ledgerFile())
+    .addOption(json())
+    .action(
+      async (
+        agentId: string,
+        { ledger: given, window, json: asJson }: { ledger?: string; window: NarrativeWindow; json?: boolean },
+      ) => {
+        const ledger = fileTarget(given);
+        const told = ledger
+          ? await withLedgerFile(ledger, (opened) => opened.narrative({ agentId, window }))
+          : await asConsole<Narrative>(
+              'ledger',
+              'GET',
+              `/audit/agents/${encodeURIComponent(agentId)}/narrative?window=${window}`,
+            );
+        if (asJson) print(told);
+        else process.stdout.write(narrativePage(told));
       },
     );
 

@@ -8,11 +8,12 @@ import { GateError } from '../errors.js';
 import { sqliteStore } from '../store/database.js';
 import { sqliteFault, wordsOf } from '../store/words.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
+import { createLedgerReports, type LedgerReports } from './reads/reports.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
-export interface ReadOnlyLedger extends LedgerReader, Verifier {
+export interface ReadOnlyLedger extends LedgerReader, Verifier, Pick<LedgerReports, 'narrative'> {
   close(): Promise<void>;
 }
 
@@ -33,9 +34,17 @@ export function openLedgerReadOnly(
         'create temp view ledger_entries as select *, null as deleted_at, null as demo_deleted_at from main.ledger_entries',
       );
     const store = sqliteStore<LedgerTables>(connection);
+    const reader = createLedgerReader(store, sidecarKeys);
+    const reports = createLedgerReports({
+      db: store.db,
+      reader,
+      allowedSilence: () => Promise.resolve(new Set()),
+      clock: Date.now,
+    });
     return {
       ...createVerifier(sqliteChainReader(connection), sidecarKeys),
-      ...createLedgerReader(store, sidecarKeys),
+      ...reader,
+      narrative: reports.narrative,
       async close() {
         await store.close();
         release();

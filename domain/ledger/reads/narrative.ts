@@ -238,10 +238,11 @@ const spanWords = (window: NarrativeWindow): string =>
 function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string {
   const who = quoted(agent_id, 80);
   if (total === 0) return `No request of ${who} is recorded in ${spanWords(window)}.`;
+  const waiting = hil.pending > 0 ? ` (${hil.pending} still waiting)` : '';
   const parts = [
-    `${outcomes.allowed} allowed`,
-    counted(outcomes.denied, 'denial'),
-    `${counted(outcomes.reviewed, 'review')}${hil.pending > 0 ? ` (${hil.pending} still waiting)` : ''}`,
+    ...(outcomes.allowed > 0 ? [`${outcomes.allowed} allowed`] : []),
+    ...(outcomes.denied > 0 ? [`${outcomes.denied} denied`] : []),
+    ...(outcomes.reviewed > 0 ? [`${outcomes.reviewed} sent to a person${waiting}`] : []),
   ];
   return `In ${spanWords(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
 }
