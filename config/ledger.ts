@@ -82,6 +82,26 @@ export const LEDGER_SETTINGS = {
     z.stringbool().default(false),
     'Commit to a chain only when every signature in it was verified.',
   ),
+  anchorIntervalSecs: setting(
+    'GATE_LEDGER_ANCHOR_INTERVAL_SECS',
+    seconds(0, 0, 604_800),
+    'Seconds between two looks whether the tail of the chain is to be anchored outside; 0 anchors nothing.',
+  ),
+  anchorTsaUrl: setting(
+    'GATE_LEDGER_ANCHOR_TSA_URL',
+    webhookUrl,
+    'Time-stamping authority (RFC 3161 over HTTP) that stamps the root of the chain.',
+  ),
+  anchorTsaCaFile: setting(
+    'GATE_LEDGER_ANCHOR_TSA_CA_FILE',
+    z.string().min(1).optional(),
+    'PEM of the roots whose time stamps count; without it they are kept and not verified.',
+  ),
+  anchorWebhook: setting(
+    'GATE_LEDGER_ANCHOR_WEBHOOK_URL',
+    webhookUrl,
+    'Where the root of the chain is posted to; the bytes of the answer are kept.',
+  ),
   authorityWebhook: setting(
     'GATE_LEDGER_AUTHORITY_WEBHOOK',
     webhookUrl,

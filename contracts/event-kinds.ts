@@ -29,5 +29,6 @@ export const EVENT_KINDS = [
   'tenant.tombstoned',
   'namespace.cleaned_up',
   'regulatory.exported',
+  'chain.root_anchored',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

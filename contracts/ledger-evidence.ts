@@ -70,6 +70,7 @@ export const anchor = z.object({
   anchored_at: z.string().nullable(),
   chain_match: z.boolean().nullable(),
 });
+export type Anchor = z.infer<typeof anchor>;
 
 /** `GET /verify` (ledger sheet 2.1): what the walk found, whose signatures hold, and whether the anchors still match. */
 export const assuredVerifyResult = verifyResult.extend({

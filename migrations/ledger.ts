@@ -1,5 +1,6 @@
 import { sql, type Migration } from 'kysely';
 import { isPostgres } from './dialect.js';
+import { anchors } from './ledger-anchors.js';
 import { cases } from './ledger-cases.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
@@ -147,4 +148,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0004_cases': cases,
   '0005_signed_rows': signedRows,
   '0007_tenant_lifecycle': tenantLifecycle,
+  '0008_anchors': anchors,
 };

@@ -145,6 +145,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     "A tenant's rows up to `through_seq` were hidden from readers; the chain keeps them. Its sidecar is the reason.",
   'regulatory.exported':
     'A signed bundle of a tenant and window left the ledger; the digest of its manifest and who signed.',
+  'chain.root_anchored':
+    'Somebody outside keeps a copy of the root of the chain; which entry, who, and the digest of the proof.',
   'namespace.cleaned_up': 'The rows of a namespace up to `through_seq` were hidden from readers; the chain keeps them.',
 };
 

@@ -128,16 +128,17 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     const engine = await startEngine();
     const calls = await openCalls(config.shared, config.callStore.recordKeys);
     undo.push(() => calls.close());
+    const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
     const ledger = await openLedger({
       target: storeTarget(config.shared, 'ledger'),
       sidecarKeys: config.ledger.sidecarKeys,
       verifyThreads: { threads: config.ledger.verifyThreads },
       logger,
       ...(await checkpointKeys(config.ledger, config.shared.trustDomain)),
-      ...(await ledgerSignatures(config.ledger, config.shared.trustDomain)),
+      ...signatures,
     });
     undo.push(() => ledger.close());
-    const sweeps = startLedgerSweeps(ledger, config.ledger, logger);
+    const sweeps = startLedgerSweeps(ledger, config.ledger, logger, signatures.timeStamps?.trust ?? null);
     undo.push(() => sweeps.stop());
     const reviews = await openReviewStore({
       target: storeTarget(config.shared, 'hil'),

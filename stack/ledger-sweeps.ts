@@ -1,6 +1,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/env.js';
 import type { LEDGER_SETTINGS } from '../config/ledger.js';
+import type { AnchorSource } from '../domain/ledger/anchors/anchors.js';
+import { timeStampAnchor, webhookAnchor } from '../domain/ledger/anchors/sources.js';
+import type { TimeStampTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { postTo } from '../domain/egress/webhook.js';
 import type { LedgerStore } from '../domain/ledger/ledger-store.js';
 import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js';
@@ -10,9 +13,10 @@ import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js'
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  ledger: Pick<LedgerStore, 'cases' | 'transparency' | 'verify'>,
+  ledger: Pick<LedgerStore, 'anchors' | 'cases' | 'transparency' | 'verify'>,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
+  trust: TimeStampTrust | null = null,
 ): RunningSweep {
   const sweeps: RunningSweep[] = [];
   let stopNow = (): void => undefined;
@@ -40,6 +44,16 @@ export function startLedgerSweeps(
       if (failed > 0) logger.warn({ failed }, 'the authority did not confirm every report; they are sent again');
     });
   }
+  const anchored = (source: AnchorSource) => {
+    const intervalMs = config.anchorIntervalSecs * 1000;
+    every(`anchor ${source.source}`, intervalMs, async () => {
+      const { failed } = await ledger.anchors.sweep({ source, intervalMs });
+      if (failed > 0)
+        logger.warn({ source: source.source }, 'the root of the chain was not anchored; it is tried again');
+    });
+  };
+  if (config.anchorTsaUrl !== undefined) anchored(timeStampAnchor(config.anchorTsaUrl, trust));
+  if (config.anchorWebhook !== undefined) anchored(webhookAnchor(config.anchorWebhook));
   return {
     async stop() {
       stopNow();

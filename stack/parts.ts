@@ -34,6 +34,7 @@ import { errorText } from '../domain/errors.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { createSigner, type Signer } from '../domain/identity/signer.js';
 import type { LedgerOptions } from '../domain/ledger/ledger-store.js';
+import { readTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { createInspector } from '../domain/inspection/inspector.js';
@@ -64,9 +65,10 @@ export function newRegistry(): Registry {
 
 /** What the ledger signs bundles with, and the keys it verifies signatures with (docs/decisions/bundle-signer.md). */
 export async function ledgerSignatures(
-  { exportKeyFile, exportKeyId, keySetFile, requireCrypto }: Config<typeof LEDGER_SETTINGS>,
+  config: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
-): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography'>> {
+): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography' | 'timeStamps'>> {
+  const { exportKeyFile, exportKeyId, keySetFile, requireCrypto, anchorTsaCaFile, anchorTsaUrl } = config;
   const signer =
     exportKeyFile === undefined
       ? null
@@ -77,7 +79,9 @@ export async function ledgerSignatures(
         });
   const fromFile = async (): Promise<unknown> => JSON.parse(await readFile(keySetFile ?? '', 'utf8')) as unknown;
   const keySet = keySetFile === undefined ? signer?.keySet : fromFile;
-  return { requireCryptography: requireCrypto, ...(signer && { signer }), ...(keySet && { keySet }) };
+  const trust = anchorTsaCaFile === undefined ? null : readTrust(await readFile(anchorTsaCaFile, 'utf8'));
+  const timeStamps = { trust, required: requireCrypto && anchorTsaUrl !== undefined };
+  return { requireCryptography: requireCrypto, timeStamps, ...(signer && { signer }), ...(keySet && { keySet }) };
 }
 
 type EngineTls = Pick<Config<typeof ENGINE_SETTINGS>, 'tlsCaFile' | 'tlsCertFile' | 'tlsKeyFile'>;

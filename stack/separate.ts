@@ -253,7 +253,10 @@ async function startPolicyEngine(parts: Apart<'policy-engine'>): Promise<Ports> 
 async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
   const { config, logger, trustDomain } = parts;
   const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(config.own, trustDomain));
-  const signatures = await needed('GATE_LEDGER_EXPORT_KEY_FILE', ledgerSignatures(config.own, trustDomain));
+  const signatures = await needed(
+    'the keys of the ledger (GATE_LEDGER_EXPORT_KEY_FILE, GATE_LEDGER_ANCHOR_TSA_CA_FILE)',
+    ledgerSignatures(config.own, trustDomain),
+  );
   const ledger = await needed(
     'the ledger store',
     openLedger({
@@ -266,7 +269,7 @@ async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
     }),
   );
   parts.onStop(() => ledger.close());
-  const sweeps = startLedgerSweeps(ledger, config.own, logger);
+  const sweeps = startLedgerSweeps(ledger, config.own, logger, signatures.timeStamps?.trust ?? null);
   parts.onStop(() => sweeps.stop());
   return open(parts, createLedgerService({ ...parts, ledger, registry: newRegistry() }), config.own, 'GATE_LEDGER');
 }

@@ -6,6 +6,8 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
+import { type Anchors, type AnchorTables, createAnchors } from './anchors/anchors.js';
+import type { TimeStampTrust } from './anchors/time-stamp.js';
 import { type Assurance, createAssurance } from './assurance/assurance.js';
 import { type ChainStore, purgeContext, reading } from './chain-store.js';
 import type { CaseTables } from './cases/case-tables.js';
@@ -47,6 +49,8 @@ export interface LedgerOptions {
   readonly signer?: BlobSigner;
   /** Keys that may have signed rows and bundles; without it no signature can be verified. */
   readonly keySet?: KeySetSource;
+  /** Whose time stamps of the chain's root count, and whether there has to be one. */
+  readonly timeStamps?: { readonly trust: TimeStampTrust | null; readonly required: boolean };
   /** Commit to a chain only when every signature in it was verified. */
   readonly requireCryptography?: boolean;
 }
@@ -57,6 +61,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   /** Checkpoints and proofs; `null` where no key to sign with was given. */
   readonly transparency: TransparencyLog | null;
   readonly tenantLifecycle: TenantLifecycle;
+  readonly anchors: Anchors;
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
   readonly complianceEvidence: ComplianceEvidence;
@@ -98,12 +103,20 @@ export async function openLedger({
 }
 
 /** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
-export function ledgerOver(
-  store: Store<LedgerTables>,
-  { sidecarKeys, clock = Date.now, logger, checkpoints, signer, keySet, requireCryptography = false }: LedgerOptions,
-  threads?: WalkThreads,
-): LedgerStore {
+export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, threads?: WalkThreads): LedgerStore {
+  const {
+    sidecarKeys,
+    clock = Date.now,
+    logger,
+    checkpoints,
+    signer,
+    keySet,
+    requireCryptography = false,
+    timeStamps,
+  } = options;
   const chain = chainOf(store, sidecarKeys);
+  // One database with several tables; each part knows its own.
+  const side = store as unknown as Store<CaseTables & SilenceTables & LifecycleTables & AnchorTables>;
   let closing: Promise<void> | null = null;
   const listeners: ((observation: CommitObservation) => void)[] = [];
   const writer = createGroupCommit(
@@ -140,7 +153,27 @@ export function ledgerOver(
       for (const listener of walkListeners) listener(result);
     },
   });
-  const assurance = createAssurance({ db: store.db, verifier, keySet: keySet ?? null, requireCryptography, clock });
+  const head = () =>
+    reading(async () => {
+      const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
+      return { length, hash };
+    });
+  const anchors = createAnchors({
+    db: side.db,
+    head,
+    append,
+    trust: timeStamps?.trust ?? null,
+    timeStampsRequired: timeStamps?.required ?? false,
+    clock,
+  });
+  const assurance = createAssurance({
+    db: store.db,
+    verifier,
+    keySet: keySet ?? null,
+    requireCryptography,
+    anchors,
+    clock,
+  });
   const reader = createLedgerReader(store, sidecarKeys);
   const transparency =
     checkpoints === undefined
@@ -152,25 +185,18 @@ export function ledgerOver(
           clock,
         });
 
-  const head = () =>
-    reading(async () => {
-      const { length, hash } = (await chain.bounds()).head ?? EMPTY_CHAIN;
-      return { length, hash };
-    });
   const makeBundle = createBundleMaker({
     db: store.db,
     assurance,
     head,
     signer: signer ?? null,
     coldExports: () => Promise.resolve([]),
-    anchorLines: () => Promise.resolve([]),
+    anchorLines: (seqLo, seqHi) => anchors.lines(seqLo, seqHi),
     clock,
   });
 
   const erasure = createErasure({ store, append, clock });
 
-  // One database with several tables; each part knows its own.
-  const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables & LifecycleTables>;
   const silence = createSilenceAllowlist(side, clock);
 
   return {
@@ -181,6 +207,7 @@ export function ledgerOver(
     ...verifier,
     ...assurance,
     ...reader,
+    anchors,
     cases: createCases(side, clock),
     complianceEvidence: createComplianceEvidence({ reader, assurance, coldExports: () => Promise.resolve(0), clock }),
     silence,

@@ -4,6 +4,7 @@ import type { AssuredVerifyResult, CryptographicVerification } from '../../../co
 import { reading } from '../chain-store.js';
 import type { PreparedRow } from '../entry.js';
 import { admitSigned, isSigned } from '../signatures/admission.js';
+import type { Anchors } from '../anchors/anchors.js';
 import { checkSignatures, type SignatureFindings } from '../signatures/cryptographic-verification.js';
 import { type KeySet, type KeySetSource, trustedKeys } from '../signatures/key-set.js';
 import type { LedgerTables } from '../tables.js';
@@ -12,7 +13,7 @@ import type { Verifier } from '../verifier.js';
 /** The chain's own walk, and beside it what others put their names to. */
 export interface Assurance {
   /**
-   * Walks the chain like `verify`, then checks every row's signature (ledger sheet 2.4). None of it makes a valid chain invalid; where
+   * Walks the chain like `verify`, then checks every row's signature and the anchors (ledger sheet 2.3, 2.4). None of it makes a valid chain invalid; where
    * cryptography is required, a chain whose signatures could not all be verified is not committed to. Throws
    * `ledger_store_unavailable` only.
    */
@@ -28,10 +29,18 @@ export interface AssuranceOptions {
   readonly verifier: Verifier;
   readonly keySet: KeySetSource | null;
   readonly requireCryptography: boolean;
+  readonly anchors: Pick<Anchors, 'found' | 'timeStamps'>;
   readonly clock: () => number;
 }
 
-export function createAssurance({ db, verifier, keySet, requireCryptography, clock }: AssuranceOptions): Assurance {
+export function createAssurance({
+  db,
+  verifier,
+  keySet,
+  requireCryptography,
+  anchors,
+  clock,
+}: AssuranceOptions): Assurance {
   const keys = trustedKeys(
     keySet ??
       (() => {
@@ -47,13 +56,15 @@ export function createAssurance({ db, verifier, keySet, requireCryptography, clo
     const signatures = await reading(() =>
       checkSignatures(db, keys, result.commitment ? length : Number.MAX_SAFE_INTEGER),
     );
-    const verification = verificationOf(signatures, result.entries_checked);
-    const { commitment, ...found } = result;
+    const verification = verificationOf(signatures, await anchors.timeStamps(), result.entries_checked);
+    const { anchors: found, mismatch } = await anchors.found();
+    const { commitment, ...walked } = result;
     const committed = commitment && !(requireCryptography && verification.status !== 'verified');
     return {
-      ...found,
+      ...walked,
       ...(committed && { commitment }),
-      anchor_mismatch: null,
+      ...(found.length > 0 && { anchors: found }),
+      anchor_mismatch: mismatch,
       cryptographic_verification: verification,
     };
   }
@@ -76,28 +87,33 @@ export function createAssurance({ db, verifier, keySet, requireCryptography, clo
   };
 }
 
-const NEEDS_A_KEY: readonly string[] = ['key_set_unavailable', 'key_set_stale', 'key_set_rollback', 'key_missing'];
+/** Something to verify with is missing; nothing was found wrong. */
+const MISSING: readonly string[] = [
+  'key_set_unavailable',
+  'key_set_stale',
+  'key_set_rollback',
+  'key_missing',
+  'tsa_trust_unavailable',
+  'tsa_missing',
+];
 
-function verificationOf(signatures: SignatureFindings, entriesChecked: number): CryptographicVerification {
-  const { key_set, signed_rows, verified_signed_rows, first_failure } = signatures;
-  const missing = first_failure === null ? key_set === null : NEEDS_A_KEY.includes(first_failure.reason);
+function verificationOf(
+  { key_set, signed_rows, verified_signed_rows, first_failure }: SignatureFindings,
+  tsa: CryptographicVerification['tsa'],
+  entriesChecked: number,
+): CryptographicVerification {
+  const faults = [first_failure?.reason, tsa.first_failure?.reason].filter((reason) => reason !== undefined);
+  const wrong = faults.some((reason) => !MISSING.includes(reason));
+  const missing = key_set === null || faults.length > 0;
   return {
     contract: 'gate.cryptographic-verification/v2',
-    status: missing ? 'unavailable' : first_failure === null ? 'verified' : 'invalid',
+    status: wrong ? 'invalid' : missing ? 'unavailable' : 'verified',
     key_set,
     signed_rows,
     verified_signed_rows,
     unsigned_rows: Math.max(entriesChecked - signed_rows, 0),
     legacy_unverifiable: null,
-    first_failure,
-    tsa: {
-      required: false,
-      anchors_observed: 0,
-      rfc3161_observed: 0,
-      verified: 0,
-      failed: 0,
-      trust_bundle_sha256: null,
-      first_failure: null,
-    },
+    first_failure: first_failure ?? tsa.first_failure,
+    tsa,
   };
 }

@@ -80,7 +80,9 @@ describe('ledger sheet 5.1: an agent’s activity as a story', () => {
     ]);
     expect(told.total).toBe(4);
     expect(told.outcomes).toEqual({ allowed: 2, denied: 1, reviewed: 1, would_deny: 0, would_review: 0 });
-    expect(told.headline).toBe('In the last 7 days agent-a made 4 requests: 2 allowed, 1 denied and 1 sent to a person.');
+    expect(told.headline).toBe(
+      'In the last 7 days agent-a made 4 requests: 2 allowed, 1 denied and 1 sent to a person.',
+    );
     expect(told.tools).toEqual([
       { tool_name: 'read_file', count: 3 },
       { tool_name: 'list_files', count: 1 },

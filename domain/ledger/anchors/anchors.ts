@@ -1,0 +1,329 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { Ledger } from '../../../contracts/ledger.js';
+import type { Anchor, CryptographicFailure, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
+import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
+import { errorText } from '../../errors.js';
+import { reading } from '../chain-store.js';
+import type { ChainHead } from '../chain.js';
+import { backOffMs } from '../sweeps/sweep.js';
+import type { LedgerTables } from '../tables.js';
+import { readTimeStamp, TimeStampError, type TimeStampTrust, verifyTimeStamp } from './time-stamp.js';
+
+interface AnchorTable extends Omit<Anchor, 'anchored_seq' | 'chain_match'> {
+  id: string;
+  anchored_seq: number | string;
+  requested_at: string;
+  attempts: number | string;
+  next_attempt_at: string;
+  last_error: string | null;
+  proof: Uint8Array | null;
+  noted: number | string;
+}
+export interface AnchorTables extends LedgerTables {
+  chain_anchors: AnchorTable;
+}
+
+/** What a third party gave back for a root. */
+export interface AnchorProof {
+  readonly bytes: Uint8Array;
+  /** The time it vouches for, where it is one. */
+  readonly genTime: string | null;
+}
+
+/** Somebody outside who keeps a copy of the root. Throws when it could not be confirmed that it does. */
+export interface AnchorSource {
+  readonly source: Anchor['source'];
+  anchor(root: {
+    readonly seq: number;
+    readonly entryHash: string;
+    readonly requestedAt: string;
+  }): Promise<AnchorProof>;
+}
+
+export interface AnchorSweep {
+  readonly source: AnchorSource;
+  /** The first wait after a failure; it doubles with each. */
+  readonly intervalMs: number;
+}
+
+export interface Anchors {
+  /**
+   * Anchors the tail of the chain with one source, if anything but earlier anchors was appended since, and tries again what waits (ledger
+   * sheet 2.3). For a sweep; never in the way of an append. How many were confirmed, and how many not.
+   */
+  sweep(sweep: AnchorSweep): Promise<{ readonly anchored: number; readonly failed: number }>;
+  /** Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that is not in the chain. */
+  found(): Promise<{ readonly anchors: Anchor[]; readonly mismatch: boolean | null }>;
+  /** What the time stamps among them are worth. */
+  timeStamps(): Promise<CryptographicVerification['tsa']>;
+  /** Lines of a bundle's `anchors.ndjson`: what is known of each anchor between the two places, with its proof in base64. */
+  lines(seqLo: number, seqHi: number): Promise<string[]>;
+}
+
+interface AnchorOptions {
+  readonly db: Kysely<AnchorTables>;
+  readonly head: () => Promise<ChainHead>;
+  readonly append: Ledger['append'];
+  readonly trust: TimeStampTrust | null;
+  /** Whether a chain without a trusted time stamp is to be said so. */
+  readonly timeStampsRequired: boolean;
+  readonly clock: () => number;
+}
+
+const MAX_LISTED = 1_000;
+const MAX_REMEMBERED = 20_000;
+
+export function createAnchors(options: AnchorOptions): Anchors {
+  const { db, head, append, trust, timeStampsRequired, clock } = options;
+  const iso = (ms: number) => new Date(ms).toISOString();
+  /** Time stamps that were verified before, by proof and root: the answer cannot change. */
+  const verdicts = new Map<string, CryptographicFailure['reason'] | null>();
+
+  /** Whether anything but rows about anchors was appended behind that place. */
+  async function movedSince(seq: number): Promise<boolean> {
+    const row = await db
+      .selectFrom('ledger_entries')
+      .select('seq')
+      .where('seq', '>', seq)
+      .where(sql<string>`coalesce(event_kind, '')`, '<>', 'chain.root_anchored')
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async function request(source: Anchor['source']): Promise<void> {
+    const newest = await db
+      .selectFrom('chain_anchors')
+      .select(['anchored_seq', 'status'])
+      .where('source', '=', source)
+      .orderBy('anchored_seq', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    if (newest?.status === 'pending' || !(await movedSince(Number(newest?.anchored_seq ?? 0)))) return;
+    const { length, hash } = await head();
+    await db
+      .insertInto('chain_anchors')
+      .values({
+        id: randomUUID(),
+        anchored_seq: length,
+        anchored_entry_hash: hash,
+        source,
+        status: 'pending',
+        requested_at: iso(clock()),
+        attempts: 0,
+        next_attempt_at: iso(clock()),
+        last_error: null,
+        gen_time: null,
+        proof: null,
+        proof_sha256: null,
+        anchored_at: null,
+        noted: 0,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  async function attempt(row: AnchorTable, { source, intervalMs }: AnchorSweep): Promise<boolean | null> {
+    const attempts = Number(row.attempts) + 1;
+    const claim = await reading(() =>
+      db
+        .updateTable('chain_anchors')
+        .set({ attempts, next_attempt_at: iso(clock() + backOffMs(intervalMs, attempts)) })
+        .where('id', '=', row.id)
+        .where('status', '=', 'pending')
+        .where('attempts', '=', row.attempts)
+        .executeTakeFirstOrThrow(),
+    );
+    if (claim.numUpdatedRows === 0n) return null;
+    const root = { seq: Number(row.anchored_seq), entryHash: row.anchored_entry_hash, requestedAt: row.requested_at };
+    const outcome = await source.anchor(root).then(
+      ({ bytes, genTime }) => ({
+        status: 'anchored' as const,
+        proof: Buffer.from(bytes),
+        proof_sha256: sha256Hex(bytes),
+        gen_time: genTime,
+        anchored_at: iso(clock()),
+        last_error: null,
+      }),
+      (error: unknown) => ({ status: 'pending' as const, last_error: errorText(error).slice(0, 500) }),
+    );
+    await reading(() =>
+      db
+        .updateTable('chain_anchors')
+        .set(outcome)
+        .where('id', '=', row.id)
+        .where('status', '=', 'pending')
+        .executeTakeFirstOrThrow(),
+    );
+    return outcome.status === 'anchored';
+  }
+
+  /** The chain says itself that it was anchored; a crash before this is made good by the next sweep. */
+  async function note(): Promise<void> {
+    const waiting = await reading(() =>
+      db.selectFrom('chain_anchors').selectAll().where('status', '=', 'anchored').where('noted', '=', 0).execute(),
+    );
+    for (const row of waiting) {
+      const said: JsonObject = {
+        anchored_seq: Number(row.anchored_seq),
+        anchored_entry_hash: row.anchored_entry_hash,
+        source: row.source,
+        proof_sha256: row.proof_sha256,
+        gen_time: row.gen_time,
+      };
+      await append([
+        {
+          id: uuidFromDigest('chain.root_anchored', row.id),
+          agent_id: 'gate-ledger',
+          method: 'chain.root_anchored',
+          event_kind: 'chain.root_anchored',
+          intent_category: 'Lifecycle',
+          authorized: true,
+          reasoning: '',
+          policy_decision: said,
+          state_namespace: 'operator',
+          tenant: 'system',
+        },
+      ]);
+      await reading(() =>
+        db.updateTable('chain_anchors').set({ noted: 1 }).where('id', '=', row.id).executeTakeFirstOrThrow(),
+      );
+    }
+  }
+
+  const confirmed = () =>
+    db
+      .selectFrom('chain_anchors as a')
+      .leftJoin('ledger_entries as e', 'e.seq', 'a.anchored_seq')
+      .where('a.status', '=', 'anchored');
+
+  async function faultOf(row: {
+    readonly anchored_entry_hash: string;
+    readonly proof: Uint8Array | null;
+    readonly proof_sha256: string | null;
+  }): Promise<CryptographicFailure['reason'] | null> {
+    const { anchored_entry_hash, proof, proof_sha256 } = row;
+    if (trust === null) return 'tsa_trust_unavailable';
+    if (proof === null || sha256Hex(proof) !== proof_sha256) return 'tsa_proof_digest_mismatch';
+    const name = `${proof_sha256} ${anchored_entry_hash}`;
+    const known = verdicts.get(name);
+    if (known !== undefined) return known;
+    let fault: CryptographicFailure['reason'] | null = null;
+    try {
+      verifyTimeStamp(readTimeStamp(proof, anchored_entry_hash), trust);
+    } catch (error) {
+      if (!(error instanceof TimeStampError)) throw error;
+      fault = error.fault;
+    }
+    if (verdicts.size >= MAX_REMEMBERED) verdicts.clear();
+    verdicts.set(name, fault);
+    return fault;
+  }
+
+  return {
+    async sweep(given) {
+      const { source } = given.source;
+      await reading(() => request(source));
+      const due = await reading(() =>
+        db
+          .selectFrom('chain_anchors')
+          .selectAll()
+          .where('source', '=', source)
+          .where('status', '=', 'pending')
+          .where('next_attempt_at', '<=', iso(clock()))
+          .orderBy('anchored_seq')
+          .execute(),
+      );
+      let anchored = 0;
+      let failed = 0;
+      for (const row of due) {
+        const outcome = await attempt(row, given);
+        if (outcome === true) anchored += 1;
+        if (outcome === false) failed += 1;
+      }
+      await note();
+      return { anchored, failed };
+    },
+    found: () =>
+      reading(async () => {
+        const rows = await confirmed()
+          .select([
+            'a.anchored_seq',
+            'a.anchored_entry_hash',
+            'a.source',
+            'a.status',
+            'a.gen_time',
+            'a.proof_sha256',
+            'a.anchored_at',
+            'e.entry_hash',
+          ])
+          .orderBy('a.anchored_seq', 'desc')
+          .orderBy('a.source')
+          .limit(MAX_LISTED)
+          .execute();
+        const wrong = await confirmed()
+          .select('a.id')
+          .whereRef('e.entry_hash', '<>', 'a.anchored_entry_hash')
+          .limit(1)
+          .executeTakeFirst();
+        const listed = rows.map(({ entry_hash, ...row }) => ({
+          ...row,
+          anchored_seq: Number(row.anchored_seq),
+          chain_match: entry_hash === null ? null : entry_hash === row.anchored_entry_hash,
+        }));
+        return { anchors: listed, mismatch: rows.length === 0 ? null : wrong !== undefined };
+      }),
+    timeStamps: () =>
+      reading(async () => {
+        const counts = await confirmed()
+          .select((make) => make.fn.countAll().as('anchors'))
+          .executeTakeFirstOrThrow();
+        const rows = await db
+          .selectFrom('chain_anchors')
+          .select(['anchored_seq', 'anchored_entry_hash', 'proof', 'proof_sha256'])
+          .where('status', '=', 'anchored')
+          .where('source', '=', 'rfc3161')
+          .orderBy('anchored_seq')
+          .execute();
+        let verified = 0;
+        let first: CryptographicFailure | null = null;
+        for (const row of rows) {
+          const fault = await faultOf(row);
+          if (fault === null) verified += 1;
+          else first ??= { seq: Number(row.anchored_seq), reason: fault };
+        }
+        if (timeStampsRequired && rows.length === 0) first = { seq: null, reason: 'tsa_missing' };
+        return {
+          required: timeStampsRequired,
+          anchors_observed: Number(counts.anchors),
+          rfc3161_observed: rows.length,
+          verified,
+          failed: rows.length - verified,
+          trust_bundle_sha256: trust?.sha256 ?? null,
+          first_failure: first,
+        };
+      }),
+    lines: (seqLo, seqHi) =>
+      reading(async () => {
+        const rows = await db
+          .selectFrom('chain_anchors')
+          .select(['anchored_seq', 'anchored_entry_hash', 'source', 'gen_time', 'proof', 'proof_sha256', 'anchored_at'])
+          .where('status', '=', 'anchored')
+          .where('anchored_seq', '>=', seqLo)
+          .where('anchored_seq', '<=', seqHi)
+          .orderBy('anchored_seq')
+          .orderBy('source')
+          .execute();
+        return rows.map(({ proof, ...row }) =>
+          JSON.stringify({
+            ...row,
+            anchored_seq: Number(row.anchored_seq),
+            proof: Buffer.from(proof ?? []).toString('base64'),
+          }),
+        );
+      }),
+  };
+}
