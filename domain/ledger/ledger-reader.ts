@@ -6,7 +6,7 @@ import type { Store } from '../store/database.js';
 import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { asUnavailable, ENTRY_COLUMNS, reading, sidecarContext } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
-import { countRows, detailMatches, filtered, placed, type RowFilter, scan } from './reads/rows.js';
+import { countRows, detailMatches, filtered, placed, type RowFilter, scan, type ScanOptions } from './reads/rows.js';
 import type { EntryTable, LedgerTables } from './tables.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
@@ -20,7 +20,7 @@ export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'>
 }
 
 /** The rows of an agent that lie between the places a query names. */
-export function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery): RowFilter {
+function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery): RowFilter {
   const { seqFrom = 0, seqTo = Number.MAX_SAFE_INTEGER } = filter;
   return {
     ...filter,
@@ -46,9 +46,13 @@ export interface LedgerReader {
     scope?: Pick<RowFilter, 'tenant' | 'demoPrefix' | 'hiding'>,
   ): Promise<LedgerEntry[]>;
   byAgent(agentId: string, query?: AgentQuery): Promise<LedgerEntry[]>;
+  /** The same rows page by page, in bounded memory. */
+  agentPages(agentId: string, query?: AgentQuery): AsyncGenerator<LedgerEntry[]>;
   /** Rows in chain order, page by page, in bounded memory: for reads that have no limit. */
   pages(filter: RowFilter): AsyncGenerator<LedgerEntry[]>;
   count(filter: RowFilter): Promise<number>;
+  /** How many rows the query means, its page aside. */
+  agentCount(agentId: string, query?: AgentQuery): Promise<number>;
   /** Distinct agent labels, sorted. */
   agents(): Promise<string[]>;
   get(id: string): Promise<LedgerEntry | null>;
@@ -64,9 +68,12 @@ const PAGE_ROWS = 200;
 export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | null): LedgerReader {
   const entries = (filter: RowFilter = {}) => filtered(db.selectFrom('ledger_entries').selectAll(), filter);
 
-  async function* pages(filter: RowFilter, newestFirst = false): AsyncGenerator<LedgerEntry[]> {
+  async function* pages(
+    filter: RowFilter,
+    { newestFirst = false, pageRows = PAGE_ROWS }: ScanOptions = {},
+  ): AsyncGenerator<LedgerEntry[]> {
     try {
-      for await (const page of scan(db, filter, ALL_COLUMNS, { newestFirst, pageRows: PAGE_ROWS })) {
+      for await (const page of scan(db, filter, ALL_COLUMNS, { newestFirst, pageRows })) {
         const rows = page.map(toEntry).filter((row) => detailMatches(filter.detail, row.policy_decision));
         if (rows.length > 0) yield rows;
       }
@@ -74,6 +81,44 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
       throw asUnavailable(error);
     }
   }
+
+  /** The filter without its first rows: they are passed over in the index. `null` when there are no others. */
+  const behind = (filter: RowFilter, rows: number, newestFirst: boolean): Promise<RowFilter | null> =>
+    reading(async () => {
+      const query = filtered(db.selectFrom('ledger_entries').select('seq'), await placed(db, filter));
+      const first = await query
+        .orderBy('seq', newestFirst ? 'desc' : 'asc')
+        .limit(1)
+        .offset(rows)
+        .executeTakeFirst();
+      return first ? { ...filter, [newestFirst ? 'seqTo' : 'seqFrom']: Number(first.seq) } : null;
+    });
+
+  async function* agentPages(agentId: string, query: AgentQuery = {}): AsyncGenerator<LedgerEntry[]> {
+    const newestFirst = query.limit !== undefined && query.after === undefined;
+    const asked = agentFilter(agentId, query);
+    // What decides about details is code, so there rows are counted off as they come.
+    let skipped = asked.detail === undefined ? 0 : (query.offset ?? 0);
+    const filter = query.offset && skipped === 0 ? await behind(asked, query.offset, newestFirst) : asked;
+    if (!filter) return;
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    const pageRows = asked.detail === undefined ? Math.min(PAGE_ROWS, left) : PAGE_ROWS;
+    for await (const page of pages(filter, { newestFirst, pageRows })) {
+      const rows = page.slice(skipped, skipped + left);
+      skipped = Math.max(0, skipped - page.length);
+      left -= rows.length;
+      if (rows.length > 0) yield rows;
+      if (left === 0) return;
+    }
+  }
+
+  const count = (filter: RowFilter): Promise<number> =>
+    reading(async () => {
+      if (filter.detail === undefined) return countRows(db, filter);
+      let rows = 0;
+      for await (const page of pages(filter)) rows += page.length;
+      return rows;
+    });
 
   return {
     byCorrelation: (correlationId, scope = {}) =>
@@ -84,34 +129,15 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
             .execute()
         ).map(toEntry),
       ),
-    byAgent: (agentId, query = {}) =>
-      reading(async () => {
-        const { limit, offset = 0, after } = query;
-        const newestFirst = limit !== undefined && after === undefined;
-        const filter = agentFilter(agentId, query);
-        if (limit !== undefined && filter.detail === undefined) {
-          const page = entries(await placed(db, filter))
-            .orderBy('seq', newestFirst ? 'desc' : 'asc')
-            .limit(limit)
-            .offset(offset);
-          return (await page.execute()).map(toEntry);
-        }
-        const rows: LedgerEntry[] = [];
-        const enough = offset + (limit ?? Number.POSITIVE_INFINITY);
-        for await (const page of pages(filter, newestFirst)) {
-          rows.push(...page);
-          if (rows.length >= enough) break;
-        }
-        return rows.slice(offset, enough);
-      }),
+    async byAgent(agentId, query) {
+      const rows: LedgerEntry[] = [];
+      for await (const page of agentPages(agentId, query)) rows.push(...page);
+      return rows;
+    },
+    agentPages,
     pages: (filter) => pages(filter),
-    count: (filter) =>
-      reading(async () => {
-        if (filter.detail === undefined) return countRows(db, filter);
-        let count = 0;
-        for await (const page of pages(filter)) count += page.length;
-        return count;
-      }),
+    count,
+    agentCount: (agentId, query = {}) => count(agentFilter(agentId, query)),
     agents: () =>
       reading(async () => {
         // From one label to the next through the index: the answer costs what it is long, not what the chain is long.

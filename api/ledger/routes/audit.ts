@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
-import { agentFilter, type AgentQuery } from '../../../domain/ledger/ledger-reader.js';
+import type { AgentQuery } from '../../../domain/ledger/ledger-reader.js';
 import { lifecycleRows, maskedParams } from '../../../domain/ledger/reads/call-rows.js';
 import { DETAIL_KEYS } from '../../../domain/ledger/reads/rows.js';
 import type { LedgerContext } from '../context.js';
@@ -80,10 +80,7 @@ export function auditRoutes({ app, ledger }: LedgerContext): void {
     },
     async (request, reply) => {
       const { limit, offset } = request.query;
-      const { agent_id: agentId } = request.params;
-      const query = queryOf(request.query);
-      if (limit === undefined) return sendList(reply, ledger.pages(agentFilter(agentId, query)));
-      return reply.send(await ledger.byAgent(agentId, { ...query, limit, offset }));
+      return sendList(reply, ledger.agentPages(request.params.agent_id, { ...queryOf(request.query), limit, offset }));
     },
   );
 
@@ -97,7 +94,7 @@ export function auditRoutes({ app, ledger }: LedgerContext): void {
       },
     },
     async (request) => ({
-      count: await ledger.count(agentFilter(request.params.agent_id, queryOf(request.query))),
+      count: await ledger.agentCount(request.params.agent_id, queryOf(request.query)),
     }),
   );
 
