@@ -9,6 +9,7 @@ import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { CallRunner } from '../engine/call-runner.js';
 import type { GateActivities } from '../workers/activities.js';
+import { createDeadlines } from './deadlines.js';
 
 /** Time as an argument: tests own it, the product uses the machine's. `sleep` resolves early when the signal fires. */
 export interface Clock {
@@ -70,6 +71,7 @@ export function createInProcessHost({
   const background = new Set<Promise<void>>();
   const following = new Set<string>();
   const stopping = new AbortController();
+  const deadlines = createDeadlines(clock);
 
   function launch(call: CallInput, resumed: CallSummary | null): Run {
     const answered = deferred<CallSummary>();
@@ -120,17 +122,17 @@ export function createInProcessHost({
     let appending: Promise<void> | null = null;
     let again = false;
     let decided: CallSummary | null = null;
-    const decidable = new AbortController();
+    let decidable: AbortController | null = null;
     // From the first step on, so that a decision can come as soon as its review row is visible.
     run.decide = (settled) => {
       decided ??= settled;
       run.waiting = false;
-      decidable.abort();
+      decidable?.abort();
     };
     let dropped = false;
     run.drop = () => {
       dropped = true;
-      decidable.abort();
+      decidable?.abort();
     };
     const appendUntilNothingIsDue = async () => {
       do {
@@ -143,6 +145,7 @@ export function createInProcessHost({
       judge: (input) => judgeCall(input, { ...activities, now: clock.now }),
       openReview: (input) => activities.openReview(input, clock.now()),
       async awaitDecision(_input, parked) {
+        decidable = new AbortController();
         while (!decided && !dropped && !stopping.signal.aborted) {
           const leftMs = (parked.deadline_ms ?? 0) - clock.now();
           if (leftMs < 0) break;
@@ -239,14 +242,7 @@ export function createInProcessHost({
         );
       }
       const { answer } = running ?? launch(call, null);
-      const limit = new AbortController();
-      const late = clock.sleep(deadlineMs - clock.now(), limit.signal).then(() => null);
-      try {
-        return await Promise.race([answer, late]);
-      } finally {
-        // A reason of its own: without one every call would make an exception with a stack.
-        limit.abort(ANSWERED);
-      }
+      return deadlines.within(answer, deadlineMs);
     },
 
     async decide(decision: SignedDecision): Promise<DecisionOutcome> {
@@ -295,6 +291,7 @@ export function createInProcessHost({
     async close() {
       stopping.abort();
       await Promise.allSettled([...[...runs.values()].map((run) => run.done), ...background]);
+      deadlines.close();
     },
   };
 }
@@ -315,6 +312,5 @@ function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-const ANSWERED = Symbol('answered');
 /** Thrown into a waiting call when the process stops; its record says that it waits, and the next start goes on with it. */
 const STOPPED = Symbol('stopped');
