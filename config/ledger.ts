@@ -31,6 +31,24 @@ export const LEDGER_SETTINGS = {
     z.coerce.number().int().min(0).max(64).default(2),
     'Threads that walk a long chain beside the appends; 0 walks in the thread that answers requests.',
   ),
+  exportDir: setting(
+    'GATE_LEDGER_EXPORT_DIR',
+    z.string().min(1).optional(),
+    'Folder of the Iceberg table that POST /export writes; without it there are no cold copies.',
+  ),
+  exportUri: setting(
+    'GATE_LEDGER_EXPORT_URI',
+    z
+      .string()
+      .regex(/^[a-z][a-z0-9+.-]*:\/\/\S+$/, 'must be a URI')
+      .optional(),
+    "How readers reach that folder, such as s3://bucket/gate where it is mirrored; the table's files name each other by it, for good.",
+  ),
+  exportRetentionSecs: setting(
+    'GATE_LEDGER_EXPORT_RETENTION_SECS',
+    seconds(0, 0, 220_752_000),
+    'Only entries older than this are copied.',
+  ),
   checkpointKeyFile: setting(
     'GATE_LEDGER_CHECKPOINT_KEY_FILE',
     z.string().min(1).optional(),

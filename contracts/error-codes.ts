@@ -147,6 +147,11 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'The chain does not verify as a whole, so nothing is signed over it; see GET /verify.',
   },
+  export_sink_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'No folder for exports is configured, or it cannot be written; nothing was exported.',
+  },
   checkpoint_inconsistent: {
     status: 503,
     retry: 'no',

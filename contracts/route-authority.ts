@@ -347,14 +347,7 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
     'POST /workload-svid',
     'POST /workloads/{service}/svid-recovery',
   ],
-  ledger: [
-    'GET /exports',
-    'GET /finops/active-agents',
-    'GET /finops/active-agents/export',
-    'POST /export',
-    'POST /finops/active-agents/adjustments',
-    'GET /export/iceberg',
-  ],
+  ledger: ['GET /finops/active-agents', 'GET /finops/active-agents/export', 'POST /finops/active-agents/adjustments'],
   'policy-engine': [
     'DELETE /policies/tenant/{prefix}',
     'DELETE /policies/{name}',

@@ -2,6 +2,7 @@ import { sql, type Migration } from 'kysely';
 import { isPostgres } from './dialect.js';
 import { anchors } from './ledger-anchors.js';
 import { cases } from './ledger-cases.js';
+import { exports } from './ledger-exports.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
 import { tenantLifecycle } from './ledger-tenant-lifecycle.js';
@@ -149,4 +150,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0005_signed_rows': signedRows,
   '0007_tenant_lifecycle': tenantLifecycle,
   '0008_anchors': anchors,
+  '0009_exports': exports,
 };

@@ -36,6 +36,7 @@ import { createSigner, type Signer } from '../domain/identity/signer.js';
 import type { LedgerOptions } from '../domain/ledger/ledger-store.js';
 import { readTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
+import type { ColdSink } from '../domain/ledger/cold-tier/cold-tier.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
@@ -143,6 +144,14 @@ export const reconcileTimes = (
   retentionMs: worker.retentionDays * 86_400_000,
   windowMs: proxy.velocityWindowSecs * 1000,
 });
+
+/** Where the ledger's cold copies go, if anywhere. */
+export const coldSink = ({
+  exportDir: directory,
+  exportUri: uri,
+  exportRetentionSecs,
+}: Config<typeof LEDGER_SETTINGS>): ColdSink | undefined =>
+  directory === undefined ? undefined : { directory, uri, retentionMs: exportRetentionSecs * 1000 };
 
 /** The streams of a worker: their activities, and how they are started once the worker runs; nothing where no sink is configured. */
 export function egressParts(

@@ -12,6 +12,7 @@ import { complianceRoutes } from './routes/compliance.js';
 import { egressRoutes } from './routes/egress.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { huntRoutes } from './routes/hunt.js';
+import { exportRoutes } from './routes/export.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
 import { regulatoryRoutes } from './routes/regulatory.js';
@@ -30,6 +31,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   egressRoutes,
   erasureRoutes,
   huntRoutes,
+  exportRoutes,
   logRoutes,
   narrativeRoutes,
   proofRoutes,

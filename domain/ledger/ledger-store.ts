@@ -14,6 +14,7 @@ import type { CaseTables } from './cases/case-tables.js';
 import { type Cases, createCases } from './cases/cases.js';
 import { type ComplianceEvidence, createComplianceEvidence } from './compliance/evidence.js';
 import { prepareRow } from './entry.js';
+import { type ColdSink, type ColdTables, type ColdTier, createColdTier } from './cold-tier/cold-tier.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
 import { createTenantLifecycle, type LifecycleTables, type TenantLifecycle } from './erasure/tenant-lifecycle.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
@@ -43,6 +44,8 @@ export interface LedgerOptions {
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
   readonly logger?: Logger;
+  /** Where cold copies go; without it there are none. */
+  readonly coldSink?: ColdSink | undefined;
   /** What checkpoints are signed with; without it the ledger has none. */
   readonly checkpoints?: CheckpointKeys;
   /** Signs regulatory bundles; without it none leaves. */
@@ -62,6 +65,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly transparency: TransparencyLog | null;
   readonly tenantLifecycle: TenantLifecycle;
   readonly anchors: Anchors;
+  readonly coldTier: ColdTier;
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
   readonly complianceEvidence: ComplianceEvidence;
@@ -109,6 +113,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     clock = Date.now,
     logger,
     checkpoints,
+    coldSink,
     signer,
     keySet,
     requireCryptography = false,
@@ -190,13 +195,14 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     assurance,
     head,
     signer: signer ?? null,
-    coldExports: () => Promise.resolve([]),
+    coldExports: (window) => coldTier.overlapping(window),
     anchorLines: (seqLo, seqHi) => anchors.lines(seqLo, seqHi),
     clock,
   });
 
   const erasure = createErasure({ store, append, clock });
 
+  const coldTier = createColdTier(store.db as unknown as Kysely<ColdTables>, { sink: coldSink ?? null, clock });
   const silence = createSilenceAllowlist(side, clock);
 
   return {
@@ -208,8 +214,14 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     ...assurance,
     ...reader,
     anchors,
+    coldTier,
     cases: createCases(side, clock),
-    complianceEvidence: createComplianceEvidence({ reader, assurance, coldExports: () => Promise.resolve(0), clock }),
+    complianceEvidence: createComplianceEvidence({
+      reader,
+      assurance,
+      coldExports: async (window) => (await coldTier.overlapping(window)).length,
+      clock,
+    }),
     silence,
     reports: createLedgerReports({
       db: store.db,

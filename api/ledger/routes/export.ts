@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import {
+  type ExportPass,
+  exportPass,
+  exportRecord,
+  type IcebergExport,
+  icebergExport,
+} from '../../../contracts/ledger-export.js';
+import type { LedgerContext } from '../context.js';
+import { requiredWindow, time } from '../query.js';
+
+const PARQUET = 'application/vnd.apache.parquet';
+
+/**
+ * The cold tier (ledger sheet 6.1): passes, their records, and what of a window is in the table; a reader that asks for Parquet gets the
+ * window's rows as one file.
+ */
+export function exportRoutes({ app, ledger: { coldTier } }: LedgerContext): void {
+  app.post('/export', { schema: { response: { 200: exportPass } } }, async (_request, reply) => {
+    const pass = await coldTier.export();
+    // A bare string would be sent as text.
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(pass) as ExportPass);
+  });
+
+  app.get('/exports', { schema: { response: { 200: z.array(exportRecord) } } }, () => coldTier.exports());
+
+  app.get(
+    '/export/iceberg',
+    { schema: { querystring: z.object({ from: time, to: time }), response: { 200: icebergExport } } },
+    async (request, reply) => {
+      const window = requiredWindow(request.query);
+      if (!(request.headers.accept ?? '').includes(PARQUET)) return coldTier.table(window);
+      const { bytes, sha256 } = await coldTier.parquet(window);
+      // Bytes are sent as they are; the schema is that of the JSON answer.
+      return reply
+        .type(PARQUET)
+        .header('X-Gate-Data-Sha256', sha256)
+        .send(Buffer.from(bytes) as unknown as IcebergExport);
+    },
+  );
+}

@@ -1,0 +1,326 @@
+import { hash, randomInt, randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Kysely } from 'kysely';
+import type { ExportPass, ExportRecord, IcebergExport } from '../../../contracts/ledger-export.js';
+import { uuidFromDigest } from '../../crypto/digest.js';
+import { GateError } from '../../errors.js';
+import { reading } from '../chain-store.js';
+import { countRows, scan } from '../reads/rows.js';
+import type { EntryTable, LedgerTables } from '../tables.js';
+import { COLD_COLUMNS } from './columns.js';
+import { manifestListOf, manifestOf, tableMetadata, type TableVersion } from './iceberg.js';
+import { parquetOf } from './parquet.js';
+
+interface ExportTable {
+  version: number | string;
+  snapshot_id: string;
+  iceberg_snapshot_id: number | string;
+  written_at: string;
+  data_file: string;
+  data_sha256: string;
+  byte_size: number | string;
+  row_count: number | string;
+  seq_lo: number | string;
+  seq_hi: number | string;
+  time_lo: string;
+  time_hi: string;
+  manifest_file: string;
+  manifest_size: number | string;
+  manifest_list_file: string;
+}
+export interface ColdTables extends LedgerTables {
+  ledger_exports: ExportTable;
+}
+
+/** Where cold files go. */
+export interface ColdSink {
+  /** The table's folder. */
+  readonly directory: string;
+  /** How readers address that folder, where it is not by its path: the table's files name each other by it. Never changes. */
+  readonly uri?: string | undefined;
+  /** Only rows at least this old are exported. */
+  readonly retentionMs: number;
+}
+
+export interface Window {
+  /** Half-open, as the chain writes times. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Copies of the chain for readers of another kind (ledger sheet 6.1): an Iceberg v2 table of Parquet files, hidden rows included. Nothing is
+ * ever taken out of the chain by it. Without a sink passes and the table are `export_sink_unavailable`, also where it cannot be
+ * written.
+ */
+export interface ColdTier {
+  /** One pass: the oldest rows that no pass has copied yet become one data file and one snapshot, at most `ROWS_PER_PASS` of them. */
+  export(): Promise<ExportPass>;
+  /** Newest first. */
+  exports(): Promise<ExportRecord[]>;
+  table(window: Window): Promise<IcebergExport>;
+  /** Records of the passes that hold rows of the window; none where there is no sink. */
+  overlapping(window: Window): Promise<ExportRecord[]>;
+  /** The window's rows as one Parquet file, exported or not. `payload_too_large` beyond `ROWS_PER_PASS`. */
+  parquet(window: Window): Promise<{ readonly bytes: Uint8Array; readonly sha256: string }>;
+}
+
+const ROWS_PER_PASS = 100_000;
+const PAGE_ROWS = 2_000;
+const COLUMNS = [...new Set(COLD_COLUMNS.map(({ from }) => from))];
+
+export function createColdTier(
+  db: Kysely<ColdTables>,
+  { sink, clock }: { readonly sink: ColdSink | null; readonly clock: () => number },
+): ColdTier {
+  const ledger = db as unknown as Kysely<LedgerTables>;
+  let passes: Promise<unknown> = Promise.resolve();
+
+  function sinkOf() {
+    if (!sink) throw new GateError('export_sink_unavailable', 'set GATE_LEDGER_EXPORT_DIR to export entries');
+    const directory = resolve(sink.directory);
+    const location = (sink.uri ?? pathToFileURL(directory).href).replace(/\/+$/, '');
+    return {
+      location,
+      uri: (file: string) => `${location}/${file}`,
+      path: (file: string) => join(directory, file),
+      cutoff: new Date(clock() - sink.retentionMs).toISOString(),
+    };
+  }
+
+  const versions = async (): Promise<TableVersion[]> =>
+    (await db.selectFrom('ledger_exports').selectAll().orderBy('version').execute()).map(versionOf);
+
+  const recordOf = (row: ExportTable, uri: (file: string) => string): ExportRecord => ({
+    snapshot_id: row.snapshot_id,
+    written_at: row.written_at,
+    data_uri: uri(row.data_file),
+    manifest_uri: uri(row.manifest_file),
+    data_sha256: row.data_sha256,
+    byte_size: Number(row.byte_size),
+    row_count: Number(row.row_count),
+    seq_lo: Number(row.seq_lo),
+    seq_hi: Number(row.seq_hi),
+  });
+
+  async function overlapping({ from, to }: Window): Promise<ExportRecord[]> {
+    const { uri } = sinkOf();
+    const rows = await db
+      .selectFrom('ledger_exports')
+      .selectAll()
+      .where('time_hi', '>=', from)
+      .where('time_lo', '<', to)
+      .orderBy('version')
+      .execute();
+    return rows.map((row) => recordOf(row, uri));
+  }
+
+  /** Pages of the rows to copy next, up to the first one that is too young. */
+  async function* due(after: number, cutoff: string): AsyncGenerator<EntryTable[]> {
+    const filter = { seqFrom: after + 1, seqTo: after + ROWS_PER_PASS, hiding: 'nothing' as const };
+    for await (const page of scan(ledger, filter, COLUMNS, { pageRows: PAGE_ROWS })) {
+      const young = page.findIndex((row) => row.timestamp > cutoff);
+      const rows = (young < 0 ? page : page.slice(0, young)) as EntryTable[];
+      if (rows.length > 0) yield rows;
+      if (young >= 0) return;
+    }
+  }
+
+  async function pass(): Promise<ExportPass> {
+    const { location, uri, path, cutoff } = sinkOf();
+    const before = await versions();
+    const version = (before.at(-1)?.version ?? 0) + 1;
+    const after = before.at(-1)?.seqHi ?? 0;
+    const seen = { count: 0, seqLo: 0, seqHi: 0, timeLo: '', timeHi: '' };
+    const counted = async function* () {
+      for await (const rows of due(after, cutoff)) {
+        for (const row of rows) {
+          if (seen.count === 0) Object.assign(seen, { seqLo: Number(row.seq), timeLo: row.timestamp });
+          seen.count += 1;
+          seen.seqHi = Number(row.seq);
+          // Signed rows carry their signer's time, so the first need not be the earliest.
+          if (row.timestamp < seen.timeLo) seen.timeLo = row.timestamp;
+          if (row.timestamp > seen.timeHi) seen.timeHi = row.timestamp;
+        }
+        yield rows;
+      }
+    };
+    const bytes = await parquetOf(counted());
+    // A crash may have come between a commit and the table's metadata.
+    await publish(before, { location, uri, path });
+    if (seen.count === 0) return 'NothingToExport';
+
+    const snapshotId = randomUUID();
+    const writtenAtMs = clock();
+    const added = {
+      version,
+      // Readers in JavaScript keep it exactly.
+      icebergSnapshotId: randomInt(1, 2 ** 48 - 1),
+      writtenAtMs,
+      dataFile: `data/${String(seen.seqLo).padStart(12, '0')}-${snapshotId}.parquet`,
+      dataSha256: hash('sha256', bytes, 'hex'),
+      byteSize: bytes.length,
+      rowCount: seen.count,
+      seqLo: seen.seqLo,
+      seqHi: seen.seqHi,
+      manifestFile: `metadata/${snapshotId}-m0.avro`,
+      manifestListFile: `metadata/snap-${snapshotId}.avro`,
+    };
+    const manifest = await manifestOf(added, uri);
+    const all = [...before, { ...added, manifestSize: manifest.length }];
+    // Files first: what is not in the store is in no table, and a crash here leaves files that nobody names.
+    await writeFileDurably(path(added.dataFile), bytes);
+    await writeFileDurably(path(added.manifestFile), manifest);
+    await writeFileDurably(path(added.manifestListFile), await manifestListOf(all, uri));
+    const row = {
+      version,
+      snapshot_id: snapshotId,
+      iceberg_snapshot_id: added.icebergSnapshotId,
+      written_at: new Date(writtenAtMs).toISOString(),
+      data_file: added.dataFile,
+      data_sha256: added.dataSha256,
+      byte_size: added.byteSize,
+      row_count: added.rowCount,
+      seq_lo: added.seqLo,
+      seq_hi: added.seqHi,
+      time_lo: seen.timeLo,
+      time_hi: seen.timeHi,
+      manifest_file: added.manifestFile,
+      manifest_size: manifest.length,
+      manifest_list_file: added.manifestListFile,
+    };
+    // The record and the table's version, at once. Of two passes in two processes the second fails here.
+    await db.insertInto('ledger_exports').values(row).execute();
+    await publish(all, { location, uri, path });
+    return { Wrote: recordOf(row, uri) };
+  }
+
+  return {
+    export() {
+      const next = passes.then(() => reading(() => sinkFaults(pass)));
+      passes = next.catch(() => undefined);
+      return next;
+    },
+    exports: () =>
+      reading(async () => {
+        const { uri } = sinkOf();
+        const rows = await db.selectFrom('ledger_exports').selectAll().orderBy('version', 'desc').execute();
+        return rows.map((row) => recordOf(row, uri));
+      }),
+    table: ({ from, to }) =>
+      reading(() =>
+        sinkFaults(async () => {
+          const { location, uri, path } = sinkOf();
+          const all = await versions();
+          await publish(all, { location, uri, path });
+          const newest = all.at(-1);
+          const filter = { from, to, seqTo: newest?.seqHi ?? 0, hiding: 'nothing' as const };
+          const rowCount = newest ? await countRows(ledger, filter) : 0;
+          return {
+            contract: 'gate.iceberg-export/v1' as const,
+            window: { from, to },
+            row_count: rowCount,
+            seq_lo: rowCount > 0 ? await endOf(ledger, filter, false) : null,
+            seq_hi: rowCount > 0 ? await endOf(ledger, filter, true) : null,
+            table: {
+              location,
+              metadata_uri: newest ? uri(metadataFile(newest.version)) : null,
+              format_version: 2 as const,
+              current_snapshot_id: newest?.icebergSnapshotId ?? null,
+            },
+            files: rowCount > 0 ? await overlapping({ from, to }) : [],
+          };
+        }),
+      ),
+    overlapping: (window) => (sink ? reading(() => overlapping(window)) : Promise.resolve([])),
+    parquet: ({ from, to }) =>
+      reading(async () => {
+        const filter = { from, to, hiding: 'nothing' as const };
+        if ((await countRows(ledger, filter)) > ROWS_PER_PASS)
+          throw new GateError('payload_too_large', `one file takes at most ${ROWS_PER_PASS} rows; narrow the window`);
+        const pages = scan(ledger, filter, COLUMNS, { pageRows: PAGE_ROWS }) as AsyncGenerator<EntryTable[]>;
+        const bytes = await parquetOf(pages);
+        return { bytes, sha256: hash('sha256', bytes, 'hex') };
+      }),
+  };
+}
+
+const metadataFile = (version: number): string => `metadata/v${version}.metadata.json`;
+const VERSION_HINT = 'metadata/version-hint.text';
+
+interface Place {
+  readonly location: string;
+  uri(file: string): string;
+  path(file: string): string;
+}
+
+/** Brings the table to its newest version. The files are made of what is stored, so writing them again changes nothing. */
+async function publish(all: readonly TableVersion[], { location, uri, path }: Place): Promise<void> {
+  const newest = all.at(-1);
+  if (!newest) return;
+  const hint = await readFile(path(VERSION_HINT), 'utf8').catch(() => '');
+  if (Number(hint) === newest.version) return;
+  const tableUuid = uuidFromDigest('ledger-cold-tier', String(all[0]?.icebergSnapshotId));
+  await writeFileDurably(path(metadataFile(newest.version)), tableMetadata(all, { tableUuid, location, uri }));
+  await writeFileDurably(path(VERSION_HINT), String(newest.version));
+}
+
+/** Whole or not at all, and on disk when it returns. */
+async function writeFileDurably(file: string, content: Uint8Array | string): Promise<void> {
+  const folder = join(file, '..');
+  await mkdir(folder, { recursive: true });
+  const aside = `${file}.${randomUUID()}.tmp`;
+  const handle = await open(aside, 'w', 0o640);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(aside, file);
+  const directory = await open(folder, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** What the file system refuses is a matter of the sink, not of the ledger's store. */
+async function sinkFaults<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) throw error;
+    throw new GateError('export_sink_unavailable', `the folder of exports cannot be used: ${message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function endOf(
+  db: Kysely<LedgerTables>,
+  filter: Parameters<typeof scan>[1],
+  newestFirst: boolean,
+): Promise<number | null> {
+  for await (const [row] of scan(db, filter, ['seq'], { newestFirst, pageRows: 1 })) return Number(row?.seq);
+  return null;
+}
+
+const versionOf = (row: ExportTable): TableVersion => ({
+  version: Number(row.version),
+  icebergSnapshotId: Number(row.iceberg_snapshot_id),
+  writtenAtMs: Date.parse(row.written_at),
+  dataFile: row.data_file,
+  dataSha256: row.data_sha256,
+  byteSize: Number(row.byte_size),
+  rowCount: Number(row.row_count),
+  seqLo: Number(row.seq_lo),
+  seqHi: Number(row.seq_hi),
+  manifestFile: row.manifest_file,
+  manifestSize: Number(row.manifest_size),
+  manifestListFile: row.manifest_list_file,
+});
