@@ -120,6 +120,26 @@ export const LEDGER_SETTINGS = {
     webhookUrl,
     'Where the root of the chain is posted to; the bytes of the answer are kept.',
   ),
+  retentionStandardSecs: setting(
+    'GATE_LEDGER_RETENTION_STANDARD_SECS',
+    z.coerce.number().int().min(1).max(630_720_000).optional(),
+    'Seconds for which the sealed bytes beside entries of ordinary calls are kept; without it for good.',
+  ),
+  retentionExtendedSecs: setting(
+    'GATE_LEDGER_RETENTION_EXTENDED_SECS',
+    z.coerce.number().int().min(1).max(630_720_000).optional(),
+    'The same for calls that were denied or reviewed, and where no class was given.',
+  ),
+  retentionPurgeSecs: setting(
+    'GATE_LEDGER_RETENTION_PURGE_INTERVAL_SECS',
+    seconds(3600),
+    'Seconds between two looks at what has been kept long enough.',
+  ),
+  legalHold: setting(
+    'GATE_LEDGER_LEGAL_HOLD',
+    z.stringbool().default(false),
+    'Erase nothing that time would erase; exports go on and say so in their row.',
+  ),
   authorityWebhook: setting(
     'GATE_LEDGER_AUTHORITY_WEBHOOK',
     webhookUrl,

@@ -100,6 +100,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
       ...tls(services.ledger),
       'sidecar-keys': secrets.ledgerSidecarKeys,
       'checkpoint.key': secrets.checkpointKey.key,
+      'export.key': secrets.exportKey.key,
       'database-url': urlOf('gate_ledger'),
     },
     temporal: { ...engine('temporal'), 'postgres-password': passwordOf('temporal') },

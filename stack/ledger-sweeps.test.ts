@@ -66,4 +66,59 @@ describe('what the ledger does by itself', () => {
     await startLedgerSweeps(counting, config({ GATE_LEDGER_VERIFY_EVERY_SECS: '0' }), silent).stop();
     expect(walks).toBe(0);
   });
+
+  describe('besides', () => {
+    const QUIET = { GATE_LEDGER_VERIFY_EVERY_SECS: '0' };
+    const calls = () => {
+      const made: unknown[] = [];
+      const fake = {
+        ...ledger,
+        purgeSidecars: (periods: unknown) => Promise.resolve(made.push(periods)),
+        anchors: {
+          ...ledger.anchors,
+          sweep: ({ source }: { source: { source: string } }) => {
+            made.push(source.source);
+            return Promise.resolve({ anchored: 0, failed: 0 });
+          },
+        },
+        cases: {
+          ...ledger.cases,
+          notifyAuthority: () => {
+            made.push('authority');
+            return Promise.resolve({ delivered: 0, failed: 0 });
+          },
+        },
+      };
+      return { made, fake };
+    };
+
+    it.each([
+      ['nothing that nobody asked for', {}, []],
+      [
+        'reports to the authority, where there is an address',
+        { GATE_LEDGER_AUTHORITY_WEBHOOK: 'https://authority.example/' },
+        ['authority'],
+      ],
+      [
+        'anchors, where there is an interval and an address',
+        { GATE_LEDGER_ANCHOR_INTERVAL_SECS: '60', GATE_LEDGER_ANCHOR_WEBHOOK_URL: 'https://keeper.example/' },
+        ['webhook'],
+      ],
+      ['no anchors without an interval', { GATE_LEDGER_ANCHOR_TSA_URL: 'https://tsa.example/' }, []],
+      [
+        'purges of one class, the other kept for good',
+        { GATE_LEDGER_RETENTION_STANDARD_SECS: '60' },
+        [{ standardMs: 60_000, extendedMs: undefined }],
+      ],
+      [
+        'no purge under a legal hold',
+        { GATE_LEDGER_RETENTION_STANDARD_SECS: '60', GATE_LEDGER_LEGAL_HOLD: 'true' },
+        [],
+      ],
+    ])('does %s', async (_, env, expected) => {
+      const { made, fake } = calls();
+      await startLedgerSweeps(fake, config({ ...QUIET, ...env }), silent).stop();
+      expect(made).toEqual(expected);
+    });
+  });
 });

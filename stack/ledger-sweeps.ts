@@ -13,7 +13,7 @@ import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js'
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  ledger: Pick<LedgerStore, 'anchors' | 'cases' | 'transparency' | 'verify'>,
+  ledger: Pick<LedgerStore, 'anchors' | 'purgeSidecars' | 'cases' | 'transparency' | 'verify'>,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
   trust: TimeStampTrust | null = null,
@@ -44,6 +44,15 @@ export function startLedgerSweeps(
       if (failed > 0) logger.warn({ failed }, 'the authority did not confirm every report; they are sent again');
     });
   }
+  const { retentionStandardSecs: standard, retentionExtendedSecs: extended } = config;
+  if ((standard !== undefined || extended !== undefined) && !config.legalHold)
+    every('retention', config.retentionPurgeSecs * 1000, async () => {
+      const purged = await ledger.purgeSidecars({
+        standardMs: standard && standard * 1000,
+        extendedMs: extended && extended * 1000,
+      });
+      if (purged > 0) logger.info({ purged }, 'bytes beside entries were kept long enough and are gone');
+    });
   const anchored = (source: AnchorSource) => {
     const intervalMs = config.anchorIntervalSecs * 1000;
     every(`anchor ${source.source}`, intervalMs, async () => {

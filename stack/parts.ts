@@ -68,7 +68,7 @@ export function newRegistry(): Registry {
 export async function ledgerSignatures(
   config: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
-): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography' | 'timeStamps'>> {
+): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography' | 'timeStamps' | 'legalHold'>> {
   const { exportKeyFile, exportKeyId, keySetFile, requireCrypto, anchorTsaCaFile, anchorTsaUrl } = config;
   const signer =
     exportKeyFile === undefined
@@ -82,7 +82,13 @@ export async function ledgerSignatures(
   const keySet = keySetFile === undefined ? signer?.keySet : fromFile;
   const trust = anchorTsaCaFile === undefined ? null : readTrust(await readFile(anchorTsaCaFile, 'utf8'));
   const timeStamps = { trust, required: requireCrypto && anchorTsaUrl !== undefined };
-  return { requireCryptography: requireCrypto, timeStamps, ...(signer && { signer }), ...(keySet && { keySet }) };
+  return {
+    requireCryptography: requireCrypto,
+    legalHold: config.legalHold,
+    timeStamps,
+    ...(signer && { signer }),
+    ...(keySet && { keySet }),
+  };
 }
 
 type EngineTls = Pick<Config<typeof ENGINE_SETTINGS>, 'tlsCaFile' | 'tlsCertFile' | 'tlsKeyFile'>;

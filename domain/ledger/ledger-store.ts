@@ -16,6 +16,7 @@ import { type ComplianceEvidence, createComplianceEvidence } from './compliance/
 import { prepareRow } from './entry.js';
 import { type ColdSink, type ColdTables, type ColdTier, createColdTier } from './cold-tier/cold-tier.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
+import { createRetention, type PurgeSidecars } from './erasure/retention.js';
 import { createTenantLifecycle, type LifecycleTables, type TenantLifecycle } from './erasure/tenant-lifecycle.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
@@ -52,6 +53,8 @@ export interface LedgerOptions {
   readonly signer?: BlobSigner;
   /** Keys that may have signed rows and bundles; without it no signature can be verified. */
   readonly keySet?: KeySetSource;
+  /** Nothing is to be erased for now; exports say so. */
+  readonly legalHold?: boolean;
   /** Whose time stamps of the chain's root count, and whether there has to be one. */
   readonly timeStamps?: { readonly trust: TimeStampTrust | null; readonly required: boolean };
   /** Commit to a chain only when every signature in it was verified. */
@@ -80,6 +83,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
    * was nothing to delete. Safe to repeat.
    */
   purgeSidecar(id: string): Promise<boolean>;
+  readonly purgeSidecars: PurgeSidecars;
   /** Called after every commit. */
   observe(listener: (observation: CommitObservation) => void): void;
   /** Called with what every walk found, and at once with what the last one did. */
@@ -117,6 +121,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     signer,
     keySet,
     requireCryptography = false,
+    legalHold = false,
     timeStamps,
   } = options;
   const chain = chainOf(store, sidecarKeys);
@@ -205,6 +210,28 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   const coldTier = createColdTier(store.db as unknown as Kysely<ColdTables>, { sink: coldSink ?? null, clock });
   const silence = createSilenceAllowlist(side, clock);
 
+  const purgeSidecar = (id: string): Promise<boolean> =>
+    reading(async () => {
+      const held = await store.db
+        .selectFrom('entry_payloads as p')
+        .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
+        .select(['p.entry_seq', 'p.kind'])
+        .where('e.id', '=', id)
+        .where('p.sealed', 'is not', null)
+        .executeTakeFirst();
+      if (!held) return false;
+      const purgedAt = new Date(clock()).toISOString();
+      const purgeSeal = sidecarKeys.seal(purgedAt, purgeContext(id, held.kind));
+      const { numUpdatedRows } = await store.db
+        .updateTable('entry_payloads')
+        .set({ sealed: null, purged_at: purgedAt, purge_seal: purgeSeal })
+        .where('entry_seq', '=', held.entry_seq)
+        .where('kind', '=', held.kind)
+        .where('sealed', 'is not', null)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    });
+
   return {
     append,
     erasure,
@@ -229,30 +256,11 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
       allowedSilence: async () => new Set((await silence.list()).map((entry) => entry.agent_id)),
       clock,
     }),
-    exportRegulatory: createRegulatoryExport(makeBundle, append),
+    exportRegulatory: createRegulatoryExport(makeBundle, append, { legalHold }),
     head,
     ready: () => reading(() => chain.probe()),
-    purgeSidecar: (id) =>
-      reading(async () => {
-        const held = await store.db
-          .selectFrom('entry_payloads as p')
-          .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
-          .select(['p.entry_seq', 'p.kind'])
-          .where('e.id', '=', id)
-          .where('p.sealed', 'is not', null)
-          .executeTakeFirst();
-        if (!held) return false;
-        const purgedAt = new Date(clock()).toISOString();
-        const purgeSeal = sidecarKeys.seal(purgedAt, purgeContext(id, held.kind));
-        const { numUpdatedRows } = await store.db
-          .updateTable('entry_payloads')
-          .set({ sealed: null, purged_at: purgedAt, purge_seal: purgeSeal })
-          .where('entry_seq', '=', held.entry_seq)
-          .where('kind', '=', held.kind)
-          .where('sealed', 'is not', null)
-          .executeTakeFirst();
-        return numUpdatedRows > 0n;
-      }),
+    purgeSidecar,
+    purgeSidecars: createRetention({ db: store.db, purgeSidecar, clock }),
     observe: (listener) => {
       listeners.push(listener);
     },

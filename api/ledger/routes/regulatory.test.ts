@@ -214,6 +214,7 @@ describe.each(STORES)('ledger sheet 6.2: POST /export/regulatory on %s', (kind) 
           seq_hi: 7,
           manifest_sha256: sha256(files.get('manifest.json') as Buffer),
           key_id: 'gate-ledger:v1',
+          legal_hold: false,
         },
       });
       expect(await gate.ledger.verify()).toMatchObject({ valid: true, entries_checked: 8 });

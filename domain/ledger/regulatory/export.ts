@@ -4,7 +4,7 @@ import type { Bundle, BundleRequest, MakeBundle } from './bundle.js';
 
 /** Makes a bundle and leaves a row that says so, before any byte of it is handed out. Errors are those of `MakeBundle` and of an append. */
 export const createRegulatoryExport =
-  (makeBundle: MakeBundle, append: Ledger['append']): MakeBundle =>
+  (makeBundle: MakeBundle, append: Ledger['append'], { legalHold }: { readonly legalHold: boolean }): MakeBundle =>
   async (request: BundleRequest): Promise<Bundle> => {
     const bundle = await makeBundle(request);
     const { tenant, window, row_count, seq_lo, seq_hi, signature } = bundle.manifest;
@@ -26,6 +26,7 @@ export const createRegulatoryExport =
             seq_hi,
             manifest_sha256: bundle.manifestSha256,
             key_id: signature?.key_id ?? null,
+            legal_hold: legalHold,
           },
           state_namespace: 'operator',
           // Not the tenant's own: what the window holds must not change by being exported.

@@ -1,0 +1,85 @@
+import type { Kysely } from 'kysely';
+import { reading } from '../chain-store.js';
+import type { LedgerTables } from '../tables.js';
+
+/** How long the bytes beside entries are kept, by the class policy gave the call; without a number for good (ledger sheet 7.2). */
+export interface RetentionPeriods {
+  readonly standardMs?: number | undefined;
+  readonly extendedMs?: number | undefined;
+}
+
+const PAGE = 500;
+
+interface RetentionOptions {
+  readonly db: Kysely<LedgerTables>;
+  readonly purgeSidecar: (id: string) => Promise<boolean>;
+  readonly clock: () => number;
+}
+
+/**
+ * Purges what has been kept long enough: the sealed bytes beside an entry, never the entry, so that the chain verifies as before. How many went.
+ * A row is of its call's class; where nobody gave one, of the longer-lived. May stop at any point and be repeated.
+ */
+export type PurgeSidecars = (periods: RetentionPeriods) => Promise<number>;
+
+export function createRetention({ db, purgeSidecar, clock }: RetentionOptions): PurgeSidecars {
+  /** Policy gives a class per call, in one of its rows. */
+  async function classesOf(correlationIds: readonly string[]): Promise<Map<string, string>> {
+    const classes = new Map<string, string>();
+    if (correlationIds.length === 0) return classes;
+    const rows = await db
+      .selectFrom('ledger_entries')
+      .select(['correlation_id', 'tenant', 'policy_decision'])
+      .where('correlation_id', 'in', correlationIds)
+      .where('event_kind', '=', 'policy.evaluated')
+      .orderBy('seq')
+      .execute();
+    for (const row of rows) {
+      const given = classIn(row.policy_decision);
+      if (given !== null) classes.set(callOf(row), given);
+    }
+    return classes;
+  }
+
+  return async ({ standardMs, extendedMs }) => {
+    const periods = [standardMs, extendedMs].filter((period) => period !== undefined);
+    if (periods.length === 0) return 0;
+    const now = clock();
+    const oldest = new Date(now - Math.min(...periods)).toISOString();
+    let purged = 0;
+    for (let after = 0; ; ) {
+      const rows = await reading(() =>
+        db
+          .selectFrom('entry_payloads as p')
+          .innerJoin('ledger_entries as e', 'e.seq', 'p.entry_seq')
+          .select(['e.seq', 'e.id', 'e.timestamp', 'e.correlation_id', 'e.tenant', 'e.policy_decision'])
+          .where('p.sealed', 'is not', null)
+          .where('p.entry_seq', '>', after)
+          .where('e.timestamp', '<', oldest)
+          .orderBy('p.entry_seq')
+          .limit(PAGE)
+          .execute(),
+      );
+      const calls = [...new Set(rows.map((row) => row.correlation_id).filter((id) => id !== null))];
+      const classes = await reading(() => classesOf(calls));
+      for (const row of rows) {
+        const retention = classIn(row.policy_decision) ?? classes.get(callOf(row));
+        const period = retention === 'standard' ? standardMs : extendedMs;
+        if (period !== undefined && Date.parse(row.timestamp) < now - period && (await purgeSidecar(row.id)))
+          purged += 1;
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < PAGE) return purged;
+      after = Number(last.seq);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+}
+
+const callOf = (row: { readonly correlation_id: string | null; readonly tenant: string | null }): string =>
+  `${row.tenant ?? ''} ${row.correlation_id ?? ''}`;
+
+function classIn(decision: string | null): string | null {
+  const said = decision === null ? null : (JSON.parse(decision) as Record<string, unknown>)['retention_class'];
+  return typeof said === 'string' ? said : null;
+}
