@@ -1,14 +1,22 @@
 import { hash } from 'node:crypto';
-import { pathToFileURL } from 'node:url';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
-import type { NewLedgerRow } from '../contracts/ledger.js';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createLedgerClient, type LedgerClient } from '../activities/clients/ledger-client.js';
+import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
+import { createLedgerService } from '../api/ledger/app.js';
+import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { canonicalEntry, CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { chainRows, EMPTY_CHAIN } from '../domain/ledger/chain.js';
 import { ENTRY_COLUMNS } from '../domain/ledger/chain-store.js';
 import { prepareRow } from '../domain/ledger/entry.js';
 import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
+import { ensureDevelopmentPki } from '../scripts/dev-pki.js';
 import type { StoreTarget } from '../domain/store/database.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 
@@ -18,6 +26,9 @@ export interface LedgerBenchOptions {
   readonly callers?: readonly number[];
   readonly secondsPerCell?: number;
   readonly verifyRows?: number;
+  /** Threads of the walk, beside one in the thread that answers requests. */
+  readonly threads?: number;
+  readonly say?: (line: string) => void;
 }
 
 /** One cell: rows per second, median of the rounds, and how they compare within the same run. */
@@ -43,6 +54,8 @@ export async function runLedgerBench({
   callers = [1, 16, 256],
   secondsPerCell = 4,
   verifyRows = 20_000,
+  threads = 2,
+  say = () => undefined,
 }: LedgerBenchOptions = {}): Promise<LedgerBenchCell[]> {
   const cells: LedgerBenchCell[] = [];
   for (const store of stores) {
@@ -66,15 +79,47 @@ export async function runLedgerBench({
         );
       });
     }
+    await withPlace(store, async (place, ledger) => {
+      say(`${store}: filling ${verifyRows} rows`);
+      const texts = await fill(ledger, verifyRows);
+      const hashAll = () => {
+        for (let row = 0; row < verifyRows; row++) hash('sha256', texts[row % texts.length] as string, 'hex');
+        return Promise.resolve();
+      };
+      const threaded = await openLedger({
+        target: place.target,
+        sidecarKeys: place.keys,
+        verifyThreads: { threads, rowsPerThread: 1 },
+      });
+      // A long chain is measured once: it is its own warming up.
+      const rounds = verifyRows > 100_000 ? 1 : ROUNDS;
+      for (const [what, walker] of [
+        ["in the service's thread", ledger],
+        [`in ${threads} threads`, threaded],
+      ] as const) {
+        const [rowsPerSecond, baselineRowsPerSecond] = await inTurns(
+          () => rate(verifyRows, () => whole(walker, verifyRows)),
+          () => rate(verifyRows, hashAll),
+          rounds,
+        );
+        const name = `verify ${verifyRows} rows ${what}`;
+        cells.push(cell(store, name, rowsPerSecond, 'SHA-256 of as many bytes, one thread', baselineRowsPerSecond));
+        say(`${store}: ${name}: ${Math.round(rowsPerSecond)} rows/s`);
+      }
+      await threaded.close();
+    });
     await withPlace(store, async (_, ledger) => {
-      const canonical = await fill(ledger, verifyRows);
-      const [rowsPerSecond, baselineRowsPerSecond] = await inTurns(
-        () => rate(verifyRows, () => ledger.verify()),
-        () => rate(verifyRows, () => Promise.resolve(canonical.forEach((text) => hash('sha256', text, 'hex')))),
-      );
-      cells.push(
-        cell(store, `verify, ${verifyRows} rows`, rowsPerSecond, 'SHA-256 of the same bytes', baselineRowsPerSecond),
-      );
+      const share = (secondsPerCell * 1000) / ROUNDS / 2;
+      await withService(ledger, async (client) => {
+        for (const count of callers) {
+          const [rowsPerSecond, baselineRowsPerSecond] = await inTurns(
+            () => appendFor(client, count, share),
+            () => appendFor(ledger, count, share),
+          );
+          const name = `append over HTTP, ${count} callers`;
+          cells.push(cell(store, name, rowsPerSecond, "the same at the store's own port", baselineRowsPerSecond));
+        }
+      });
     });
   }
   return cells;
@@ -109,10 +154,14 @@ async function withPlace(
   }
 }
 
-/** Medians of both sides; the first round warms up and does not count. */
-async function inTurns(one: () => Promise<number>, other: () => Promise<number>): Promise<[number, number]> {
+/** Medians of both sides; the first round warms up and does not count, unless there is only one. */
+async function inTurns(
+  one: () => Promise<number>,
+  other: () => Promise<number>,
+  rounds = ROUNDS,
+): Promise<[number, number]> {
   const rates: [number[], number[]] = [[], []];
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = rounds > 1 ? 0 : 1; round <= rounds; round++) {
     const both = [await one(), await other()] as const;
     if (round === 0) continue;
     rates[0].push(both[0]);
@@ -120,6 +169,38 @@ async function inTurns(one: () => Promise<number>, other: () => Promise<number>)
   }
   const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
   return [median(rates[0]), median(rates[1])];
+}
+
+/** A walk that came to anything else measured something else. */
+async function whole(ledger: LedgerStore, rows: number): Promise<void> {
+  const { valid, entries_checked: checked } = await ledger.verify();
+  if (!valid || checked !== rows) throw new Error(`the walk found ${valid} over ${checked} of ${rows} rows`);
+}
+
+/** The ledger as the worker reaches it: its service over mutual TLS on loopback. */
+async function withService(ledger: LedgerStore, use: (client: LedgerClient) => Promise<void>): Promise<void> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'gate-bench-ledger-'));
+  const { services, trustDomain } = await ensureDevelopmentPki({ stateDir, trustDomain: 'gate.local' });
+  const service = createLedgerService({
+    ledger,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain,
+    tls: services.ledger,
+  });
+  const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+  const fetch = createMtlsFetch({
+    ...services.proxy,
+    expectedServerSpiffe: services.ledger.spiffe,
+    timeoutMs: 30_000,
+  });
+  try {
+    await use(createLedgerClient({ url: `https://127.0.0.1:${port}`, fetch }));
+  } finally {
+    await fetch.close();
+    await service.close();
+    rmSync(stateDir, { recursive: true, force: true });
+  }
 }
 
 async function rate(rows: number, work: () => Promise<unknown>): Promise<number> {
@@ -141,7 +222,7 @@ const freshRow = () => {
 };
 
 /** Rows are made beforehand on both sides: an author makes its row anyway. Checking and rendering it is the ledger's part. */
-async function appendFor(ledger: LedgerStore, callers: number, ms: number): Promise<number> {
+async function appendFor(ledger: Ledger, callers: number, ms: number): Promise<number> {
   const offered = Array.from({ length: ROWS_PER_ROUND }, freshRow);
   const started = performance.now();
   let rows = 0;
@@ -241,7 +322,10 @@ async function plainPostgres(
   };
 }
 
-/** Fills a chain and returns what the walk will hash. */
+/** More than fit into any cache. */
+const DISTINCT_TEXTS = 20_000;
+
+/** Fills a chain and returns texts like those that the walk will hash. */
 async function fill(ledger: LedgerStore, rows: number): Promise<string[]> {
   for (let done = 0; done < rows; done += 500)
     await ledger.append(Array.from({ length: Math.min(500, rows - done) }, freshRow));
@@ -254,9 +338,7 @@ async function fill(ledger: LedgerStore, rows: number): Promise<string[]> {
     prevHash: '0'.repeat(64),
   };
   const text = `${position.prevHash}|${canonicalEntry(position, sample.content)}`;
-  return Array.from({ length: rows }, (_, index) => text.replace(sample.id, uuidFromDigest('hash', String(index))));
-}
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  console.table(await runLedgerBench());
+  return Array.from({ length: Math.min(rows, DISTINCT_TEXTS) }, (_, index) =>
+    text.replace(sample.id, uuidFromDigest('hash', String(index))),
+  );
 }
