@@ -120,8 +120,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     registerPage(scope as never, {
       access,
       mode,
-      newestVerdicts: async () =>
-        (await ledger.newest(400)).filter((row) => row.event_kind === 'proxy.verdict').slice(0, 50),
+      newestRows: () => ledger.newest(400),
       pending: (operator) => listed(operator, 'parked', 100, 'oldest'),
       decide: (operator, id, decision, reason) =>
         decideRow(operator, { id, decision, reason, decided_via: 'lite-page', request_id: crypto.randomUUID() }),

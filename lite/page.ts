@@ -10,7 +10,8 @@ import type { Access, LiteOperator } from './access.js';
 export interface PageOptions {
   readonly access: Access;
   readonly mode: string;
-  readonly newestVerdicts: () => Promise<readonly LedgerEntry[]>;
+  /** Rows of the newest calls, newest first, as the ledger has them. */
+  readonly newestRows: () => Promise<readonly LedgerEntry[]>;
   readonly pending: (operator: LiteOperator) => Promise<readonly PendingRequest[]>;
   readonly decide: (
     operator: LiteOperator,
@@ -73,13 +74,24 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       .type('text/html; charset=utf-8')
       .header(
         'Content-Security-Policy',
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
       )
       .header('X-Content-Type-Options', 'nosniff')
-      .header('Referrer-Policy', 'no-referrer')
+      // Not `no-referrer`: with it a browser sends `Origin: null` with every form, which is refused as a foreign page's.
+      .header('Referrer-Policy', 'same-origin')
       .header('Cache-Control', 'no-store')
       .send(body);
 
+  // People read these answers: a refusal is a page too.
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
+    const known = error instanceof GateError ? error : null;
+    const status = known?.status ?? error.statusCode ?? 500;
+    if (status >= 500) request.log.error({ err: error }, 'the page failed');
+    const words = known?.message ?? (status < 500 ? error.message : 'Gate could not make this page; see its log.');
+    return html(reply, status, layout(options.mode, refusal(words)));
+  });
+
+  app.get('/login', (_request, reply) => reply.redirect('/', 303));
   app.get('/', async (request, reply) => {
     let known = sessionOf(request);
     if (!known && access.operators === 'open') {
@@ -87,11 +99,18 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       known = { id: openSession(reply, operator), session: { operator } };
     }
     if (!known) return html(reply, 200, layout(options.mode, loginForm()));
-    const [rows, verdicts] = await Promise.all([options.pending(known.session.operator), options.newestVerdicts()]);
+    const [rows, newest] = await Promise.all([options.pending(known.session.operator), options.newestRows()]);
     const { tenant } = known.session.operator;
-    const shown = tenant === null ? verdicts : verdicts.filter((row) => row['tenant'] === tenant);
-    const anonymous = access.agents === 'open' || access.operators === 'open';
-    return html(reply, 200, layout(options.mode, mainPage(rows, shown, formToken(known.id), anonymous)));
+    const calls = callsOf(tenant === null ? newest : newest.filter((row) => row['tenant'] === tenant));
+    const page = mainPage({
+      waiting: rows,
+      calls,
+      csrf: formToken(known.id),
+      openAgents: access.agents === 'open',
+      signedIn: access.operators !== 'open',
+    });
+    // With nothing to fill in the page may come again by itself; a reason that somebody types must not be lost.
+    return html(reply, 200, layout(options.mode, page, rows.length === 0 ? REFRESH_SECS : null));
   });
 
   app.post('/login', async (request, reply) => {
@@ -99,7 +118,11 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const operator = access.operatorByToken(token);
     if (!operator) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
-      return html(reply, 401, layout(options.mode, `<p class="bad">This is not a decide token.</p>${loginForm()}`));
+      return html(
+        reply,
+        401,
+        layout(options.mode, `<p class="bad" role="alert">This is not a decide token.</p>${loginForm()}`),
+      );
     }
     openSession(reply, operator);
     return reply.redirect('/', 303);
@@ -122,11 +145,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       return await reply.redirect('/', 303);
     } catch (error) {
       if (!(error instanceof GateError) || error.status >= 500) throw error;
-      return html(
-        reply,
-        error.status,
-        layout(options.mode, `<p class="bad">${text(error.message)}</p><p><a href="/">Back</a></p>`),
-      );
+      return html(reply, error.status, layout(options.mode, refusal(decidedBefore(error) ?? error.message)));
     }
   });
 }
@@ -134,11 +153,22 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
 /** Everything an agent sent goes through here: it is text and never markup. */
 export const text = (value: string): string => value.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
+/** Who was faster, and how it ended. */
+function decidedBefore({ fields }: GateError): string | null {
+  const { status, decided_by: by } = fields;
+  return typeof status === 'string' && typeof by === 'string' ? `This call is ${status} already, by ${by}.` : null;
+}
+
+const refusal = (words: string) =>
+  `<p class="bad" role="alert">${text(words)}</p><p><a href="/">Back to the calls that wait</a></p>`;
+
 const loginForm = () => `
 <form method="post" action="/login">
+  <input type="text" name="username" autocomplete="username" value="operator" hidden>
   <label for="token">Decide token</label>
-  <input id="token" name="token" type="password" autocomplete="current-password" required>
+  <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
   <button>Sign in</button>
+  <p><small>The token of <code>GATE_LITE_DECIDE_TOKEN</code> or <code>GATE_LITE_DECIDERS</code>.</small></p>
 </form>`;
 
 const argumentsShown = ({ request_payload }: PendingRequest): string => {
@@ -150,50 +180,114 @@ const toolOf = ({ request_payload: { params }, method }: PendingRequest): string
     ? params.name
     : method;
 
-function mainPage(
-  pending: readonly PendingRequest[],
-  verdicts: readonly LedgerEntry[],
-  csrf: string,
-  anonymous: boolean,
-): string {
-  const waiting = pending.map(
-    (row) => `
-<article aria-label="${text(toolOf(row))} by ${text(row.agent_id)}">
-  <h3>${text(toolOf(row))} <small>by ${text(row.agent_id)}, tenant ${text(row.tenant)}</small></h3>
+/** A call as the page shows it: its verdict, and what came of it since. */
+interface ShownCall {
+  readonly verdict: LedgerEntry;
+  readonly since: readonly string[];
+}
+
+const SHOWN_CALLS = 50;
+
+/** The newest calls of these rows, which are newest first. */
+function callsOf(rows: readonly LedgerEntry[]): ShownCall[] {
+  const since = new Map<string, string[]>();
+  const calls: ShownCall[] = [];
+  for (const row of rows) {
+    const id = row.correlation_id ?? row.id;
+    const { stage } = row.policy_decision ?? {};
+    if (row.event_kind === 'proxy.verdict') calls.push({ verdict: row, since: (since.get(id) ?? []).toReversed() });
+    else if (row.event_kind === 'upstream.outcome' && typeof stage === 'string') push(since, id, stage);
+    else if (/^hil\.(approved|denied|expired)$|^call\./.test(row.event_kind ?? ''))
+      push(since, id, `${row.event_kind?.replace(/^.*\./, '')}${row.decided_by ? ` by ${row.decided_by}` : ''}`);
+  }
+  return calls.slice(0, SHOWN_CALLS);
+}
+const push = (lists: Map<string, string[]>, key: string, value: string) =>
+  lists.set(key, [...(lists.get(key) ?? []), value]);
+
+interface MainPage {
+  readonly waiting: readonly PendingRequest[];
+  readonly calls: readonly ShownCall[];
+  readonly csrf: string;
+  readonly openAgents: boolean;
+  readonly signedIn: boolean;
+}
+
+function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): string {
+  const articles = waiting.map(
+    (row, index) => `
+<article aria-labelledby="call-${index}">
+  <h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}, tenant ${text(row.tenant)}</small></h3>
   <p>${text(row.risk_summary)}</p>
   <pre>${text(argumentsShown(row))}</pre>
-  <p><small>${text(row.correlation_id)}, expires ${text(new Date(Date.parse(row.created_at) + row.ttl_seconds * 1000).toISOString())}</small></p>
+  <p><small>asked ${time(row.created_at)}, expires ${time(new Date(Date.parse(row.created_at) + row.ttl_seconds * 1000).toISOString())}, call <code>${text(row.correlation_id)}</code></small></p>
   <form method="post" action="/page/decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}">
-    <label>Reason <input name="reason" maxlength="1000"></label>
-    <button name="decision" value="approve">Approve and execute</button>
+    <label>Reason <input name="reason" maxlength="1000" autocomplete="off"></label>
     <button name="decision" value="deny">Deny</button>
+    <button name="decision" value="approve" class="go">${approveWords(row, calls)}</button>
   </form>
 </article>`,
   );
-  const rows = verdicts.map(
-    (row) =>
-      `<tr><td>${text(row.timestamp)}</td><td>${text(row.agent_id)}</td><td>${text(row.tool_type ?? '')}</td><td>${text(outcomeOf(row))}</td><td>${text(row.reasoning.slice(0, 160))}</td><td><code>${text(row.correlation_id ?? '')}</code></td></tr>`,
+  const rows = calls.map(
+    ({ verdict, since }) =>
+      `<tr><td>${time(verdict.timestamp)}</td><td>${text(verdict.agent_id)}</td><td>${text(verdict.tool_type ?? '')}</td><td>${outcomeOf(verdict, since)}</td><td>${text(verdict.reasoning.slice(0, 160))}</td><td><code>${text(verdict.correlation_id ?? '')}</code></td></tr>`,
   );
   return `
-${anonymous ? '<p class="bad">Anonymous mode: whoever reaches this port can call or decide. Set GATE_LITE_TOKEN and GATE_LITE_DECIDE_TOKEN.</p>' : ''}
-<h2>Waiting for you (${pending.length})</h2>
-${waiting.join('') || '<p>Nothing waits.</p>'}
+${anonymousWords(openAgents, !signedIn)}
+<h2>Waiting for you (${waiting.length})</h2>
+${articles.join('') || '<p>Nothing waits.</p>'}
+<p><a href="/">Look again</a></p>
 <h2>Newest verdicts</h2>
-<table><thead><tr><th>time</th><th>agent</th><th>tool</th><th>verdict</th><th>why</th><th>correlation id</th></tr></thead><tbody>${rows.join('')}</tbody></table>
-<form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>`;
+${
+  rows.length === 0
+    ? '<p>No call yet.</p>'
+    : `<div class="wide"><table><thead><tr><th scope="col">time (UTC)</th><th scope="col">agent</th><th scope="col">tool</th><th scope="col">verdict</th><th scope="col">why</th><th scope="col">correlation id</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+}
+${signedIn ? `<form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>` : ''}`;
 }
 
-function outcomeOf({ policy_decision: decision }: LedgerEntry): string {
+function anonymousWords(agents: boolean, operators: boolean): string {
+  if (!agents && !operators) return '';
+  const who = agents && operators ? 'call and decide' : agents ? 'call' : 'decide';
+  const settings = [agents && 'GATE_LITE_TOKEN', operators && 'GATE_LITE_DECIDE_TOKEN'].filter(
+    (name) => name !== false,
+  );
+  return `<p class="bad">Anonymous mode: whoever reaches this port can ${who}. Set ${settings.join(' and ')}.</p>`;
+}
+
+/** Names the effect: Gate executes what was asked for under the execution contract; a decision's caller acts itself. */
+const approveWords = ({ correlation_id: id }: PendingRequest, calls: readonly ShownCall[]): string => {
+  const call = calls.find(({ verdict }) => verdict.correlation_id === id);
+  return call?.verdict.policy_decision?.['contract'] === 'gate.server-execution/v1' ? 'Approve and execute' : 'Approve';
+};
+
+/** To the second, for people; the whole of it for everybody else. */
+const time = (iso: string): string =>
+  `<time datetime="${text(iso)}">${text(iso.slice(0, 10))} ${text(iso.slice(11, 19))}</time>`;
+
+function outcomeOf({ policy_decision: decision }: LedgerEntry, since: readonly string[]): string {
   const outcome = typeof decision?.['outcome'] === 'string' ? decision['outcome'] : '';
   const would = typeof decision?.['would'] === 'string' ? `, would ${decision['would']}` : '';
-  return `${outcome}${would}`;
+  const words = [`${outcome}${would}`, ...since].map(text).join(' → ');
+  return `<span class="${outcome === 'deny' || outcome === 'rate_limited' ? 'bad' : outcome === 'park' ? 'wait' : ''}">${words}</span>`;
 }
 
-const layout = (mode: string, body: string) => `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Gate lite</title><meta name="viewport" content="width=device-width">
+const REFRESH_SECS = 15;
+const ICON =
+  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Cpath d=%22M2 15V5l6-4 6 4v10h-3V7H5v8z%22 fill=%22%231b6e3c%22/%3E%3C/svg%3E';
+
+const layout = (mode: string, body: string, refreshSecs: number | null = null) => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Gate lite</title><meta name="viewport" content="width=device-width, initial-scale=1">${refreshSecs === null ? '' : `<meta http-equiv="refresh" content="${refreshSecs}">`}
+<link rel="icon" href="${ICON}">
 <style>
-body{font:15px/1.45 system-ui,sans-serif;max-width:72rem;margin:1rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
-article{border:1px solid #d0d7de;border-radius:6px;padding:.5rem 1rem;margin:.7rem 0}pre{background:#f6f8fa;padding:.6rem;overflow:auto;white-space:pre-wrap}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .5rem;border-bottom:1px solid #d0d7de;vertical-align:top}small{color:#59636e;font-weight:400}.bad{color:#a40e26}
+:root{color-scheme:light dark;--line:#d0d7de;--soft:#f6f8fa;--dim:#59636e;--bad:#a40e26;--wait:#7a4b00;--go:#1b6e3c}
+@media (prefers-color-scheme:dark){:root{--line:#3d444d;--soft:#151b23;--dim:#9198a1;--bad:#ff8080;--wait:#e3b341;--go:#2d8a50}}
+body{font:15px/1.45 system-ui,sans-serif;max-width:76rem;margin:1rem auto;padding:0 1rem}
+article{border:1px solid var(--line);border-radius:6px;padding:.2rem 1rem 1rem;margin:.7rem 0}
+pre{background:var(--soft);padding:.6rem;overflow:auto;white-space:pre-wrap;overflow-wrap:anywhere;max-height:20rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,td code{white-space:nowrap}td:nth-child(5){min-width:16rem}
+small{color:var(--dim);font-weight:400}.bad{color:var(--bad)}.wait{color:var(--wait)}
+input,button{font:inherit;padding:.3rem .6rem}input[name=reason]{width:min(30rem,60vw)}
+button{border:1px solid var(--line);border-radius:4px;cursor:pointer}.go{background:var(--go);color:#fff;border-color:var(--go)}
 </style></head><body><h1>Gate lite <small>${text(mode)}</small></h1>${body}</body></html>`;
