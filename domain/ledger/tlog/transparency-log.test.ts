@@ -6,6 +6,7 @@ import { type LedgerStore, openLedger } from '../ledger-store.js';
 import { type Checkpoint, parseCheckpoint } from './checkpoint.js';
 import { consistencyHolds, inclusionHolds, leafHash, nodeHash } from './merkle.js';
 import { cosign, type NoteKey, noteKey, parseVkey, verifiedSignatures } from './note.js';
+import { makeProofBundle, verifyProofBundle } from './proof-bundle.js';
 import type { TransparencyLog } from './transparency-log.js';
 
 const id = (name: string) => uuidFromDigest('tlog', name);
@@ -176,6 +177,14 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     expect((await ledger.verify()).valid).toBe(true);
     await expect(log.checkpoint()).rejects.toMatchObject({ code: 'checkpoint_inconsistent' });
     await expect(log.inclusion({ seq: 1 })).rejects.toMatchObject({ code: 'checkpoint_inconsistent' });
+  });
+
+  it('proves the place of a row of an erased tenant without showing it', async () => {
+    await append(3);
+    await ledger.erasure.tombstoneTenant('acme');
+    const proof = await log.inclusion({ seq: 2 });
+    expect(proof).toMatchObject({ seq: 2, entry_hash: hashes[1], entry: null });
+    expect(verifyProofBundle(makeProofBundle(proof)).valid).toBe(true);
   });
 
   it('signs nothing over a chain that does not verify', async () => {
