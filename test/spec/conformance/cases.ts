@@ -28,7 +28,9 @@ type Step =
       readonly body: JsonObject;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  | { readonly decide: 'approve' | 'deny'; readonly status: number; readonly body: JsonObject };
+  | { readonly decide: 'approve' | 'deny'; readonly status: number; readonly body: JsonObject }
+  /** The agent looks at its call. */
+  | { readonly look: JsonObject };
 
 /** Requests under one idempotency id, in order; what each is answered; what the ledger holds in the end. */
 interface Case {
@@ -110,7 +112,9 @@ export const CASES: readonly Case[] = [
     name: 'a yellow call waits, and is executed by Gate after the approval',
     steps: [
       { send: transfer(), status: 202, body: parked },
+      { look: { status: 'pending', decision: null, execution: { state: 'parked' } } },
       { decide: 'approve', status: 200, body: { status: 'approved' } },
+      { look: { status: 'approved', decision: 'allow', decider_note: 'conformance' } },
       { decide: 'deny', status: 409, body: { error: 'already_decided', status: 'approved' } },
       {
         send: transfer(),
@@ -132,6 +136,7 @@ export const CASES: readonly Case[] = [
       { send: transfer(), status: 202, body: parked },
       { send: transfer(), status: 202, body: parked },
       { decide: 'deny', status: 200, body: { status: 'denied' } },
+      { look: { status: 'denied', decision: 'deny', decider_note: 'conformance' } },
       { send: transfer(), status: 403, body: { error: 'review_denied' } },
     ],
     rows: [...judged('yellow', 'park'), { kind: 'hil.created' }, { kind: 'hil.denied', holds: { authorized: false } }],
@@ -144,6 +149,27 @@ export const CASES: readonly Case[] = [
       { send: transfer('decision'), status: 200, body: { decision: 'allow', executable: false } },
     ],
     rows: [...judged('yellow', 'park'), { kind: 'hil.created' }, { kind: 'hil.approved' }],
+  },
+  {
+    name: 'a tool that says it failed was executed, and its answer is kept',
+    steps: [
+      { send: { tool: 'failing_tool', arguments: { reason: 'no' } }, status: 200, body: { result: { isError: true } } },
+      {
+        send: { tool: 'failing_tool', arguments: { reason: 'no' } },
+        status: 200,
+        body: { result: { isError: true } },
+        headers: { 'x-gate-server-execution-replayed': 'true' },
+      },
+    ],
+    rows: [...judged('green', 'allow'), outcome('failed')],
+  },
+  {
+    name: 'a tool that hangs up leaves the call uncertain, for good',
+    steps: [
+      { send: { tool: 'drop_connection' }, status: 409, body: { error: 'server_execution_uncertain' } },
+      { send: { tool: 'drop_connection' }, status: 409, body: { error: 'server_execution_uncertain' } },
+    ],
+    rows: [...judged('green', 'allow'), outcome('uncertain')],
   },
   {
     name: 'another request under the same id is refused and changes nothing',
@@ -238,6 +264,14 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
           expect({ status: reply.status, body: reply.body }).toMatchObject({ status: step.status, body: step.body });
           continue;
         }
+        if ('look' in step) {
+          const seen = await eventually('the call as the agent sees it', async () => {
+            const reply = await edition.bot.request('GET', `/pending/${correlationId}`);
+            return reply.status === 200 && reply.body.status === step.look.status && reply;
+          });
+          expect(seen.body).toMatchObject(step.look);
+          continue;
+        }
         const { tool, arguments: given = {}, contract = 'server-execution', method = 'tools/call' } = step.send;
         const send = () => edition.bot.call(tool, given, { idempotencyId, contract, method });
         // After a decision the call goes on by itself; a repetition meanwhile waits or says that it still goes on.
@@ -294,6 +328,15 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       const one = { id: 'a', name: 'list_files', arguments: {} };
       for (const calls of [[one, one], []]) expect((await send(calls)).body).toMatchObject({ error: 'invalid_mcp' });
       expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
+    });
+
+    it('hands a list of tools on, without a verdict', async () => {
+      const reply = await edition.bot.send(rpc('tools/list', {}, 'list-1'));
+      expect(reply).toMatchObject({ status: 200, body: { id: 'list-1' } });
+      expect(reply.text).toContain('"list_files"');
+      await expect(edition.bot.request('GET', `/pending/${reply.correlationId}`)).resolves.toMatchObject({
+        status: 404,
+      });
     });
 
     it('refuses a body over 1,048,576 bytes', async () => {
