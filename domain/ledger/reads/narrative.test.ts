@@ -111,11 +111,11 @@ describe('ledger sheet 5.1: an agent’s activity as a story', () => {
       { text: 'It asked for read_file (6 times) and delete_file (once).', seqs: [] },
       { text: 'Its requests were of the kind Information Retrieval (100 %).', seqs: [] },
       {
-        text: '2 requests were denied, mostly for “Violation: destructive” (2 times, first in row 1), also for “Violation: outside hours” (1).',
+        text: '2 requests were denied, mostly for “Violation: destructive” (twice, first in row 1), also for “Violation: outside hours” (1).',
         seqs: [1, 4],
       },
       {
-        text: '3 requests were sent to a person. People approved 0 and denied 1, and 1 expired; 1 request of the window still waits.',
+        text: '3 requests were sent to a person: 1 denied by a person, 1 expired and 1 still waits.',
         seqs: [7, 11, 12, 16, 17],
       },
       { text: 'Of its executions 1 answered with an error.', seqs: [28] },

@@ -281,17 +281,17 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
       `Gate only observed: enforcing would have denied ${outcomes.would_deny} and sent ${outcomes.would_review} to a person.`,
       samples.of('would'),
     );
-  const decided = hil.approved + hil.denied + hil.expired;
-  if (outcomes.reviewed + decided > 0) {
-    const waiting =
-      hil.pending > 0
-        ? `; ${counted(hil.pending, 'request')} of the window still ${hil.pending === 1 ? 'waits' : 'wait'}`
-        : '';
+  const settled = [
+    ...(hil.approved > 0 ? [`${hil.approved} approved`] : []),
+    ...(hil.denied > 0 ? [`${hil.denied} denied by a person`] : []),
+    ...(hil.expired > 0 ? [`${hil.expired} expired`] : []),
+    ...(hil.pending > 0 ? [`${hil.pending} still ${hil.pending === 1 ? 'waits' : 'wait'}`] : []),
+  ];
+  if (outcomes.reviewed > 0 || settled.length > 0)
     tell(
-      `${counted(outcomes.reviewed, 'request was', 'requests were')} sent to a person. People approved ${hil.approved} and denied ${hil.denied}, and ${hil.expired} expired${waiting}.`,
+      `${counted(outcomes.reviewed, 'request was', 'requests were')} sent to a person${settled.length > 0 ? `: ${listed(settled)}` : ''}.`,
       samples.of('reviewed', 'decided'),
     );
-  }
   if (executions.completed + executions.failed + executions.not_run > 0) {
     const parts = [
       ...(executions.completed > 0 ? [`${executions.completed} completed`] : []),

@@ -75,7 +75,7 @@ const deltaWords = (delta: unknown): string => {
 
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 
-export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+export const times = (count: number): string => ['never', 'once', 'twice'][count] ?? `${count} times`;
 
 /** `a`, `a and b`, `a, b and c`. */
 export const listed = (items: readonly string[]): string =>
