@@ -3,7 +3,7 @@ import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { callRows, correlationOf, type TestCall } from '../../../test/support/ledger-calls.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { ledgerRowId } from '../../call-record/rows.js';
-import { uuidFromDigest } from '../../crypto/digest.js';
+import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { type LedgerStore, openLedger } from '../ledger-store.js';
 import { gravity } from './hunt.js';
 import type { LedgerReports } from './reports.js';
@@ -250,6 +250,16 @@ describe('ledger sheet 5: reports', () => {
       expect(await corpus(5)).toEqual(first);
       const times = first.found.map((entry) => entry.captured_at);
       expect(times).toEqual(times.toSorted());
+    });
+
+    it('takes the rows whose id has the lowest digest', async () => {
+      const names = Array.from({ length: 30 }, (_, index) => `corpus-${index}`).filter(
+        (_, index) => ![0, 4].includes(index),
+      );
+      const digest = (name: string) => sha256Hex(ledgerRowId(correlationOf(name), 'policy.evaluated'));
+      const lowest = names.toSorted((a, b) => (digest(a) < digest(b) ? -1 : 1)).slice(0, 6);
+      const { found } = await corpus(6, { toolType: 'read_file' });
+      expect(new Set(found.map((entry) => entry.correlation_id))).toEqual(new Set(lowest.map(correlationOf)));
     });
 
     it('can be narrowed to a tool and to tenants', async () => {

@@ -78,6 +78,21 @@ describe.each(STORES)('ledger sheet 5: which rows a read finds, on %s', (kind) =
     });
   });
 
+  it('an offset counts rows that matched, over page after page', async () => {
+    await ledger.append(
+      Array.from({ length: 500 }, (_, index) =>
+        testRow({ policy_decision: { verdict: index % 10 ? 'Red' : 'Green' } }),
+      ),
+    );
+    const detail = { verdict: 'Red' };
+    expect(await byAgent({ detail, limit: 2, offset: 400 })).toEqual([56, 55]);
+    expect(await byAgent({ detail, limit: 2, offset: 449 })).toEqual([2]);
+    expect(await byAgent({ limit: 2, offset: 400 })).toEqual([100, 99]);
+    expect(await byAgent({ limit: 2, offset: 500 })).toEqual([]);
+    expect(await byAgent({ offset: 498 })).toEqual([499, 500]);
+    expect(await byAgent({ limit: 450, offset: 10, after: 5 })).toEqual(Array.from({ length: 450 }, (_, i) => i + 16));
+  });
+
   it('a window of time is half-open, whether it lies before, in or behind the chain', async () => {
     for (let index = 0; index < 20; index++) {
       now = AT + Math.floor(index / 2) * 1_000;
@@ -123,6 +138,7 @@ describe.each(STORES)('ledger sheet 5: which rows a read finds, on %s', (kind) =
       testRow({ correlation_id: correlation('0badcafe').toUpperCase() }),
       testRow({ correlation_id: null, source: 'simulator' }),
       testRow({ correlation_id: null }),
+      testRow({ correlation_id: '0badcafe0-1111-4111-8111-111111111111' }),
     ]);
     expect(await everywhere({ agentId: 'agent-a', demoPrefix: '0badcafe' })).toEqual([1, 5]);
     expect(await everywhere({ demoPrefix: '0badcafe', tenant: '0badcafe' })).toEqual([1, 5]);
