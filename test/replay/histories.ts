@@ -2,6 +2,7 @@ import proto from '@temporalio/proto';
 
 /** Where recorded histories lie, from the project's root. */
 export const HISTORIES = 'workflows/tool-call/histories';
+export const STREAM_HISTORIES = 'workflows/egress/histories';
 
 const { History } = proto.temporal.api.history.v1;
 export type RecordedHistory = proto.temporal.api.history.v1.IHistory;

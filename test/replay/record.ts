@@ -10,9 +10,10 @@ import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
 import { encodeHistory, HISTORIES } from './histories.js';
+import { recordStream } from './record-stream.js';
 
 /**
- * `npm run histories`: records a history per way a call can go, with the fixed test key, into `workflows/tool-call/histories/`. They are kept per
+ * `npm run histories`: records a history per way a call can go, with the fixed test key, into the `histories/` of its workflow. They are kept per
  * release: a workflow that no longer replays them would strand the calls that are open when it is deployed.
  */
 const folder = join(PROJECT_ROOT, HISTORIES);
@@ -90,3 +91,4 @@ async function recordOfLedgerDown(): Promise<void> {
 
 await recordOfStack();
 await recordOfLedgerDown();
+await recordStream();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../scripts/project-root.js';
-import { HISTORIES } from './histories.js';
+import { HISTORIES, STREAM_HISTORIES } from './histories.js';
 
 const folder = join(PROJECT_ROOT, HISTORIES);
 const recorded = readdirSync(folder)
@@ -26,7 +26,7 @@ async function replay(...argv: string[]): Promise<{ file: string; fault: string 
   );
 }
 
-describe('the workflow of a call replays what was recorded (DESIGN section 2)', () => {
+describe('workflows replay what was recorded (DESIGN section 2)', () => {
   it.each([
     'denied',
     'completed',
@@ -44,6 +44,13 @@ describe('the workflow of a call replays what was recorded (DESIGN section 2)', 
   it('replays every one of them', async () => {
     expect(await replay(...recorded)).toEqual(recorded.map((file) => ({ file, fault: null })));
   }, 120_000);
+
+  it('replays the stream of rows to a sink, which never ends', async () => {
+    const stream = join(PROJECT_ROOT, STREAM_HISTORIES, 'running.pb');
+    expect(await replay(stream)).toEqual([{ file: stream, fault: null }]);
+    const [other] = await replay('--other-step', stream);
+    expect(other?.fault).toMatch(/[Nn]ondeterminis|does not match/);
+  }, 240_000);
 
   it('notices a workflow whose steps are others', async () => {
     const [outcome] = await replay('--other-step', join(folder, 'completed.pb'));
