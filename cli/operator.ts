@@ -29,7 +29,8 @@ export function registerOperatorCommands(program: Command): void {
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(json())
-    .action(async ({ status, json: asJson, ...target }: { status: string; json?: boolean } & LiteTarget) => {
+    .action(async ({ status, json: asJson, ...given }: { status: string; json?: boolean } & LiteTarget) => {
+      const target = located(given);
       const rows = await asOperator<PendingRequest[]>(target, 'GET', `/pending?status=${status}`);
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
@@ -59,8 +60,9 @@ export function registerOperatorCommands(program: Command): void {
       async (
         id: string,
         decision: string,
-        { reason, json: asJson, ...target }: { reason?: string; json?: boolean } & LiteTarget,
+        { reason, json: asJson, ...given }: { reason?: string; json?: boolean } & LiteTarget,
       ) => {
+        const target = located(given);
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         if (decision !== 'approve' && decision !== 'deny')
           throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
@@ -228,18 +230,29 @@ interface LiteTarget {
   readonly endpoint?: string;
   readonly decideToken?: string;
 }
+const DEFAULT_LITE = 'http://127.0.0.1:8088';
 const endpoint = () =>
-  new Option('--endpoint <url>', 'a lite process instead of the running stack').env('GATE_LITE_URL');
+  new Option(
+    '--endpoint <url>',
+    `a lite process; without it the running stack of this folder, or ${DEFAULT_LITE} where none is known`,
+  ).env('GATE_LITE_URL');
 const decideToken = () =>
   new Option('--decide-token <token>', 'its decide token; better given as a variable').env('GATE_LITE_DECIDE_TOKEN');
 const ledgerFile = () =>
   new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
 
+const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
+
+/** Lite where it listens by default, when nothing else can be meant. */
+const located = (target: LiteTarget): LiteTarget =>
+  target.endpoint === undefined && !process.env.GATE_STATE_DIR && !stackIsKnown()
+    ? { ...target, endpoint: DEFAULT_LITE }
+    : target;
+
 /** The file that is named; `gate-lite.db` where it lies here and no stack is known; else the running stack is meant. */
 function fileTarget(given: string | undefined): string | null {
   if (given !== undefined) return given;
-  const stackHere = existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
-  return !stackHere && existsSync('gate-lite.db') ? 'gate-lite.db' : null;
+  return !stackIsKnown() && existsSync('gate-lite.db') ? 'gate-lite.db' : null;
 }
 
 /** Oldest first: one call's rows, an agent's newest, or the newest of all. */
@@ -292,7 +305,9 @@ async function asLiteOperator<T>(
     });
   } catch (error) {
     throw new CliError(
-      `no gate lite answers at ${url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
+      url === DEFAULT_LITE && !stackIsKnown()
+        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\``
+        : `no gate lite answers at ${url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
       5,
     );
   }

@@ -79,7 +79,11 @@ function settingsPage(): string {
           'Secrets and keys that are required here it makes itself, once, under the state folder.\n\n',
         ),
         ...Object.entries(APART_SETTINGS).map(([name, groups]) => section(TITLES[name as ProcessName], groups)),
-        section('gate lite', { lite: LITE_SETTINGS }),
+        section(
+          'gate lite',
+          { lite: LITE_SETTINGS },
+          'Each variable has a flag, which beats it: `GATE_LITE_RATE_LIMIT_QPS` is `--rate-limit-qps`. Shorter ones: `--upstream`, `--policies`,\n`--velocity-window`.\n\n',
+        ),
         section('gate prepare database', { database: PREPARE_SETTINGS.database }),
         section('gate prepare engine', { engine: PREPARE_SETTINGS.engine }),
       ].join('\n\n'),

@@ -109,6 +109,29 @@ describe('gate lite, typed in an empty folder', () => {
   });
 });
 
+describe('gate pending and gate decide', () => {
+  it('mean a lite process where no stack is known, and say what is missing where neither answers', async () => {
+    const gate = await lite(['--upstream', tools.url]);
+    const parked = await call(gate.url, 'wire_transfer');
+    const id = textField(parked, 'pending_id');
+    expect(await done(['pending', '--endpoint', gate.url])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(id),
+    });
+    expect(await done(['pending'], { GATE_LITE_URL: gate.url })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(id),
+    });
+    expect(await done(['decide', id, 'deny', '--endpoint', gate.url])).toMatchObject({ code: 0 });
+    expect(await done(['decide', id, 'approve', '--endpoint', gate.url])).toMatchObject({ code: 4 });
+    expect(await done(['decide', randomUUID(), 'deny', '--endpoint', gate.url])).toMatchObject({ code: 4 });
+    expect(await done(['pending', '--endpoint', 'http://127.0.0.1:1'])).toMatchObject({
+      code: 5,
+      out: expect.stringContaining('no gate lite answers'),
+    });
+  });
+});
+
 describe('gate lite init', () => {
   it('writes settings with fresh tokens and the rules, keeps what is there, and starts with both', async () => {
     expect(await done(['lite', 'init', '--upstream', tools.url, '--port', '0'])).toMatchObject({ code: 0 });
