@@ -154,6 +154,19 @@ describe.each([
     await expect(store.move(randomUUID(), 'claim')).rejects.toThrow('no call record');
   });
 
+  it('tells the same history of an agent to whoever asks all along and to who asks after a restart', async () => {
+    for (let step = 0; step < 20; step += 1) {
+      const made = await admitted({ contract: 'gate.decision/v1', tool: `tool_${step}` });
+      await store.commitVerdict('allowed', evidence(made));
+      expect((await store.history('acme', 'bot', 0)).last_tool).toBe(`tool_${step}`);
+    }
+    const kept = await store.history('acme', 'bot', 0);
+    expect(kept.recent_sequence).toHaveLength(16);
+    expect(kept.recent_sequence[0]?.tool).toBe('tool_4');
+    await reopen();
+    expect(await store.history('acme', 'bot', 0)).toEqual(kept);
+  });
+
   it('knows which calls are open and which rows are due', async () => {
     const parked = await admitted();
     await store.commitVerdict('decided', evidence(parked));

@@ -134,6 +134,20 @@ export function callStoreInFile(
     return record;
   };
   const agentKey = (tenant: string, agent: string) => `${tenant}/${agent}`;
+  const stepAt = (tool: string, countedMs: number): HistoryEvent => ({
+    tool,
+    method: 'tools/call',
+    ts_ms: countedMs,
+    replica,
+  });
+  /** A step was counted: the kept history gets it too, unless it belongs before the newest one. */
+  const countStep = ({ tenant, agent, tool }: CallRecord['evidence']['call'], countedMs: number): void => {
+    const key = agentKey(tenant, agent);
+    const kept = histories.get(key);
+    if (!kept) return;
+    if ((kept.at(-1)?.ts_ms ?? 0) > countedMs) histories.delete(key);
+    else histories.set(key, [...kept.slice(-(HISTORY_LENGTH - 1)), stepAt(tool, countedMs)]);
+  };
 
   const hitMarker = (key: string, atMs: number, since: number): boolean => {
     const marker = `refused:${key}`;
@@ -189,7 +203,7 @@ export function callStoreInFile(
       const row = sealing.newRecord(state, evidence, outcome, now());
       const { changes } = file.apply(() => insertRecord.run(...INSERT_COLUMNS.map((column) => row[column])));
       if (Number(changes) === 0) return look(call.correlation_id) as CallRecord;
-      if (row.counted_ms !== null) histories.delete(agentKey(call.tenant, call.agent));
+      if (row.counted_ms !== null) countStep(call, row.counted_ms);
       return keep({
         correlation_id: call.correlation_id,
         state,
@@ -227,8 +241,7 @@ export function callStoreInFile(
         records.delete(correlationId);
         return { applied: false, record: look(correlationId) ?? record };
       }
-      if (patch.counted_ms !== undefined)
-        histories.delete(agentKey(record.evidence.call.tenant, record.evidence.call.agent));
+      if (patch.counted_ms !== undefined) countStep(record.evidence.call, patch.counted_ms);
       if (patch.result) results.set(correlationId, Buffer.from(patch.result));
       return {
         applied: true,
@@ -257,7 +270,7 @@ export function callStoreInFile(
       if (!events) {
         const rows = selectHistory.all(tenant, agent) as unknown as { tool: string; counted_ms: number }[];
         events = rows
-          .map((row) => ({ tool: row.tool, method: 'tools/call', ts_ms: Number(row.counted_ms), replica }))
+          .map((row) => stepAt(row.tool, Number(row.counted_ms)))
           .toReversed();
         histories.set(key, events);
       }
