@@ -269,9 +269,7 @@ export function callStoreInFile(
       let events = histories.get(key);
       if (!events) {
         const rows = selectHistory.all(tenant, agent) as unknown as { tool: string; counted_ms: number }[];
-        events = rows
-          .map((row) => stepAt(row.tool, Number(row.counted_ms)))
-          .toReversed();
+        events = rows.map((row) => stepAt(row.tool, Number(row.counted_ms))).toReversed();
         histories.set(key, events);
       }
       const recent = events.filter(({ ts_ms }) => ts_ms > sinceMs);

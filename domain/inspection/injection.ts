@@ -190,10 +190,11 @@ function strongIn({ words, glued, mayHold, mayHoldSpelled }: FoldedViews): Set<s
 
 /** Phrases that the names of recent calls and this one spell together, and that this call completes. */
 function spelledAcrossCalls(prior: readonly PriorCall[], tool: string): Set<string> {
-  const before = foldedWords(prior.map((call) => call.tool).join(' '));
   const withThis = foldedWords([...prior.map((call) => call.tool), tool].join(' '));
   const found = new Set<string>();
   matches(STRONG, withThis, found);
+  if (found.size === 0) return found;
+  const before = foldedWords(prior.map((call) => call.tool).join(' '));
   const old = new Set<string>();
   matches(STRONG, before, old);
   for (const name of old) found.delete(name);

@@ -13,7 +13,7 @@ describe('DESIGN 7: tool names are read by their words, not their spelling', () 
   it.each(['deleteFile', 'delete-file', 'files.delete', 'DELETE_FILE', 'deletefile', 'Delete File', 'dеlеtе_filе'])(
     '%s deletes a file',
     (name) => {
-      expect(toolTokens(name).sort()).toEqual(['delete', 'file']);
+      expect(toolTokens(name).toSorted()).toEqual(['delete', 'file']);
       expect(toolShape(toolTokens(name))).toBe('delete');
     },
   );

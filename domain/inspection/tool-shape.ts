@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { foldedWords } from './fold.js';
 
 /** What a tool's name says that it does. `unknown` where no word of it is known. */
@@ -54,11 +55,21 @@ function split(word: string): string[] {
  * The words of a tool name, not its spelling (DESIGN 7): `deleteFile`, `delete-file`, `files.delete`, `DELETE_FILE` and `deletefile`
  * all hold `delete` and `file`. Folded like any text, singular, in order, without repetition.
  */
-export function toolTokens(name: string): string[] {
-  const separated = name
-    .slice(0, 256)
-    .replace(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
-    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2');
+export function toolTokens(name: string): readonly string[] {
+  const looked = name.slice(0, LONGEST_NAME);
+  const kept = tokensOf.get(looked);
+  if (kept) return kept;
+  const tokens = readTokens(looked);
+  tokensOf.set(looked, tokens);
+  return tokens;
+}
+
+const LONGEST_NAME = 256;
+/** Each lane reads the same few names, those of the recent calls too. */
+const tokensOf = new LRUCache<string, readonly string[]>({ max: 2_000 });
+
+function readTokens(name: string): readonly string[] {
+  const separated = name.replace(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2').replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2');
   const parts = foldedWords(separated).split(' ');
   return [...new Set(parts.filter((part) => part !== '').flatMap(split))];
 }
