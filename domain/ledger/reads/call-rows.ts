@@ -71,7 +71,7 @@ const classOf = ({ policy_decision: decision }: LedgerEntry): string | null =>
 const inScope = (entry: LedgerEntry, { tenant, demoPrefix }: Scope): boolean =>
   demoPrefix === undefined
     ? tenant === undefined || entry['tenant'] === tenant
-    : entry['source'] === 'simulator' || entry.correlation_id?.split('-')[0] === demoPrefix;
+    : entry['source'] === 'simulator' || entry.correlation_id?.startsWith(`${demoPrefix}-`) === true;
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
