@@ -15,6 +15,8 @@ export interface LedgerActivityOptions {
   readonly calls: CallStore;
   readonly ledger: Ledger;
   readonly now?: () => number;
+  /** Milliseconds the call's own road waits for the ledger; 250 where nothing else is said. */
+  readonly waitForLedgerMs?: number | undefined;
   /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
   readonly onUndone?: (listener: () => void) => void;
 }
@@ -22,7 +24,13 @@ export interface LedgerActivityOptions {
 /** Calls whose rows are remembered: those that come back within seconds, after their upstream answered. */
 const REMEMBERED_CALLS = 2_000;
 
-export function createLedgerActivities({ calls, ledger, now = Date.now, onUndone }: LedgerActivityOptions) {
+export function createLedgerActivities({
+  calls,
+  ledger,
+  now = Date.now,
+  waitForLedgerMs = APPEND_LIMIT_MS,
+  onUndone,
+}: LedgerActivityOptions) {
   let openUntilMs = 0;
   /** Kinds of rows the ledger has confirmed, by call: a row never changes, so it need not be made and offered again. */
   const confirmed = new LRUCache<string, Set<string>>({ max: REMEMBERED_CALLS });
@@ -59,7 +67,7 @@ export function createLedgerActivities({ calls, ledger, now = Date.now, onUndone
       let timer: NodeJS.Timeout | undefined;
       try {
         const limit = new Promise<never>((_, reject) => {
-          timer = setTimeout(() => reject(new Error('the ledger did not answer in time')), APPEND_LIMIT_MS);
+          timer = setTimeout(() => reject(new Error('the ledger did not answer in time')), waitForLedgerMs);
         });
         await Promise.race([appendAll(correlationId), limit]);
         return true;

@@ -26,13 +26,13 @@ const SETTLE_LIMIT_MS = 500;
  * much as what most of them do; each is made of activities that are safe to meet twice, in the same order, and so is safe to meet twice
  * itself. A worker lost in the middle leaves what the last of them made durable.
  */
-export function createStepActivities(parts: StepParts, now: () => number = Date.now) {
+export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETTLE_LIMIT_MS } = {}) {
   const rowsOf = (summary: CallSummary): Promise<boolean> => parts.tryAppendRows(summary.correlation_id);
   const reviewRowOf = async (summary: CallSummary): Promise<boolean> => {
     let timer: NodeJS.Timeout | undefined;
     try {
       const limit = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('the review store did not answer in time')), SETTLE_LIMIT_MS);
+        timer = setTimeout(() => reject(new Error('the review store did not answer in time')), waitForReviewsMs);
       });
       await Promise.race([parts.settleReviewRow(summary.correlation_id), limit]);
       return true;
@@ -56,7 +56,7 @@ export function createStepActivities(parts: StepParts, now: () => number = Date.
     /** From the request to a verdict that stands, and its rows. A verdict that asks for review has none yet. */
     async judge(call: CallInput): Promise<Stepped> {
       const summary = await judgeCall(call, {
-        now,
+        now: Date.now,
         inspect: (input) => parts.inspect(input),
         evaluate: (input, inspected) => parts.evaluate(input, inspected),
         commitVerdict: (input, inspected, evaluated) => parts.commitVerdict(input, inspected, evaluated),

@@ -29,6 +29,8 @@ export interface ActivityPorts {
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
   readonly reconcile: { readonly graceMs: number; readonly retentionMs: number; readonly windowMs: number };
   readonly now?: () => number;
+  /** Milliseconds a call waits for the ledger before its rows are left to the durable road. */
+  readonly waitForLedgerMs?: number;
   /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
   readonly onLedgerUndone?: (listener: () => void) => void;
   readonly onCommitted?: (evidence: VerdictEvidence) => void;
@@ -57,6 +59,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     calls,
     ledger,
     ...clock,
+    waitForLedgerMs: ports.waitForLedgerMs,
     ...(ports.onLedgerUndone && { onUndone: ports.onLedgerUndone }),
   });
   const review = createReviewActivities({

@@ -60,7 +60,8 @@ describe('docs/decisions/continue-as-new-at-park: a parked call goes on as a run
       }),
     );
     expect(new Set(first.map(({ told }) => told))).toEqual(new Set([200]));
-    expect(new Set(first.map(({ answer }) => answer))).toEqual(new Set([202]));
+    // A caller whose answer was late finds its call decided and executed already.
+    expect(first.filter(({ answer }) => answer !== 202 && answer !== 200)).toEqual([]);
     for (const { key } of first) {
       expect(await settled(host, key)).toMatchObject({ state: 'completed', decision: 'approved' });
       expect(bench.tools.executed(key)).toBe(1);

@@ -150,6 +150,8 @@ export async function openPipeline({
     verifyDecision: decisionVerifierFor(DECISION_KEYS.publicKey),
     reconcile: { graceMs: 0, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
     now: clock.now,
+    // A crowded machine must not look like a ledger that is away.
+    waitForLedgerMs: 30_000,
   };
   const activities = createActivities(ports);
   const host = createInProcessHost({ calls, activities, logger: pino({ level: 'silent' }), clock });
