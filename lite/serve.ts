@@ -23,7 +23,7 @@ import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions
 import { watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
-import { createActivities } from '../workers/activities.js';
+import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
 import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
@@ -44,6 +44,10 @@ export interface LiteOptions {
   readonly clock?: Clock;
   /** For tests of a full disk. */
   readonly maxPages?: number;
+  /** A call must have begun within this time; later it is abandoned without an effect. */
+  readonly callDeadlineMs?: number;
+  /** The activities over their ports; a test of what a crash leaves puts itself between them. */
+  readonly compose?: (ports: ActivityPorts, durable: () => Promise<void>) => GateActivities;
 }
 
 export interface Lite {
@@ -58,7 +62,6 @@ export interface Lite {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** A call must have begun within this time; later it is abandoned without an effect. */
 const CALL_DEADLINE_MS = 10_000;
 /** A stop waits so long for a client that sends nothing more. */
 const IDLE_CLIENT_MS = 5_000;
@@ -73,6 +76,8 @@ export async function startLite({
   child,
   clock = machineClock,
   maxPages,
+  callDeadlineMs = CALL_DEADLINE_MS,
+  compose = createActivities,
   ...options
 }: LiteOptions): Promise<Lite> {
   const logger = options.logger ?? pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
@@ -111,7 +116,7 @@ export async function startLite({
       ...(config.callbackSecret && { secret: config.callbackSecret }),
     });
   let deliver: ReturnType<typeof sender> | undefined;
-  const activities = createActivities({
+  const ports: ActivityPorts = {
     calls,
     inspector: createInspector({ personas }),
     policies: createLocalEvaluator(policies),
@@ -135,7 +140,8 @@ export async function startLite({
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
     reconcile: { graceMs: 60_000, retentionMs: 30 * DAY_MS, windowMs: config.velocityWindowSecs * 1000 },
     now,
-  });
+  };
+  const activities = compose(ports, () => file.durable());
   const host = createInProcessHost({ calls, activities, logger, clock });
   let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;
@@ -192,7 +198,7 @@ export async function startLite({
       ledger,
       upstream: upstream ?? noUpstream,
       velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },
-      callDeadlineMs: CALL_DEADLINE_MS,
+      callDeadlineMs,
       upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },
       maxInFlight: MAX_IN_FLIGHT,

@@ -64,8 +64,9 @@ const DEFAULTS: GateSettings = {
   reconcileGraceMs: 60_000,
 };
 
-export async function openBench(kind: HostKind): Promise<FaultBench> {
-  const program = join(PROJECT_ROOT, 'dist', 'test', 'support', `kill-host-${kind}.js`);
+/** `host` is the program that is killed: the host alone, or `lite-process`, the whole of lite behind its listener. */
+export async function openBench(kind: HostKind, host: HostKind | 'lite-process' = kind): Promise<FaultBench> {
+  const program = join(PROJECT_ROOT, 'dist', 'test', 'support', `kill-host-${host}.js`);
   if (!existsSync(program)) throw new Error(`${program} is missing: build first (npm run build)`);
   const tools = await startTestTools();
   const engine = kind === 'temporal' ? await startTestEngine() : null;

@@ -16,10 +16,10 @@ import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.j
 import { createDecisions } from '../../domain/review/decisions.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
-import type { ReviewStore } from '../../domain/review/review-store.js';
+import { reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
 import type { Reconciled, Runs } from '../../activities/reconcile.js';
 import type { CallRunner } from '../../engine/call-runner.js';
-import { createActivities, type GateActivities } from '../../workers/activities.js';
+import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 
 /** The steps a host can be killed at. */
@@ -142,7 +142,7 @@ export const correlationIdFor = (key: string): string => correlationIdOf({ calle
 export const storeKeys = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
 
 /** Kill -9 at a point, from within: nothing runs after it, no handler, no flush. */
-function killSwitch(kill: KillPoint | null, durable: () => Promise<void>) {
+export function killSwitch(kill: KillPoint | null, durable: () => Promise<void>) {
   let armed = false;
   let seen = 0;
   const die = (): Promise<never> => {
@@ -163,7 +163,7 @@ function killSwitch(kill: KillPoint | null, durable: () => Promise<void>) {
     },
   };
 }
-type KillSwitch = ReturnType<typeof killSwitch>;
+export type KillSwitch = ReturnType<typeof killSwitch>;
 const AFTER_MS = 60;
 
 export interface KillHostParts {
@@ -198,53 +198,32 @@ export async function composeKillHost(
   const decisionKey = createPrivateKey(config.decisionKey);
 
   const activities = watched(
-    createActivities({
-      calls,
-      runs,
-      inspector: {
-        inspect: async () => {
-          if (script.inspectMs > 0) await new Promise((resolve) => setTimeout(resolve, script.inspectMs));
-          return inspectionOf(true);
+    createActivities(
+      killable(
+        {
+          calls,
+          runs,
+          inspector: { inspect: () => Promise.reject(new Error('scripted')) },
+          policies: { evaluate: () => Promise.reject(new Error('scripted')) },
+          reviews: reviewsOf(reviews),
+          ledger,
+          upstream: toolsAt(config.toolsUrl, points, durable),
+          async deliver({ url, body, correlationId }) {
+            await durable();
+            const response = await fetch(url, {
+              method: 'POST',
+              headers: { 'x-gate-correlation-id': correlationId },
+              body,
+            });
+            if (!response.ok) throw new Error(`the callback's receiver answered ${response.status}`);
+          },
+          verifyDecision: decisionVerifierFor(createPublicKey(decisionKey)),
+          reconcile: { graceMs: config.reconcileGraceMs, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
         },
-      },
-      // A call may bring its own tier along; the script's is for all others.
-      policies: {
-        async evaluate(input) {
-          if (script.policy === 'down') throw new Error('policy is away');
-          return decisionOf(tierOf(input.arguments ?? {}) ?? script.tier);
-        },
-      },
-      reviews: {
-        async createOnce(review) {
-          const { row } = await reviews.createOnce(review);
-          await points.at('openReview', 'row stored');
-          return row;
-        },
-        withdraw: (correlationId) => reviews.withdraw(correlationId),
-        settle: (settled) => reviews.settle(settled),
-      },
-      ledger: {
-        async append(rows) {
-          if (script.ledger === 'down') throw new Error('the ledger is away');
-          const receipts = await ledger.append(rows);
-          await points.at('tryAppendRows', 'during');
-          return receipts;
-        },
-      },
-      upstream: toolsAt(config.toolsUrl, points, durable),
-      async deliver({ url, body, correlationId }) {
-        await durable();
-        const response = await fetch(url, {
-          method: 'POST',
-          headers: { 'x-gate-correlation-id': correlationId },
-          body,
-        });
-        if (!response.ok) throw new Error(`the callback's receiver answered ${response.status}`);
-        await points.at('deliver', 'during');
-      },
-      verifyDecision: decisionVerifierFor(createPublicKey(decisionKey)),
-      reconcile: { graceMs: config.reconcileGraceMs, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
-    }),
+        script,
+        points,
+      ),
+    ),
     points,
   );
   const { runner, sender } = await host({ calls, activities });
@@ -366,6 +345,46 @@ export async function composeKillHost(
   };
 }
 
+/** The ports with scripted neighbours in the place of inspection and policy, and the points that lie at a port. */
+export function killable(ports: ActivityPorts, script: HostScript, points: KillSwitch): ActivityPorts {
+  return {
+    ...ports,
+    inspector: {
+      inspect: async () => {
+        if (script.inspectMs > 0) await new Promise((resolve) => setTimeout(resolve, script.inspectMs));
+        return inspectionOf(true);
+      },
+    },
+    // A call may bring its own tier along; the script's is for all others.
+    policies: {
+      async evaluate(input) {
+        if (script.policy === 'down') throw new Error('policy is away');
+        return decisionOf(tierOf(input.arguments ?? {}) ?? script.tier);
+      },
+    },
+    reviews: {
+      ...ports.reviews,
+      async createOnce(review) {
+        const row = await ports.reviews.createOnce(review);
+        await points.at('openReview', 'row stored');
+        return row;
+      },
+    },
+    ledger: {
+      async append(rows) {
+        if (script.ledger === 'down') throw new Error('the ledger is away');
+        const receipts = await ports.ledger.append(rows);
+        await points.at('tryAppendRows', 'during');
+        return receipts;
+      },
+    },
+    async deliver(callback) {
+      await ports.deliver(callback);
+      await points.at('deliver', 'during');
+    },
+  };
+}
+
 const WATCHED: readonly Step[] = [
   'inspect',
   'evaluate',
@@ -381,7 +400,7 @@ const WATCHED: readonly Step[] = [
 /** Their effect lies at a port, which has the point. */
 const DURING_AT_PORT: ReadonlySet<Step> = new Set(['tryAppendRows', 'deliver']);
 
-function watched(activities: GateActivities, points: KillSwitch): GateActivities {
+export function watched(activities: GateActivities, points: KillSwitch): GateActivities {
   type AnyActivity = (...args: unknown[]) => Promise<unknown>;
   const all = activities as unknown as Record<string, AnyActivity>;
   const wrapped = WATCHED.map((step) => {
