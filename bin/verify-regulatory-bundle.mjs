@@ -156,7 +156,9 @@ function verifyParts(archive, publicKeyPem, check, notes) {
     );
     const head = links.get(commitment.length);
     ensure(!head || head.entry_hash === commitment.head_hash, 'the head of the chain is another');
-    return [`${commitment.length} entries, head ${commitment.head_hash}; row signatures: ${cryptographic_status}`];
+    return [
+      `${commitment.length} entries, head ${commitment.head_hash}; signed rows: ${verified_signed_rows} of ${signed_rows} verified (${cryptographic_status})`,
+    ];
   });
   check('README.txt', () => {
     committed(files.get('README.txt'), manifest.readme, 'README.txt');

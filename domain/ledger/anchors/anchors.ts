@@ -73,6 +73,7 @@ interface AnchorOptions {
 }
 
 const MAX_LISTED = 1_000;
+const PAGE = 200;
 const MAX_REMEMBERED = 20_000;
 
 export function createAnchors(options: AnchorOptions): Anchors {
@@ -200,11 +201,11 @@ export function createAnchors(options: AnchorOptions): Anchors {
       .leftJoin('ledger_entries as e', 'e.seq', 'a.anchored_seq')
       .where('a.status', '=', 'anchored');
 
-  async function faultOf(row: {
+  function faultOf(row: {
     readonly anchored_entry_hash: string;
     readonly proof: Uint8Array | null;
     readonly proof_sha256: string | null;
-  }): Promise<CryptographicFailure['reason'] | null> {
+  }): CryptographicFailure['reason'] | null {
     const { anchored_entry_hash, proof, proof_sha256 } = row;
     if (trust === null) return 'tsa_trust_unavailable';
     if (proof === null || sha256Hex(proof) !== proof_sha256) return 'tsa_proof_digest_mismatch';
@@ -281,27 +282,36 @@ export function createAnchors(options: AnchorOptions): Anchors {
         const counts = await confirmed()
           .select((make) => make.fn.countAll().as('anchors'))
           .executeTakeFirstOrThrow();
-        const rows = await db
-          .selectFrom('chain_anchors')
-          .select(['anchored_seq', 'anchored_entry_hash', 'proof', 'proof_sha256'])
-          .where('status', '=', 'anchored')
-          .where('source', '=', 'rfc3161')
-          .orderBy('anchored_seq')
-          .execute();
+        let observed = 0;
         let verified = 0;
         let first: CryptographicFailure | null = null;
-        for (const row of rows) {
-          const fault = await faultOf(row);
-          if (fault === null) verified += 1;
-          else first ??= { seq: Number(row.anchored_seq), reason: fault };
+        for (let after = 0; ; ) {
+          const page = await db
+            .selectFrom('chain_anchors')
+            .select(['anchored_seq', 'anchored_entry_hash', 'proof', 'proof_sha256'])
+            .where('status', '=', 'anchored')
+            .where('source', '=', 'rfc3161')
+            .where('anchored_seq', '>', after)
+            .orderBy('anchored_seq')
+            .limit(PAGE)
+            .execute();
+          for (const row of page) {
+            const fault = faultOf(row);
+            observed += 1;
+            if (fault === null) verified += 1;
+            else first ??= { seq: Number(row.anchored_seq), reason: fault };
+          }
+          const last = page.at(-1);
+          if (!last || page.length < PAGE) break;
+          after = Number(last.anchored_seq);
         }
-        if (timeStampsRequired && rows.length === 0) first = { seq: null, reason: 'tsa_missing' };
+        if (timeStampsRequired && observed === 0) first = { seq: null, reason: 'tsa_missing' };
         return {
           required: timeStampsRequired,
           anchors_observed: Number(counts.anchors),
-          rfc3161_observed: rows.length,
+          rfc3161_observed: observed,
           verified,
-          failed: rows.length - verified,
+          failed: observed - verified,
           trust_bundle_sha256: trust?.sha256 ?? null,
           first_failure: first,
         };
