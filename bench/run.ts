@@ -25,7 +25,7 @@ const USAGE = `usage: npm run bench -- [calls|lite|parks|ledger|ledger-reads] [o
     --seconds S     time of each line (4)
     --verify-rows N length of the chain that is walked (20000)
   ledger-reads  audits and reports in a long ledger
-    --rows N        how many (1000000)
+    --rows N        how many (1000000); beyond 2000000 only what an index answers
 `;
 
 const { values, positionals } = parseArgs({
