@@ -113,6 +113,16 @@ describe.each(STORES)('one attempt to deliver rows, from %s', (kind) => {
     expect(bodies).toHaveLength(1);
   });
 
+  it('stands still, and says so, when the ledger is shorter than what was sent', async () => {
+    await ledger.append([testRow()]);
+    expect(await sweepOnce(sink(), source, { after: 5, limit: 10 })).toMatchObject({
+      delivered: false,
+      rejected: false,
+      error: "the ledger ends at 1, before this stream's place 5: it was put back",
+    });
+    expect(bodies).toEqual([]);
+  });
+
   it('says what is wrong when nobody answers, at the sink or at the ledger', async () => {
     await ledger.append([testRow()]);
     const nobody = sink({ url: 'http://127.0.0.1:1/' });

@@ -53,6 +53,9 @@ export async function sweepOnce(
   } catch (error) {
     return failed(error, 0, null, null);
   }
+  // Waiting until the chain has grown past the cursor would leave rows out without a word.
+  if (page.head < after)
+    return failed(`the ledger ends at ${page.head}, before this stream's place ${after}: it was put back`, 0, null, 0);
   const bodies: string[] = [];
   let bytes = 0;
   let first: number | null = null;
