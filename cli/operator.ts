@@ -159,6 +159,16 @@ export function registerOperatorCommands(program: Command): void {
     );
 
   program
+    .command('checkpoint')
+    .description('print the signed checkpoint of the ledger; who keeps it can prove later that the log only grew')
+    .option('--out <file>', 'write it to a file instead')
+    .action(async ({ out }: { out?: string }) => {
+      const checkpoint = await textAsConsole('ledger', 'GET', '/checkpoint');
+      if (out === undefined) process.stdout.write(checkpoint);
+      else writeFileSync(out, checkpoint);
+    });
+
+  program
     .command('prove')
     .description('write a proof bundle of one ledger row: `gate verify --bundle` checks it without Gate')
     .argument('<seq | entry id>', 'the row')
@@ -384,6 +394,10 @@ async function pendingRow(id: string): Promise<PendingRequest> {
 
 /** Calls a service of the running stack as the console does: its workload certificate and the operator's token. */
 async function asConsole<T>(service: 'hil' | 'ledger', method: string, path: string, body?: object): Promise<T> {
+  return JSON.parse(await textAsConsole(service, method, path, body)) as T;
+}
+
+async function textAsConsole(service: 'hil' | 'ledger', method: string, path: string, body?: object): Promise<string> {
   const stack = developmentFile();
   const trustDomain = /^spiffe:\/\/([^/]+)\//.exec(stack.proxy.agent_spiffe)?.[1] ?? 'gate.local';
   const fetch = createMtlsFetch({
@@ -407,6 +421,6 @@ async function asConsole<T>(service: 'hil' | 'ledger', method: string, path: str
     );
   }
   const text = await response.text();
-  if (response.status < 300) return JSON.parse(text) as T;
+  if (response.status < 300) return text;
   throw new CliError(refusalText(response.status, text), response.status === 404 ? 4 : 1);
 }

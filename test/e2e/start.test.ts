@@ -167,7 +167,9 @@ describe('gate pending, decide, audit, verify', () => {
     expect(entries).toHaveLength(6);
     expect(await cli('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^the chain holds: \d+ entries/) });
     const bundle = join(stateDir, 'row.json');
-    expect(await cli('prove', '1', '--out', bundle)).toMatchObject({ code: 0 });
+    const kept = join(stateDir, 'kept.checkpoint');
+    expect(await cli('checkpoint', '--out', kept)).toMatchObject({ code: 0 });
+    expect(await cli('prove', '1', '--out', bundle, '--since', kept)).toMatchObject({ code: 0 });
     expect(await cli('verify', '--bundle', bundle)).toMatchObject({
       code: 0,
       out: expect.stringContaining('the bundle holds'),
