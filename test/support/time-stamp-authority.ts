@@ -15,8 +15,8 @@ export interface TestTimeStampAuthority {
   readonly rootFile: string;
   /** The answer to a request, as the port gives it. */
   reply(request: Uint8Array): Buffer;
-  /** What the port does with requests from now on. */
-  answer(how: 'stamp' | 'refuse' | 'garbage' | 'replay'): void;
+  /** What the port does with requests from now on; bytes are the answer to each. */
+  answer(how: 'stamp' | 'refuse' | Buffer): void;
   close(): Promise<void>;
 }
 
@@ -93,15 +93,12 @@ export async function timeStampAuthority({
     return readFileSync(join(folder, 'reply'));
   };
   let how: Parameters<TestTimeStampAuthority['answer']>[0] = 'stamp';
-  let last: Buffer | null = null;
   const server = createServer((request, response) => {
     const received: Buffer[] = [];
     request.on('data', (piece: Buffer) => received.push(piece));
     request.on('end', () => {
       if (how === 'refuse') return void response.writeHead(503).end();
-      if (how === 'garbage') return void response.writeHead(200).end('no time stamp');
-      const stamp: Buffer = how === 'replay' && last ? last : reply(Buffer.concat(received));
-      last = stamp;
+      const stamp = Buffer.isBuffer(how) ? how : reply(Buffer.concat(received));
       response.writeHead(200, { 'content-type': 'application/timestamp-reply' }).end(stamp);
     });
   });
