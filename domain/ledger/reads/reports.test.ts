@@ -113,6 +113,21 @@ describe('the same rows give the same answers on both stores', () => {
     expect(JSON.stringify(one).length).toBeGreaterThan(200);
     expect(other).toEqual(one);
   });
+
+  it('and none of them counts the rows of an erased tenant', async () => {
+    for (const { ledger } of stores) {
+      const spent = async (tenant?: string) => (await ledger.reports.spend({ tenant, limit: 9 })).total_spend_micros;
+      const [all, others] = [await spent(), await spent('other')];
+      expect(others).toBeGreaterThan(0);
+      await ledger.erasure.tombstoneTenant('other');
+      expect(await spent()).toBe(all - others);
+      expect(await spent('other')).toBe(0);
+      expect((await ledger.reports.narrative({ agentId: 'agent-ü', window: '90d', tenant: 'other' })).total).toBe(0);
+      expect((await ledger.reports.hunt({ tenant: 'other' }, 9)).agents).toEqual([]);
+      const { total } = await ledger.reports.replayCorpus({}, { limit: 9, tenantPrefix: 'oth' });
+      expect(total).toBe(0);
+    }
+  });
 });
 
 describe('ledger sheet 5: reports', () => {
