@@ -69,6 +69,11 @@ describe('lite sheet 3: settings', () => {
   it.each([
     ['a webhook that is no URL', { GATE_LITE_WEBHOOK_URL: 'hooks' }, 'GATE_LITE_WEBHOOK_URL: must be an http'],
     ['a chat that is no URL', { GATE_LITE_SLACK_WEBHOOK_URL: 'ftp://x/y' }, 'GATE_LITE_SLACK_WEBHOOK_URL'],
+    [
+      'a callback boundary that is no URL',
+      { GATE_LITE_CALLBACK_ALLOWLIST: 'hooks' },
+      'GATE_LITE_CALLBACK_ALLOWLIST: callback allowlist entry "hooks"',
+    ],
     ['an empty token', { GATE_LITE_TOKEN: '' }, 'GATE_LITE_TOKEN: is empty'],
     ['a placeholder', { GATE_LITE_TOKEN: 'changeme' }, 'GATE_LITE_TOKEN: looks like a placeholder'],
     ['an agent without a tenant', { GATE_LITE_AGENTS: `bot:${AGENT}` }, 'tenant/agent'],

@@ -19,7 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
-import { parsedBy } from './shared.js';
+import { callbackBoundaries, parsedBy } from './shared.js';
 
 /** Who may call, as one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
@@ -91,7 +91,7 @@ export const LITE_SETTINGS = {
   policies: setting(
     'GATE_LITE_POLICY_DIR',
     z.string().min(1).optional(),
-    'Folder of compiled rules; without it the ones built in.',
+    'Folder of compiled rules; without it ./policies where that holds some, else the ones built in (`built-in` names them).',
   ),
   upstreamUrl: setting(
     'GATE_LITE_UPSTREAM_URL',
@@ -175,7 +175,7 @@ export const LITE_SETTINGS = {
   ),
   callbackAllowlist: setting(
     'GATE_LITE_CALLBACK_ALLOWLIST',
-    csv,
+    callbackBoundaries,
     'URL prefixes a callback address must match; empty refuses every callback.',
   ),
   callbackAllowPrivate: setting(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { csv, onOff, port, seconds, setting } from './env.js';
+import { callbackBoundaries } from './shared.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
 export const PROXY_SETTINGS = {
@@ -19,7 +20,7 @@ export const PROXY_SETTINGS = {
   ),
   callbackAllowlist: setting(
     'GATE_PROXY_CALLBACK_ALLOWLIST',
-    csv,
+    callbackBoundaries,
     'URL prefixes a callback address must match; empty refuses every callback.',
   ),
   callbackAllowPrivate: setting(

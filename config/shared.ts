@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
+import { parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import { errorText } from '../domain/errors.js';
-import { setting } from './env.js';
+import { csv, setting } from './env.js';
 
 /** Reads text with a parser of the domain; what it throws becomes the setting's fault. */
 export const parsedBy = <Value>(parse: (text: string) => Value) =>
@@ -15,6 +16,15 @@ export const parsedBy = <Value>(parse: (text: string) => Value) =>
   });
 
 export const keyRingText = parsedBy<KeyRing>(parseKeyRing);
+
+/** Where callbacks may go, entry by entry as it is written; a boundary that is none is the setting's fault. */
+export const callbackBoundaries = csv.superRefine((entries, context) => {
+  try {
+    parseCallbackAllowlist(entries);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: errorText(error) });
+  }
+});
 
 /** What every process of the full stack reads. */
 export const SHARED_SETTINGS = {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GateError } from '../domain/errors.js';
 import { POLICY_LAYOUT, shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
@@ -9,16 +9,30 @@ export interface PolicyFolder {
   readonly builtIn: boolean;
 }
 
+/** The name of the rules that ship with Gate, where a folder of rules would be named. */
+const BUILT_IN = 'built-in';
+
 /**
- * The folder that is named, `./policies` where it holds compiled rules, else the rules that ship with Gate. Throws `policy_unavailable`
- * when a named folder holds none.
+ * The folder that is named, `./policies` where it holds compiled rules, else the rules that ship with Gate; `built-in` names those.
+ * Throws `policy_unavailable` when a folder holds none, or rules that nobody compiled: they must not be passed over in silence.
  */
 export function policyFolder(named: string | undefined): PolicyFolder {
+  if (named === BUILT_IN) return { directory: shippedPolicyDirectory(), builtIn: true };
   if (named !== undefined) {
     if (!existsSync(join(named, POLICY_LAYOUT.wasm)))
       throw new GateError('policy_unavailable', `${named} holds no compiled rules (${POLICY_LAYOUT.wasm} is missing)`);
     return { directory: named, builtIn: false };
   }
   if (existsSync(join('policies', POLICY_LAYOUT.wasm))) return { directory: resolve('policies'), builtIn: false };
+  if (holdsRules('policies'))
+    throw new GateError(
+      'policy_unavailable',
+      `./policies holds rules that are not compiled (${POLICY_LAYOUT.wasm} is missing); compile them, or say --policies ${BUILT_IN} to run without them`,
+    );
   return { directory: shippedPolicyDirectory(), builtIn: true };
 }
+
+const holdsRules = (folder: string): boolean =>
+  existsSync(folder) &&
+  statSync(folder).isDirectory() &&
+  readdirSync(folder, { recursive: true }).some((path) => String(path).endsWith('.rego'));

@@ -5,7 +5,6 @@ import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { isLoopback, type LiteConfig } from '../config/lite.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
-import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { createSigner } from '../domain/identity/signer.js';
@@ -32,7 +31,7 @@ import { liteMigrations } from './migrations.js';
 import { liteMetrics } from './metrics.js';
 import { createNotices } from './notices.js';
 import { policyFolder } from './policy-folder.js';
-import { tokenBuckets } from './token-bucket.js';
+import { createRateLimit } from './rate-limit.js';
 
 export interface LiteOptions {
   readonly config: LiteConfig;
@@ -97,6 +96,7 @@ export async function startLite({
   const access = createAccess(config, keys.fingerprintKey);
   const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
+  const rateLimit = createRateLimit({ config, ledger, onLimited: metrics.limited, now });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
   const tools = await upstreamOf(config, child, logger);
   const upstream =
@@ -209,7 +209,17 @@ export async function startLite({
       },
       now,
       checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
-      admitNew: rateLimit(),
+      // Without tools an execution is refused before anything of it is kept.
+      admitNew({ caller, contract, mcp }, correlationId) {
+        if (contract === 'gate.server-execution/v1' && !upstream)
+          throw new GateError(
+            'upstream_not_configured',
+            'Gate knows no tools: start it with --upstream URL, or with `gate lite -- <mcp server>`. Nothing was executed.',
+            { fields: { contract, executable: false } },
+          );
+        return rateLimit(caller, mcp.tool, correlationId);
+      },
+      admitControl: rateLimit,
     },
   });
 
@@ -335,60 +345,6 @@ export async function startLite({
     } catch (error) {
       throw undoneMeanwhile() ?? error;
     }
-  }
-
-  /** What refuses a call before anything of it is kept: no tools to run it, or too many from this agent. */
-  function rateLimit(): NonNullable<Parameters<typeof createLiteApp>[0]['proxy']['admitNew']> {
-    const wait =
-      config.rateLimitQps > 0
-        ? tokenBuckets(config.rateLimitQps, config.rateLimitBurst ?? Math.max(1, Math.ceil(config.rateLimitQps)))
-        : null;
-    const told = new Map<string, number>();
-    return async ({ caller, contract, mcp }, correlationId) => {
-      if (contract === 'gate.server-execution/v1' && !upstream)
-        throw new GateError(
-          'upstream_not_configured',
-          'Gate knows no tools: start it with --upstream URL, or with `gate lite -- <mcp server>`. Nothing was executed.',
-          {
-            fields: { contract, executable: false },
-          },
-        );
-      const key = `${caller.tenant}/${caller.agent}`;
-      const seconds = wait?.(key, now()) ?? 0;
-      if (seconds === 0) return;
-      metrics.limited();
-      const reason = `more than ${config.rateLimitQps} calls per second`;
-      // One row per agent and minute: a flood of refusals must not become a flood of rows.
-      if (now() - (told.get(key) ?? 0) >= 60_000) {
-        told.set(key, now());
-        await ledger
-          .append([
-            {
-              id: uuidFromDigest('gate.rate-limited', correlationId, String(now())),
-              agent_id: caller.agent,
-              method: 'proxy.verdict',
-              event_kind: 'proxy.verdict',
-              intent_category: 'Direct Execution',
-              authorized: false,
-              reasoning: reason,
-              policy_decision: {
-                outcome: 'rate_limited',
-                scope: 'agent',
-                key,
-                qps_milli: Math.round(config.rateLimitQps * 1000),
-              },
-              state_namespace: 'operator',
-              correlation_id: correlationId,
-              agent_spiffe: caller.spiffe,
-              tenant: caller.tenant,
-              tool_name: mcp.tool,
-              signal: 'rate_limited_agent',
-            },
-          ])
-          .catch(() => undefined);
-      }
-      throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
-    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { copyFile, cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,6 +87,17 @@ describe('gate lite, typed in an empty folder', () => {
       code: 1,
       out: expect.stringContaining('unsafe hosted configuration: set GATE_LITE_TOKEN or GATE_LITE_AGENTS'),
     });
+  });
+
+  it('passes over no rules: those in ./policies that nobody compiled stop the start', async () => {
+    await mkdir(join(folder, 'policies'));
+    await writeFile(join(folder, 'policies', 'mine.rego'), 'package gate.authz');
+    expect(await done(['lite', '--port', '0'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('./policies holds rules that are not compiled'),
+    });
+    expect(existsSync(join(folder, 'gate-lite.db'))).toBe(false);
+    expect((await lite(['--policies', 'built-in'])).out()).toContain('rules      built in');
   });
 
   it('goes on when whoever read what it printed is gone', async () => {

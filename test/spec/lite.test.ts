@@ -364,6 +364,17 @@ describe('spec 5: who may call and who may decide', () => {
     expect(limited.headers.get('retry-after')).toBe('2');
   });
 
+  it('counts control methods too, and leaves one row of the refusals of a minute', async () => {
+    await open({ GATE_LITE_RATE_LIMIT_QPS: '0.01', GATE_LITE_RATE_LIMIT_BURST: '1' });
+    const ping = { body: { jsonrpc: '2.0', id: 1, method: 'ping' } };
+    expect(await gate.send('POST', '/mcp', ping)).toMatchObject({ status: 200 });
+    for (let round = 0; round < 3; round += 1)
+      expect(await gate.send('POST', '/mcp', ping)).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
+    const ledger = openLedgerReadOnly(gate.ledger);
+    expect(await ledger.newest(5)).toMatchObject([{ tool_name: 'ping', signal: 'rate_limited_agent' }]);
+    await ledger.close();
+  });
+
   it('refuses foreign hosts and origins, on /mcp too', async () => {
     await open();
     const { port, hostname } = new URL(gate.lite.url);

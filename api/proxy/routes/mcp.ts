@@ -17,6 +17,8 @@ export interface McpRouteOptions {
   readonly upstreamTimeoutMs: number;
   /** Throws `callback_not_allowed` naming the rule; comes back with the address as it will be used. */
   readonly checkCallback: (url: string) => string;
+  /** Sees each control method before it is forwarded; throws what refuses it. */
+  readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
 
 /** The largest request body (proxy sheet 2). */
@@ -66,7 +68,10 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
     const caller = agentOf(request);
-    if (mcp.kind === 'control' || !selected) return control(caller, mcp as McpRequest & { kind: 'control' });
+    if (mcp.kind === 'control' || !selected) {
+      await options.admitControl?.(caller, mcp.method, request.correlationId);
+      return control(caller, mcp as McpRequest & { kind: 'control' });
+    }
 
     const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
     request.correlationId = correlationIdOf(call);

@@ -1,0 +1,58 @@
+import type { Caller } from '../api/plugins/service.js';
+import type { LiteConfig } from '../config/lite.js';
+import type { Ledger } from '../contracts/ledger.js';
+import { uuidFromDigest } from '../domain/crypto/digest.js';
+import { GateError } from '../domain/errors.js';
+import { tokenBuckets } from './token-bucket.js';
+
+type Agent = Caller & { readonly tenant: string; readonly agent: string };
+
+export interface RateLimitOptions {
+  readonly config: Pick<LiteConfig, 'rateLimitQps' | 'rateLimitBurst'>;
+  readonly ledger: Ledger;
+  readonly onLimited: () => void;
+  readonly now: () => number;
+}
+
+const ROW_EVERY_MS = 60_000;
+
+/**
+ * Refuses an agent that calls faster than it may: a bucket per agent, for tool calls and control methods alike (lite sheet 7 and 12).
+ * Throws `rate_limited` with the seconds to wait. At most one row per agent and minute: a flood of refusals must not become one of rows.
+ */
+export function createRateLimit({ config, ledger, onLimited, now }: RateLimitOptions) {
+  const { rateLimitQps: qps, rateLimitBurst: burst } = config;
+  const wait = qps > 0 ? tokenBuckets(qps, burst ?? Math.max(1, Math.ceil(qps))) : null;
+  const told = new Map<string, number>();
+  return async (caller: Agent, name: string, correlationId: string): Promise<void> => {
+    const key = `${caller.tenant}/${caller.agent}`;
+    const seconds = wait?.(key, now()) ?? 0;
+    if (seconds === 0) return;
+    onLimited();
+    const reason = `more than ${qps} calls per second`;
+    if (now() - (told.get(key) ?? 0) >= ROW_EVERY_MS) {
+      told.set(key, now());
+      await ledger
+        .append([
+          {
+            id: uuidFromDigest('gate.rate-limited', correlationId, String(now())),
+            agent_id: caller.agent,
+            method: 'proxy.verdict',
+            event_kind: 'proxy.verdict',
+            intent_category: 'Direct Execution',
+            authorized: false,
+            reasoning: reason,
+            policy_decision: { outcome: 'rate_limited', scope: 'agent', key, qps_milli: Math.round(qps * 1000) },
+            state_namespace: 'operator',
+            correlation_id: correlationId,
+            agent_spiffe: caller.spiffe,
+            tenant: caller.tenant,
+            tool_name: name,
+            signal: 'rate_limited_agent',
+          },
+        ])
+        .catch(() => undefined);
+    }
+    throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
+  };
+}
