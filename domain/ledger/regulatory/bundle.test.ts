@@ -62,6 +62,16 @@ describe('what a regulatory bundle leaves on this machine', () => {
     expect(await empty()).toEqual([]);
   });
 
+  it('is waited for where more rows come than are written at once', async () => {
+    for (let round = 0; round < 20; round++) await ledger.append(Array.from({ length: 500 }, () => testRow()));
+    const bundle = await maker()(REQUEST);
+    expect(bundle.manifest.row_count).toBe(10_300);
+    const lines = String(unpack(await buffer(bundle.stream())).get('entries.ndjson'))
+      .trimEnd()
+      .split('\n');
+    expect(lines).toHaveLength(10_300);
+  });
+
   it('is nothing when the reader hangs up, or nobody reads', async () => {
     const stream = (await maker()(REQUEST)).stream();
     await new Promise((resolve) => stream.once('readable', resolve));

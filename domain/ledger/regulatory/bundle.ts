@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -175,11 +176,7 @@ async function writeLines(file: HashedFile, lines: readonly string[]): Promise<v
   file.hash.update(bytes);
   file.size += bytes.length;
   file.lines += lines.length;
-  if (!file.stream.write(bytes) && !file.stream.errored)
-    await new Promise<void>((resolve) => {
-      file.stream.once('drain', resolve);
-      file.stream.once('error', () => resolve());
-    });
+  if (!file.stream.write(bytes) && !file.stream.errored) await once(file.stream, 'drain');
   if (file.stream.errored) throw file.stream.errored;
 }
 
