@@ -175,6 +175,9 @@ const argumentsShown = ({ request_payload }: PendingRequest): string => {
   const { params } = request_payload;
   return JSON.stringify(params ?? request_payload, null, 2);
 };
+/** What an approver can read on a page; a call that says more is not approved from here. */
+const MAX_SHOWN = 100_000;
+
 const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
   params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
     ? params.name
@@ -214,21 +217,24 @@ interface MainPage {
 }
 
 function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): string {
-  const articles = waiting.map(
-    (row, index) => `
+  const articles = waiting.map((row, index) => {
+    const given = argumentsShown(row);
+    const whole = given.length <= MAX_SHOWN;
+    return `
 <article aria-labelledby="call-${index}">
   <h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}, tenant ${text(row.tenant)}</small></h3>
   <p>${text(row.risk_summary)}</p>
-  <pre>${text(argumentsShown(row))}</pre>
+  <pre>${text(given.slice(0, MAX_SHOWN))}</pre>
+  ${whole ? '' : `<p class="bad">Cut after ${MAX_SHOWN} of ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
   <p><small>asked ${time(row.created_at)}, expires ${time(new Date(Date.parse(row.created_at) + row.ttl_seconds * 1000).toISOString())}, call <code>${text(row.correlation_id)}</code></small></p>
   <form method="post" action="/page/decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}">
     <label>Reason <input name="reason" maxlength="1000" autocomplete="off"></label>
     <button name="decision" value="deny">Deny</button>
-    <button name="decision" value="approve" class="go">${approveWords(row, calls)}</button>
+    <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveWords(row, calls)}</button>
   </form>
-</article>`,
-  );
+</article>`;
+  });
   const rows = calls.map(
     ({ verdict, since }) =>
       `<tr><td>${time(verdict.timestamp)}</td><td>${text(verdict.agent_id)}</td><td>${text(verdict.tool_type ?? '')}</td><td>${outcomeOf(verdict, since)}</td><td>${text(verdict.reasoning.slice(0, 160))}</td><td><code>${text(verdict.correlation_id ?? '')}</code></td></tr>`,
@@ -289,5 +295,5 @@ pre{background:var(--soft);padding:.6rem;overflow:auto;white-space:pre-wrap;over
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,td code{white-space:nowrap}td:nth-child(5){min-width:16rem}
 small{color:var(--dim);font-weight:400}.bad{color:var(--bad)}.wait{color:var(--wait)}
 input,button{font:inherit;padding:.3rem .6rem}input[name=reason]{width:min(30rem,60vw)}
-button{border:1px solid var(--line);border-radius:4px;cursor:pointer}.go{background:var(--go);color:#fff;border-color:var(--go)}
+button{border:1px solid var(--line);border-radius:4px;cursor:pointer}.go:disabled{opacity:.5;cursor:not-allowed}.go{background:var(--go);color:#fff;border-color:var(--go)}
 </style></head><body><h1>Gate lite <small>${text(mode)}</small></h1>${body}</body></html>`;

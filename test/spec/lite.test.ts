@@ -556,6 +556,16 @@ describe('the page', () => {
     );
     expect(await gate.send('POST', '/page/decide', form({ ...decision, csrf }, cookie))).toMatchObject({ status: 409 });
   });
+
+  it('approves nothing it cannot show: what is too long is cut, said so, and may be denied only', async () => {
+    await open();
+    await gate.call('wire_transfer', { arguments: { memo: 'x'.repeat(150_000), last: 'the harmful end' } });
+    const page = idOf((await gate.send('GET', '/')).body.text);
+    expect(page).not.toContain('the harmful end');
+    expect(page).toContain('What cannot be read here is not approved here');
+    expect(page).toMatch(/<button name="decision" value="approve" class="go" disabled>/);
+    expect(page).toMatch(/<button name="decision" value="deny">/);
+  });
 });
 
 describe('the file', () => {
