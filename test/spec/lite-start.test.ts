@@ -49,5 +49,5 @@ describe('issue 4: gate lite is ready in under a second', () => {
       'cli-table3/',
     ];
     expect(loaded.filter((url) => packages.some((name) => url.includes(`/node_modules/${name}`)))).toEqual([]);
-  });
+  }, 60_000);
 });
