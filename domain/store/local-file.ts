@@ -1,5 +1,5 @@
 import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Migration } from 'kysely';
 import { GateError } from '../errors.js';
@@ -48,6 +48,8 @@ interface Waiter {
 /** Opens the file and migrates it. Throws with words for an operator when it is no database, read-only or locked. */
 export async function openLocalFile({ file, migrations, maxPages }: LocalFileOptions): Promise<LocalFile> {
   const memory = file === ':memory:';
+  // Once it serves, what is said may reach an agent: where the file lies is not his to know.
+  const name = basename(file);
   let connection: DatabaseSyncInstance;
   try {
     if (!memory) mkdirSync(dirname(file), { recursive: true });
@@ -100,7 +102,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
   };
 
   const undo = (error: unknown): GateError => {
-    const known = new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
+    const known = new GateError('store_unavailable', `${name}: ${wordsOf(error)}`, { cause: error });
     open = false;
     try {
       if (connection.isTransaction) connection.exec('ROLLBACK');
@@ -151,7 +153,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
         // What a failed sync left on disk is not known; only a new start, which reads the file, may go on.
         broken = new GateError(
           'store_unavailable',
-          `${file}: the disk did not take a write (${error.message}); restart`,
+          `${name}: the disk did not take a write (${error.message}); restart`,
         );
         for (const waiter of [...group, ...waiting.splice(0)]) waiter.reject(broken);
         return;
