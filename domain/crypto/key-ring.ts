@@ -74,7 +74,10 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
       const decipher = createDecipheriv('aes-256-gcm', key, nonce)
         .setAAD(Buffer.from(context, 'utf8'))
         .setAuthTag(bytes.subarray(bytes.length - 16));
-      return Buffer.concat([decipher.update(bytes.subarray(2 + idLength + 12, bytes.length - 16)), decipher.final()]);
+      const plaintext = decipher.update(bytes.subarray(2 + idLength + 12, bytes.length - 16));
+      // Throws unless the tag holds; a stream cipher keeps nothing back.
+      decipher.final();
+      return plaintext;
     },
   };
   material.set(ring, keys);

@@ -71,7 +71,17 @@ export interface ChainReader {
   /** What lies beside the entries of that range, without the bytes. */
   sidecars(from: number, to: number): Promise<RawSidecar[]>;
   sealedSidecar(seq: number, kind: SidecarKind): Promise<Uint8Array | null>;
+  /** The same for all of a range, by `sidecarKey`. Only for ranges whose bytes fit into memory. */
+  sealedSidecars?(from: number, to: number): Promise<ReadonlyMap<string, Uint8Array>>;
 }
+
+export const sidecarKey = (seq: number, kind: SidecarKind): string => `${seq}:${kind}`;
+
+/** Rows of `entry_seq, kind, sealed`. */
+export const sealedByKey = (rows: readonly Cell[][]): ReadonlyMap<string, Uint8Array> =>
+  new Map(
+    rows.map(([seq, kind, sealed]) => [sidecarKey(Number(seq), kind as SidecarKind), sealed as Uint8Array] as const),
+  );
 
 export interface CommitOutcome {
   /** Per call: its receipts, or why it was refused. */

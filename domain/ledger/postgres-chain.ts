@@ -21,6 +21,7 @@ import {
   outcomeOf,
   type RawSidecar,
   renderingSql,
+  sealedByKey,
   sealHead,
   sidecarContext,
   STORED_ROW_COLUMNS,
@@ -323,6 +324,15 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
         purgedAt: purgedAt as string | null,
         purgeSeal: purgeSeal as Uint8Array | null,
       }));
+    },
+    async sealedSidecars(from, to) {
+      return sealedByKey(
+        await read(
+          'gate-ledger-sidecars-sealed',
+          'select entry_seq, kind, sealed from entry_payloads where entry_seq between $1 and $2 and sealed is not null',
+          [from, to],
+        ),
+      );
     },
     async sealedSidecar(seq, kind) {
       const [row] = await read(

@@ -15,6 +15,7 @@ import {
   type RawEntry,
   type RawSidecar,
   renderingSql,
+  sealedByKey,
   sealHead,
   sidecarContext,
   STORED_ROW_COLUMNS,
@@ -69,6 +70,10 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
     connection,
     `select entry_seq, kind, entry_id, octet_length(sealed), purged_at, purge_seal
        from entry_payloads where entry_seq between ? and ? order by entry_seq, kind`,
+  );
+  const allSealed = rawRows(
+    connection,
+    'select entry_seq, kind, sealed from entry_payloads where entry_seq between ? and ? and sealed is not null',
   );
   const sealed = rawRows(connection, 'select sealed from entry_payloads where entry_seq = ? and kind = ?');
 
@@ -135,6 +140,7 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
             }) satisfies RawSidecar,
         ),
       ),
+    sealedSidecars: (from, to) => Promise.resolve(sealedByKey(allSealed.all(from, to) as unknown as Cell[][])),
     sealedSidecar(seq, kind) {
       const row = sealed.get(seq, kind) as unknown as Cell[] | undefined;
       return Promise.resolve((row?.[0] ?? null) as Uint8Array | null);

@@ -274,6 +274,16 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
       expect(await found()).toBe('3 sidecar_digest');
     });
 
+    it('too large to be read together are read one by one', async () => {
+      const large = (letter: string) => testRow(sidecarOf(JSON.stringify(letter.repeat(3_500_000))));
+      await ledger.append([large('a'), large('b'), large('c')]);
+      expect(await ledger.verify()).toMatchObject({ valid: true, sidecars: { checked: 6 } });
+      await place.sql(
+        'update entry_payloads set sealed = (select sealed from entry_payloads where entry_seq = 7) where entry_seq = 9',
+      );
+      expect(await found()).toBe('9 sidecar_digest');
+    });
+
     it('whose purge note was taken from another row', async () => {
       await ledger.purgeSidecar(id('1'));
       await ledger.purgeSidecar(id('5'));

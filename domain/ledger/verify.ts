@@ -16,6 +16,7 @@ import {
   type RawSidecar,
   type RenderedEntry,
   sidecarContext,
+  sidecarKey,
 } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
 import { entryHash, renderedHash } from './entry-hash.js';
@@ -185,15 +186,23 @@ export async function walkRange(
   const stopAt = (at: number, reason: InvalidReason) => stopped({ seq: at, reason });
 
   // The next page is on its way while this one is hashed.
-  let ahead = readPage(reader, from, end);
+  const sealedToo = keys !== null;
+  let ahead = readPage(reader, from, end, sealedToo);
   while (seq < end) {
-    const { to, entries, beside } = await ahead;
-    ahead = readPage(reader, to + 1, end);
+    const { to, entries, beside, sealed } = await ahead;
+    ahead = readPage(reader, to + 1, end, sealedToo);
     for (const { seq: at, id, prevHash, entryHash: claimed, hashed, committed } of entries) {
       if (at !== seq + 1 || (hash !== null && prevHash !== hash)) break;
       if (hashed === null || renderedHash(hashed) !== claimed) break;
       first ??= prevHash;
-      const fault = await checkSidecars(reader, keys, { seq: at, id, committed }, beside.get(at) ?? [], sidecars);
+      const fault = await checkSidecars(
+        reader,
+        keys,
+        { seq: at, id, committed },
+        beside.get(at) ?? [],
+        sealed,
+        sidecars,
+      );
       if (fault) return stopAt(at, fault);
       hash = claimed;
       seq += 1;
@@ -212,7 +221,7 @@ export async function walkRange(
       if (entryHash(position.prevHash, canonicalEntry(position, content)) !== entry.entryHash)
         return stopAt(position.seq, 'entry_hash');
       const place = { seq: position.seq, id: position.id, committed: committedBy(entry.values) };
-      const fault = await checkSidecars(reader, keys, place, beside.get(position.seq) ?? [], sidecars);
+      const fault = await checkSidecars(reader, keys, place, beside.get(position.seq) ?? [], sealed, sidecars);
       if (fault) return stopAt(position.seq, fault);
       hash = entry.entryHash;
       seq += 1;
@@ -227,23 +236,30 @@ interface Page {
   readonly to: number;
   readonly entries: readonly RenderedEntry[];
   readonly beside: ReadonlyMap<number, RawSidecar[]>;
+  /** The bytes of those of the page, where they are few enough to be read at once. */
+  readonly sealed: ReadonlyMap<string, Uint8Array>;
 }
 
-function readPage(reader: ChainReader, from: number, end: number): Promise<Page> {
+/** One read for the sidecars of a page instead of one for each; a page with more bytes is read one by one. */
+const SEALED_BYTES = 8_388_608;
+
+function readPage(reader: ChainReader, from: number, end: number, sealedToo: boolean): Promise<Page> {
   const to = Math.min(from + PAGE - 1, end);
   // A page that the database cannot render is no fault of the store; reading its columns tells.
   const rendered = async () => (await reader.rendered?.(from, to).catch(() => [])) ?? [];
-  const read =
-    from > end
-      ? Promise.resolve({ to, entries: [], beside: new Map<number, RawSidecar[]>() })
-      : Promise.all([rendered(), reader.sidecars(from, to)]).then(([entries, sidecars]) => ({
-          to,
-          entries,
-          beside: groupBySeq(sidecars),
-        }));
+  const read = async (): Promise<Page> => {
+    const nothing = { to, entries: [], beside: new Map<number, RawSidecar[]>(), sealed: new Map<string, Uint8Array>() };
+    if (from > end) return nothing;
+    const [entries, sidecars] = await Promise.all([rendered(), reader.sidecars(from, to)]);
+    const bytes = sidecars.reduce((sum, { sealedBytes }) => sum + sealedBytes, 0);
+    const sealed =
+      sealedToo && bytes > 0 && bytes <= SEALED_BYTES ? await reader.sealedSidecars?.(from, to) : undefined;
+    return { to, entries, beside: groupBySeq(sidecars), sealed: sealed ?? nothing.sealed };
+  };
+  const page = read();
   // A walk that ends early waits for no page; one that goes on meets the error when it does.
-  read.catch(() => undefined);
-  return read;
+  page.catch(() => undefined);
+  return page;
 }
 
 interface ReadEntry {
@@ -321,6 +337,7 @@ async function checkSidecars(
   keys: KeyRing | null,
   { seq, id, committed }: Pick<RenderedEntry, 'seq' | 'id' | 'committed'>,
   found: readonly RawSidecar[],
+  read: ReadonlyMap<string, Uint8Array>,
   counts: SidecarCounts,
 ): Promise<InvalidReason | null> {
   const expected = KINDS.filter((kind) => committed[kind] !== null);
@@ -338,7 +355,7 @@ async function checkSidecars(
       if (!opensTo(keys, purgeSeal, purgeContext(id, kind), purgedAt)) return 'sidecar_missing';
       counts.purged += 1;
     } else {
-      const sealed = await reader.sealedSidecar(seq, kind);
+      const sealed = read.get(sidecarKey(seq, kind)) ?? (await reader.sealedSidecar(seq, kind));
       if (sealed === null || openedDigest(keys, sealed, sidecarContext(id, kind)) !== committed[kind]) {
         // Purged between the two reads: the next walk finds its note.
         const [now] = await reader.sidecars(seq, seq);
