@@ -15,4 +15,5 @@ export default {
   },
   testTimeout: 30_000,
   maxWorkers: 2,
+  testSequencer: '<rootDir>/test/support/test-order.mjs',
 };

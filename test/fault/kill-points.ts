@@ -147,9 +147,19 @@ const AROUND = ['before', 'during', 'after'] as const;
 const unclaimed = { temporal: 'not run', lite: 'executed' } as const;
 const unclaimedApproved = { temporal: 'approved, not run', lite: 'approved, executed' } as const;
 
+/**
+ * After the last step before the attempt the engine hands the attempt to this worker at once. Killed before the worker has taken it up, it
+ * is given up like one whose claim was never made; killed before the engine heard of the step, the next worker makes it.
+ */
+const handedOver = { temporal: ['executed', 'not run'], lite: 'executed' } as const;
+const handedOverApproved = {
+  temporal: ['approved, executed', 'approved, not run'],
+  lite: 'approved, executed',
+} as const;
+
 /** The in-process host settles the review row while the call is on its way to the tools. */
 const besideTheRow = {
-  temporal: 'approved, executed',
+  temporal: ['approved, executed', 'approved, not run'],
   lite: ['approved, executed', 'approved, uncertain, sent', 'approved, uncertain, not sent'],
 } as const;
 
@@ -164,9 +174,10 @@ const TABLE: readonly KillCase[] = [
   ...each('deny', 'commitVerdict', ['during', 'after'], 'denied', {
     known: 'verdict committed, worker killed, inspector now answers otherwise: the first verdict stands',
   }),
-  ...each('allow', 'tryAppendRows', AROUND, 'executed', {
+  ...each('allow', 'tryAppendRows', ['before', 'during'], 'executed', {
     known: 'kill -9 between append and end of the workflow task: every row once',
   }),
+  ...each('allow', 'tryAppendRows', ['after'], handedOver),
   ...each('deny', 'tryAppendRows', AROUND, 'denied'),
 
   // The one attempt.
@@ -189,7 +200,8 @@ const TABLE: readonly KillCase[] = [
   ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
   ...each('approve', 'settleReviewRow', AROUND, besideTheRow),
   ...each('refuse', 'settleReviewRow', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
-  ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 2 }),
+  ...each('approve', 'tryAppendRows', ['before', 'during'], 'approved, executed', { nth: 2 }),
+  ...each('approve', 'tryAppendRows', ['after'], handedOverApproved, { nth: 2 }),
   ...each('approve', 'callUpstream', ['before'], unclaimedApproved),
   ...each('approve', 'callUpstream', ['claimed'], 'approved, uncertain, not sent'),
   ...each('approve', 'callUpstream', ['bytes sent'], 'approved, uncertain, sent'),
