@@ -39,6 +39,7 @@ const { values, positionals } = parseArgs({
     'verify-rows': { type: 'string', default: '20000' },
     parks: { type: 'string', default: '5000' },
     modes: { type: 'string', default: 'stay,continue' },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 });
 /** The kinds asked for, of those there are; all when none was named. */
@@ -113,7 +114,8 @@ async function run(what: string): Promise<void> {
 }
 
 try {
-  await run(positionals[0] ?? 'calls');
+  if (values.help) process.stdout.write(USAGE);
+  else await run(positionals[0] ?? 'calls');
 } catch (error) {
   say(errorText(error));
   process.exitCode = 1;
