@@ -20,18 +20,27 @@ const json = () => new Option('--json', 'print JSON instead of a table');
 export function registerOperatorCommands(program: Command): void {
   program
     .command('pending')
-    .description('list the calls that wait for a decision')
+    .description('list the calls that wait for a decision, or show one with its arguments')
+    .argument('[id]', 'a call, by the id of its row or its correlation id')
     .addOption(
       new Option('--status <status>', 'which rows')
         .choices(['pending', 'approved', 'denied', 'expired'])
         .default('pending'),
     )
+    .addOption(new Option('--limit <n>', 'at most so many rows').default(200).argParser(Number))
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(json())
-    .action(async ({ status, json: asJson, ...given }: { status: string; json?: boolean } & LiteTarget) => {
+    .action(async (id: string | undefined, { status, limit, json: asJson, ...given }: PendingOptions) => {
       const target = located(given);
-      const rows = await asOperator<PendingRequest[]>(target, 'GET', `/pending?status=${status}`);
+      if (!Number.isInteger(limit) || limit < 1 || limit > 500)
+        throw new CliError('--limit is a number from 1 to 500', 2);
+      if (id !== undefined) {
+        if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
+        const row = target.endpoint ? await rowOfLite(target, id) : await pendingRow(id);
+        return asJson ? print(row) : void process.stdout.write(details(row));
+      }
+      const rows = await asOperator<PendingRequest[]>(target, 'GET', `/pending?status=${status}&limit=${limit}`);
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
       const table = new Table({
@@ -40,11 +49,15 @@ export function registerOperatorCommands(program: Command): void {
         wordWrap: true,
       });
       for (const row of rows)
-        table.push([row.id, row.agent_id, toolOf(row), row.risk_summary.slice(0, 60), expiry(row), row.status]);
+        table.push(
+          [row.id, row.agent_id, toolOf(row), row.risk_summary.slice(0, 60), expiry(row), row.status].map(oneLine),
+        );
       process.stdout.write(`${table.toString()}\n`);
       const where = target.endpoint ? ` --endpoint ${target.endpoint}` : '';
       if (status === 'pending')
-        process.stdout.write(`\ndecide with: gate decide <id> approve|deny --reason "…"${where}\n`);
+        process.stdout.write(
+          `\nlook at one: gate pending <id>${where}\ndecide with: gate decide <id> approve|deny --reason "…"${where}\n`,
+        );
     });
 
   program
@@ -227,6 +240,12 @@ export function registerOperatorCommands(program: Command): void {
     });
 }
 
+interface PendingOptions extends LiteTarget {
+  readonly status: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
 interface VerifyOptions extends EvidenceTrust {
   readonly bundle?: string;
   readonly ledger?: string;
@@ -368,6 +387,28 @@ const toolOf = (row: PendingRequest): string => {
     : row.method;
 };
 
+/** Everything an approver needs to see of a call, its arguments above all. */
+function details(row: PendingRequest): string {
+  const { params } = row.request_payload;
+  const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
+  const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
+  const lines = {
+    id: row.id,
+    'correlation id': row.correlation_id,
+    status: row.status === 'pending' ? `pending, expires ${expiry(row)}` : `${row.status} ${decided}`.trim(),
+    agent: row.agent_id,
+    tool: toolOf(row),
+    why: row.risk_summary,
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
+  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n`;
+}
+
+/** What an agent wrote must not steer the approver's terminal: control and formatting characters are shown, not obeyed. */
+const printable = (text: string): string =>
+  text.replaceAll(/[^\P{C}\n]/gu, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`);
+const oneLine = (text: string): string => printable(text).replaceAll('\n', '\\n');
+
 const expiry = (row: PendingRequest): string => {
   const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - Date.now()) / 1000);
   return leftSecs > 0 ? `in ${leftSecs} s` : 'past';
@@ -381,6 +422,14 @@ function story(row: LedgerEntry): string {
       .replaceAll(/ +/g, ' ')
       .trim();
   return [row.decided_by && `by ${row.decided_by}`, row.reasoning].filter(Boolean).join(': ').slice(0, 120);
+}
+
+/** Lite shows an agent its own call under `/pending/{id}`; an operator finds it in the list. */
+async function rowOfLite(target: LiteTarget, id: string): Promise<PendingRequest> {
+  const rows = await asOperator<PendingRequest[]>(target, 'GET', '/pending?status=all&limit=500');
+  const row = rows.find((each) => each.id === id || each.correlation_id === id);
+  if (!row) throw new CliError(`not_found: no pending row ${id} among the newest 500`, 4);
+  return row;
 }
 
 async function pendingRow(id: string): Promise<PendingRequest> {

@@ -158,6 +158,11 @@ describe('gate pending, decide, audit, verify', () => {
     const parked = await park(11);
     const rows = JSON.parse((await cli('pending', '--json')).out) as PendingRequest[];
     expect(rows.map((row) => row.correlation_id)).toContain(parked.correlationId);
+    const shown = await cli('pending', parked.correlationId);
+    expect(shown).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/tool +wire_transfer\n[^]*arguments\n[^]*"amount": 11/),
+    });
     const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'checked with finance');
     expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved: .*\nGate now executes/) });
     await gate.kinds(parked.correlationId, 'upstream.outcome');
@@ -189,6 +194,9 @@ describe('gate pending, decide, audit, verify', () => {
       [['audit', randomUUID()], 1, /the ledger has no rows/],
       [['audit', 'seven'], 2, /correlation id/],
       [['pending', '--status', 'odd'], 2, /odd/],
+      [['pending', '--limit', '0'], 2, /--limit is a number from 1 to 500/],
+      [['pending', 'seven'], 2, /seven is not an id/],
+      [['pending', randomUUID()], 4, /not_found/],
       [['dance'], 2, /dance/],
     ];
     const ran = await Promise.all(cases.map(([args]) => cli(...args)));

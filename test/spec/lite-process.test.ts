@@ -123,7 +123,8 @@ describe('gate lite, typed in an empty folder', () => {
 describe('gate pending and gate decide', () => {
   it('mean a lite process where no stack is known, and say what is missing where neither answers', async () => {
     const gate = await lite(['--upstream', tools.url]);
-    const parked = await call(gate.url, 'wire_transfer');
+    // A letter order that turns around, and a line that clears the screen: what an agent wrote is shown, not obeyed.
+    const parked = await call(gate.url, 'wire_transfer', { path: '\u202Efdp.exe\u001B[2J' });
     const id = textField(parked, 'pending_id');
     expect(await done(['pending', '--endpoint', gate.url])).toMatchObject({
       code: 0,
@@ -133,6 +134,12 @@ describe('gate pending and gate decide', () => {
       code: 0,
       out: expect.stringContaining(id),
     });
+    for (const either of [id, textField(parked, 'correlation_id')])
+      expect(await done(['pending', either, '--endpoint', gate.url])).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/tool +wire_transfer\n[^]*arguments\n[^]*\\u\{202e\}fdp\.exe\\u001b\[2J/),
+      });
+    expect(await done(['pending', randomUUID(), '--endpoint', gate.url])).toMatchObject({ code: 4 });
     expect(await done(['decide', id, 'deny', '--endpoint', gate.url])).toMatchObject({ code: 0 });
     expect(await done(['decide', id, 'approve', '--endpoint', gate.url])).toMatchObject({ code: 4 });
     expect(await done(['decide', randomUUID(), 'deny', '--endpoint', gate.url])).toMatchObject({ code: 4 });
