@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporal } from '../scripts/find-program.js';
+import { freePort } from '../scripts/free-port.js';
 import { startTemporal, type TemporalServer } from '../scripts/temporal-server.js';
 import type { DevelopmentFile } from '../stack/development.js';
 import type { BareQuestions } from './bare-process.js';
@@ -106,14 +106,3 @@ const ANY_PORT = Object.fromEntries(
     [`GATE_${service}_HEALTH_PORT`, '0'],
   ]),
 );
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { findTemporal } from './find-program.js';
+import { freePort } from './free-port.js';
 import { SEARCH_ATTRIBUTES, startTemporal, type TemporalOptions, type TemporalServer } from './temporal-server.js';
 
 /** The first run on a machine builds the server. */
@@ -29,13 +30,6 @@ const listenAnywhere = async (): Promise<{ server: Server; port: number }> => {
     server.listen(0, '127.0.0.1', ready);
   });
   return { server, port: (server.address() as { port: number }).port };
-};
-const freePort = async (): Promise<number> => {
-  const { server, port } = await listenAnywhere();
-  await new Promise((closed) => {
-    server.close(closed);
-  });
-  return port;
 };
 const start = async (options: TemporalOptions): Promise<TemporalServer> => {
   const server = await startTemporal(options);

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { createBrainService } from '../api/brain/app.js';
@@ -19,6 +18,7 @@ import { connectClient, connectNative } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
+import { freePort } from '../scripts/free-port.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
 import { replaceFile } from '../scripts/durable-file.js';
@@ -318,17 +318,6 @@ async function mendable<Started>(hint: string, start: () => Promise<Started>): P
     throw new StartError(/another program/.test(text) ? `${text} (${hint})` : text, { cause: error });
   }
 }
-
-/** A port nobody listens on now. The engine takes numbers only, so 0 is answered here. */
-const freePort = (): Promise<number> =>
-  new Promise((found, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => found(port));
-    });
-  });
 
 /** An address to print and to call: wildcards are reached as localhost. */
 const nameOf = (host: string): string =>

@@ -7,6 +7,7 @@ import { Client, type FetchLike, StreamableHTTPClientTransport } from '@modelcon
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { JsonObject } from '../../contracts/json.js';
 import { issueAgent } from '../../scripts/dev-pki.js';
+import { freePort } from '../../scripts/free-port.js';
 import { type AgentClient, rpc, SELECTORS } from '../support/agent.js';
 import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 
@@ -165,12 +166,3 @@ describe("an MCP server that is not Gate's own, through Gate", () => {
     await dispatcher.destroy();
   });
 });
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port: free } = server.address() as { port: number };
-  await new Promise((closed) => server.close(closed));
-  return free;
-}

@@ -3,13 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, connect, type AddressInfo, type Server } from 'node:net';
+import { connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { findTemporal } from '../../scripts/find-program.js';
+import { freePort } from '../../scripts/free-port.js';
 import { PROJECT_ROOT } from '../../scripts/project-root.js';
 import { startTemporal, type TemporalServer } from '../../scripts/temporal-server.js';
 import { type AgentClient, createAgentClient } from '../support/agent.js';
@@ -40,14 +41,11 @@ let refused: Running;
 const ports = new Map<string, number>();
 const running = new Map<string, Running>();
 
-/** A port per name of the container network, found by asking for a free one. */
+/** A port per name of the container network. */
 async function portOf(name: string): Promise<number> {
   const known = ports.get(name);
   if (known !== undefined) return known;
-  const probe = createServer();
-  await new Promise<void>((free) => probe.listen(0, '127.0.0.1', free));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((closed) => probe.close(closed));
+  const port = await freePort();
   ports.set(name, port);
   return port;
 }

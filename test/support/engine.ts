@@ -1,5 +1,4 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -7,6 +6,7 @@ import type { PayloadCodec } from '@temporalio/common';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { createPayloadCodec } from '../../engine/codec.js';
 import { findTemporal } from '../../scripts/find-program.js';
+import { freePort } from '../../scripts/free-port.js';
 import { PROJECT_ROOT } from '../../scripts/project-root.js';
 import { startTemporal, type TemporalServer } from '../../scripts/temporal-server.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
@@ -35,14 +35,6 @@ export interface TestEngine {
 
 /** The first run on a machine builds the server; give `beforeAll` this time. */
 export const ENGINE_START_LIMIT_MS = 15 * 60_000;
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as { port: number };
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
 
 export async function startTestEngine(): Promise<TestEngine> {
   const binary = await findTemporal({ onProgress: (line) => process.stderr.write(`${line}\n`) });
