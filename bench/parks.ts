@@ -105,7 +105,7 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
 
     // Long enough for parking and for what is measured after it, so that nothing is due before the stop.
     const expectedSecs = (parks * warm.tookMs) / WARM_PARKS / 1000;
-    const ttlSecs = Math.ceil(expectedSecs * 2.5 + 60);
+    const ttlSecs = Math.ceil(expectedSecs * 1.6 + 40);
     gate = await start(ttlSecs);
     await press(stage, deny(gate), 1, 3_000);
     moment(mode, 'none parked', 'deny', await press(stage, deny(gate), 1, 5_000));
