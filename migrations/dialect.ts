@@ -1,5 +1,26 @@
-import { PostgresAdapter, type Migration } from 'kysely';
+import { PostgresAdapter, sql, type Migration, type RawBuilder } from 'kysely';
 
-/** Whether a migration runs on Postgres; otherwise it runs on SQLite. */
-export const isPostgres = (db: Parameters<Migration['up']>[0]): boolean =>
-  db.getExecutor().adapter instanceof PostgresAdapter;
+type Database = Parameters<Migration['up']>[0];
+
+interface Dialect {
+  /** Whether a migration runs on Postgres; otherwise it runs on SQLite. */
+  readonly postgres: boolean;
+  /** Text that either store keeps and compares byte for byte. */
+  readonly text: RawBuilder<unknown>;
+  readonly integer: RawBuilder<unknown>;
+  readonly bytes: RawBuilder<unknown>;
+  /** Behind a table's columns: SQLite then keeps to their types as Postgres does. */
+  readonly strict: RawBuilder<unknown>;
+}
+
+/** The column types of hand-written tables, so that the same values come back from both stores. */
+export const dialectOf = (db: Database): Dialect => {
+  const postgres = db.getExecutor().adapter instanceof PostgresAdapter;
+  return {
+    postgres,
+    text: sql.raw(postgres ? 'text collate "C"' : 'text'),
+    integer: sql.raw(postgres ? 'bigint' : 'integer'),
+    bytes: sql.raw(postgres ? 'bytea' : 'blob'),
+    strict: sql.raw(postgres ? '' : 'strict'),
+  };
+};

@@ -1,5 +1,5 @@
 import { sql, type Migration } from 'kysely';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 
 /**
  * Why: copies of the chain's root that third parties hold, with their proof (ledger sheet 2.3). `noted` says that the row about it is in the
@@ -8,11 +8,7 @@ import { isPostgres } from './dialect.js';
  */
 export const anchors: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
-    const integer = sql.raw(postgres ? 'bigint' : 'integer');
-    const bytes = sql.raw(postgres ? 'bytea' : 'blob');
-    const strict = sql.raw(postgres ? '' : 'strict');
+    const { text, integer, bytes, strict } = dialectOf(db);
     await sql`
       create table if not exists chain_anchors (
         id ${text} not null primary key,

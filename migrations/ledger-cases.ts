@@ -1,5 +1,5 @@
 import { sql, type Migration } from 'kysely';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 
 /**
  * Why: incident cases, what the authority has to be told about them, and agents whose silence is expected (ledger sheet 5, 9.1). None of it
@@ -9,10 +9,7 @@ import { isPostgres } from './dialect.js';
  */
 export const cases: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
-    const integer = sql.raw(postgres ? 'bigint' : 'integer');
-    const strict = sql.raw(postgres ? '' : 'strict');
+    const { text, integer, strict } = dialectOf(db);
     await sql`
       create table if not exists cases (
         id ${text} not null primary key,

@@ -1,5 +1,5 @@
 import { sql, type Migration } from 'kysely';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 
 /**
  * Why: the cold tier (ledger sheet 6.1). One row per pass is both the export record and the version of the Iceberg table that it made: the
@@ -8,9 +8,7 @@ import { isPostgres } from './dialect.js';
  */
 export const exports: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
-    const integer = sql.raw(postgres ? 'bigint' : 'integer');
+    const { text, integer, strict } = dialectOf(db);
     await sql`
       create table if not exists ledger_exports (
         version ${integer} not null primary key,
@@ -28,6 +26,6 @@ export const exports: Migration = {
         manifest_file ${text} not null,
         manifest_size ${integer} not null,
         manifest_list_file ${text} not null
-      ) ${sql.raw(postgres ? '' : 'strict')}`.execute(db);
+      ) ${strict}`.execute(db);
   },
 };

@@ -1,6 +1,6 @@
 import { sql, type Migration } from 'kysely';
 import { CONTENT_FIELDS } from '../domain/ledger/canonical-bytes.js';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 
 /** Every column the first migration made; none of them ever changes. */
 const FIXED = [
@@ -32,8 +32,7 @@ const isHiding = (same: string): string => `(
  */
 export const hiddenRows: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
+    const { postgres, text } = dialectOf(db);
     for (const column of ['deleted_at', 'demo_deleted_at'])
       if (!(await hasColumn(db, postgres, column)))
         await sql`alter table ledger_entries add column ${sql.ref(column)} ${text}`.execute(db);

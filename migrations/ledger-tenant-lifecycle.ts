@@ -1,5 +1,5 @@
 import { sql, type Migration } from 'kysely';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 
 /**
  * Why: the ledger's part in providing and leaving tenants (ledger sheet 7.1). A step that was done leaves its receipt, which is given out again
@@ -9,11 +9,7 @@ import { isPostgres } from './dialect.js';
  */
 export const tenantLifecycle: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
-    const integer = sql.raw(postgres ? 'bigint' : 'integer');
-    const bytes = sql.raw(postgres ? 'bytea' : 'blob');
-    const strict = sql.raw(postgres ? '' : 'strict');
+    const { text, integer, bytes, strict } = dialectOf(db);
     await sql`
       create table if not exists tenant_lifecycle (
         operation_id ${text} not null,

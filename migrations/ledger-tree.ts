@@ -1,5 +1,5 @@
 import { sql, type Migration } from 'kysely';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 
 /**
  * Why: the Merkle tree over the entries (RFC 6962, C2SP tlog-checkpoint). `ledger_tree_nodes` holds every 8th level only: the roots of
@@ -9,10 +9,7 @@ import { isPostgres } from './dialect.js';
  */
 export const tree: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
-    const integer = sql.raw(postgres ? 'bigint' : 'integer');
-    const strict = sql.raw(postgres ? '' : 'strict');
+    const { postgres, text, integer, strict } = dialectOf(db);
     await sql`
       create table if not exists ledger_tree_nodes (
         level ${integer} not null,

@@ -1,5 +1,5 @@
 import { sql, type Migration } from 'kysely';
-import { isPostgres } from './dialect.js';
+import { dialectOf } from './dialect.js';
 import { anchors } from './ledger-anchors.js';
 import { cases } from './ledger-cases.js';
 import { exports } from './ledger-exports.js';
@@ -18,11 +18,7 @@ type Database = Parameters<Migration['up']>[0];
  */
 const entries: Migration = {
   async up(db) {
-    const postgres = isPostgres(db);
-    const text = sql.raw(postgres ? 'text collate "C"' : 'text');
-    const integer = sql.raw(postgres ? 'bigint' : 'integer');
-    const bytes = sql.raw(postgres ? 'bytea' : 'blob');
-    const strict = sql.raw(postgres ? '' : 'strict');
+    const { postgres, text, integer, bytes, strict } = dialectOf(db);
     await sql`
       create table if not exists ledger_entries (
         seq ${integer} not null primary key,
