@@ -1,5 +1,6 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
+import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
@@ -72,6 +73,7 @@ export function createUpstreamActivities({
         stage: reply.failed ? 'failed' : 'completed',
         status_code: reply.statusCode,
         result_sha256: sha256Hex(result),
+        receipt_sha256: receiptSha256(call, request.body, result, reply.statusCode),
         error: null,
       };
       const completed = await calls.move(call.correlation_id, 'complete', {

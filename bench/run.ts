@@ -99,8 +99,9 @@ async function run(what: string): Promise<void> {
     });
   }
   if (what === 'ledger-reads') {
-    const { machine, figures } = await runLedgerReadsBench({ rows: Number(values.rows), say });
-    return writeReport('ledger-reads', {
+    const rows = Number(values.rows);
+    const { machine, figures } = await runLedgerReadsBench({ rows, say });
+    return writeReport(`ledger-reads-${rows}`, {
       title: 'Reads of a long ledger',
       machine,
       notes: [

@@ -5,7 +5,7 @@ import { Option, type Command } from 'commander';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { type Narrative, type NarrativeWindow, narrativeWindow } from '../contracts/ledger-reports.js';
-import type { PendingRequest } from '../contracts/review.js';
+import { type PendingRequest, type ReviewOrder, reviewOrder } from '../contracts/review.js';
 import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
@@ -28,10 +28,15 @@ export function registerOperatorCommands(program: Command): void {
         .default('pending'),
     )
     .addOption(new Option('--limit <n>', 'at most so many rows').default(200).argParser(Number))
+    .addOption(
+      new Option('--sort <order>', 'by when they were parked; without it what waits is listed oldest first').choices(
+        reviewOrder.options,
+      ),
+    )
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(json())
-    .action(async (id: string | undefined, { status, limit, json: asJson, ...given }: PendingOptions) => {
+    .action(async (id: string | undefined, { status, limit, sort, json: asJson, ...given }: PendingOptions) => {
       const target = located(given);
       if (!Number.isInteger(limit) || limit < 1 || limit > 500)
         throw new CliError('--limit is a number from 1 to 500', 2);
@@ -40,7 +45,9 @@ export function registerOperatorCommands(program: Command): void {
         const row = target.endpoint ? await rowOfLite(target, id) : await pendingRow(id);
         return asJson ? print(row) : void process.stdout.write(details(row));
       }
-      const rows = await asOperator<PendingRequest[]>(target, 'GET', `/pending?status=${status}&limit=${limit}`);
+      const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
+      const query = `/pending?status=${status}&limit=${limit}&sort=${order}`;
+      const rows = await asOperator<PendingRequest[]>(target, 'GET', query);
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
       const table = new Table({
@@ -243,6 +250,7 @@ export function registerOperatorCommands(program: Command): void {
 interface PendingOptions extends LiteTarget {
   readonly status: string;
   readonly limit: number;
+  readonly sort?: ReviewOrder;
   readonly json?: boolean;
 }
 

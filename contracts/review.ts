@@ -6,6 +6,9 @@ import { approvalTier } from './policy.js';
 export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired']);
 export type ReviewStatus = z.infer<typeof reviewStatus>;
 
+export const reviewOrder = z.enum(['newest', 'oldest']);
+export type ReviewOrder = z.infer<typeof reviewOrder>;
+
 /** Review sheet 5, `POST /pending`. `deadline` is the workflow's own, so that row and timer cannot disagree. */
 export const newReview = z.strictObject({
   agent_id: z.string().min(1).max(256),

@@ -6,7 +6,7 @@ import { registerProbes } from '../api/plugins/health.js';
 import type { ServiceApp } from '../api/plugins/service.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
-import { decideRequest, reviewStatus, type PendingRequest } from '../contracts/review.js';
+import { decideRequest, reviewOrder, reviewStatus, type PendingRequest, type ReviewOrder } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { Decision } from '../domain/review/decisions.js';
@@ -43,7 +43,7 @@ const ListQuery = z.object({
     .min(1)
     .default(50)
     .transform((limit) => Math.min(limit, LIST_LIMIT)),
-  sort: z.enum(['oldest', 'newest']).optional(),
+  sort: reviewOrder.optional(),
 });
 const ById = z.object({ id: z.uuid() });
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
@@ -139,16 +139,18 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     operator: LiteOperator,
     status: z.infer<typeof ListQuery>['status'],
     limit: number,
-    sort: 'oldest' | 'newest',
+    sort: ReviewOrder,
   ): Promise<PendingRequest[]> {
     const tenants = operator.tenant === null ? new Set([...access.tenants, DEFAULT_TENANT]) : [operator.tenant];
     const statuses = STATUSES[status];
     const pages = await Promise.all(
-      [...tenants].flatMap((tenant) => statuses.map((one) => reviews.list({ tenant, status: one, limit }))),
+      [...tenants].flatMap((tenant) => statuses.map((one) => reviews.list({ tenant, status: one, limit, sort }))),
     );
-    const rows = pages.flatMap(({ rows: page }) => page).toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
-    const page = rows.slice(0, limit);
-    return sort === 'oldest' ? page.toReversed() : page;
+    const later = sort === 'newest' ? -1 : 1;
+    return pages
+      .flatMap(({ rows }) => rows)
+      .toSorted((a, b) => (a.created_at === b.created_at ? 0 : a.created_at > b.created_at ? later : -later))
+      .slice(0, limit);
   }
 
   function decideAs(

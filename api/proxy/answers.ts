@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
-import { uuidFromDigest } from '../../domain/crypto/digest.js';
+import { executionId } from '../../domain/call-record/receipt.js';
 import { GateError } from '../../domain/errors.js';
 import { intentScore } from '../../domain/pipeline/verdict.js';
 
@@ -11,8 +11,6 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject | Buffer | null;
 }
-
-export const executionId = (correlationId: string): string => uuidFromDigest('gate.execution', correlationId);
 
 /** How long the approver has, as the 202 tells it; the same at every replay of the handle. */
 const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.call.ttl_secs[approval_tier];
@@ -78,6 +76,9 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
           'X-Gate-Execution-Id': executionId(record.correlation_id),
           'X-Gate-Result-Sha256': `sha256:${record.outcome?.result_sha256 ?? ''}`,
           'X-Gate-Server-Execution-Replayed': String(replayed),
+          ...(record.outcome?.receipt_sha256 && {
+            'X-Gate-Server-Execution-Receipt-Sha256': `sha256:${record.outcome.receipt_sha256}`,
+          }),
         },
         body: result,
       };

@@ -39,6 +39,8 @@ export interface RecordedOutcome {
   readonly duration_ms: number | null;
   /** SHA-256 of the retained bytes, 64 hex digits. */
   readonly result_sha256: string | null;
+  /** SHA-256 of the receipt, 64 hex digits; absent where no answer is retained. */
+  readonly receipt_sha256?: string;
   readonly error: string | null;
   readonly at: string;
 }

@@ -189,6 +189,7 @@ export function rowsOf(
           status_code: outcome.status_code,
           duration_ms: outcome.duration_ms,
           result_sha256: outcome.result_sha256,
+          ...(outcome.receipt_sha256 && { receipt_sha256: outcome.receipt_sha256 }),
           error: outcome.error,
           at: outcome.at,
         }),

@@ -407,6 +407,16 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       expect(paged).toEqual(all);
     });
 
+    it('is oldest first where asked so, and a short page holds the oldest', async () => {
+      for (let n = 1; n <= 5; n += 1)
+        await park(n, { created_at: new Date(T0 + Math.floor(n / 2) * 1000).toISOString() });
+      const newest = (await store.list({ tenant: 'acme' })).rows;
+      const first = await store.list({ tenant: 'acme', sort: 'oldest', limit: 2 });
+      const rest = await store.list({ tenant: 'acme', sort: 'oldest', before: first.next_before ?? '' });
+      expect([...first.rows, ...rest.rows]).toEqual(newest.toReversed());
+      expect(first.rows).toHaveLength(2);
+    });
+
     it('filters by status and agent', async () => {
       await park(1);
       await park(2, { agent_id: 'other' });

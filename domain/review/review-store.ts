@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { NewReview, PendingRequest, ReviewStatus, SettledReview } from '../../contracts/review.js';
+import type { NewReview, PendingRequest, ReviewOrder, ReviewStatus, SettledReview } from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
@@ -57,6 +57,8 @@ export interface ListReviews {
   readonly limit?: number;
   /** Row id; the page starts behind that row. */
   readonly before?: string;
+  /** By when they were made; `newest` first where nothing is said. */
+  readonly sort?: ReviewOrder;
   readonly agent_id?: string;
 }
 
@@ -78,7 +80,7 @@ export interface ReviewStore {
   get(id: string, tenant?: string): Promise<PendingRequest | null>;
   byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
   /**
-   * Newest first. A page ends early when its payloads grow past 8 MiB; `next_before` is then, as at any full page, where to go on. A
+   * In the order asked for. A page ends early when its payloads grow past 8 MiB; `next_before` is then, as at any full page, where to go on. A
    * row that does not decrypt is listed by its minimized payload with `payload_availability: unavailable`, so that it hides no other.
    * `invalid_request` when `before` names no row of the tenant.
    */
@@ -258,7 +260,8 @@ export function reviewStoreOver(
     get: (id, tenant) => read('id', id, tenant),
     byCorrelation: (correlationId, tenant) => read('correlation_id', correlationId, tenant),
 
-    async list({ tenant, status = 'pending', limit = 200, before, agent_id }) {
+    async list({ tenant, status = 'pending', limit = 200, before, agent_id, sort = 'newest' }) {
+      const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
       const now = clock();
       let page = db
         .selectFrom('reviews')
@@ -281,15 +284,15 @@ export function reviewStoreOver(
           throw new GateError('invalid_request', 'before: names no row of this list');
         page = page.where((where) =>
           where.or([
-            where('created_ms', '<', cursor.created_ms),
-            where.and([where('created_ms', '=', cursor.created_ms), where('id', '<', cursor.id)]),
+            where('created_ms', behind, cursor.created_ms),
+            where.and([where('created_ms', '=', cursor.created_ms), where('id', behind, cursor.id)]),
           ]),
         );
       }
       const candidates = await asked(() =>
         page
-          .orderBy('created_ms', 'desc')
-          .orderBy('id', 'desc')
+          .orderBy('created_ms', direction)
+          .orderBy('id', direction)
           .limit(limit + 1)
           .execute(),
       );

@@ -86,6 +86,7 @@ describe('spec 2.2: allow, 200', () => {
     expect(reply.headers).toMatchObject({
       'x-gate-execution-id': expect.stringMatching(V4),
       'x-gate-result-sha256': expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      'x-gate-server-execution-receipt-sha256': expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
       'x-gate-server-execution-replayed': 'false',
     });
   });

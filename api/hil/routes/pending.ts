@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
 import { approvalTier } from '../../../contracts/policy.js';
-import { newReview, reviewStatus, type NewReview } from '../../../contracts/review.js';
+import { newReview, reviewOrder, reviewStatus, type NewReview } from '../../../contracts/review.js';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { stateNamespace } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
@@ -25,6 +25,7 @@ const ListQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   before: z.uuid().optional(),
   agent_id: z.string().min(1).max(256).optional(),
+  sort: reviewOrder.default('newest'),
 });
 
 export interface PendingRoutes {

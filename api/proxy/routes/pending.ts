@@ -4,7 +4,8 @@ import type { CallStore } from '../../../domain/call-record/call-store.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/service.js';
-import { effectiveState, executionId } from '../answers.js';
+import { executionId } from '../../../domain/call-record/receipt.js';
+import { effectiveState } from '../answers.js';
 import { agentOf, idOf } from './mcp.js';
 
 const UNKNOWN = 'no parked call under this id';

@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import canonicalize from 'canonicalize';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../../../contracts/ledger.js';
 import { type AgentClient, type Reply, rpc, SELECTORS } from '../../support/agent.js';
@@ -246,6 +247,8 @@ const REFUSED: readonly {
   },
 ];
 
+const canonical = (value: object): string => canonicalize(value) ?? '';
+
 /** One suite for every edition: request in, answer and ledger rows out. A difference between two of them is a bug. */
 export function conformance(name: string, open: () => Promise<Edition>, startLimitMs: number): void {
   describe(`conformance: ${name}`, () => {
@@ -288,6 +291,36 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       const found = await edition.rows(correlationId, rows.at(-1)?.kind ?? '');
       expect(found.map((row) => row.event_kind)).toEqual(rows.map((row) => row.kind));
       rows.forEach(({ holds }, index) => holds && expect(found[index]).toMatchObject(holds));
+    });
+
+    it('gives an executed call a receipt that its caller can write himself, and the chain holds its digest', async () => {
+      const idempotencyId = randomUUID();
+      const send = () => edition.bot.call('list_files', {}, { idempotencyId });
+      const [fresh, replay] = [await send(), await send()];
+      const [outcome] = (await edition.rows(fresh.correlationId, 'upstream.outcome')).slice(-1);
+      const digest = (bytes: string) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      const request = digest(canonical(rpc('tools/call', { name: 'list_files', arguments: {} }, 1)));
+      const receipt = digest(
+        canonical({
+          contract: 'gate.server-execution/v1',
+          stage: 'execution.completed',
+          execution_id: fresh.headers['x-gate-execution-id'],
+          idempotency_id: idempotencyId,
+          caller: outcome?.agent_spiffe,
+          route: '/mcp',
+          method: 'tools/call',
+          tool_name: 'list_files',
+          submitted_request_sha256: request,
+          effective_request_sha256: request,
+          response_status: fresh.status,
+          result_sha256: digest(fresh.text),
+          result: fresh.body,
+          outbox_event_id: outcome?.id,
+        }),
+      );
+      for (const { headers } of [fresh, replay])
+        expect(headers['x-gate-server-execution-receipt-sha256']).toBe(receipt);
+      expect(`sha256:${String((outcome?.policy_decision as JsonObject)['receipt_sha256'])}`).toBe(receipt);
     });
 
     it.each(REFUSED)('refuses $name', async ({ body, headers, status, error }) => {
