@@ -147,8 +147,11 @@ export function answers(
   });
 }
 
-/** Commit time as the chain writes it: `YYYY-MM-DDTHH:MM:SS.mmmZ`, never before the newest entry's. */
-export function commitTime(nowMs: number, newest: string | null): string {
+/**
+ * Commit time as the chain writes it: `YYYY-MM-DDTHH:MM:SS.mmmZ`, never before the last one. That is the time of the newest unsigned
+ * entry: what a signer wrote down moves the chain's own clock neither forth nor back.
+ */
+export function commitTime(nowMs: number, last: string | null): string {
   const now = new Date(nowMs).toISOString();
-  return newest !== null && newest > now ? newest : now;
+  return last !== null && last > now ? last : now;
 }

@@ -94,7 +94,8 @@ const RENDERED = `
 
 interface KnownHead {
   readonly head: ChainHead;
-  readonly timestamp: string | null;
+  /** The last commit time of the chain's own clock; `null` before the first. */
+  readonly committedAt: string | null;
 }
 
 /**
@@ -141,12 +142,16 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     if (!rows[0]) throw brokenTail('the retained head is missing');
     const [length, hash, seal] = rows[0] as [string, string, Buffer | null];
     const head = { length: Number(length), hash, seal };
-    const tail = await run(client, 'select seq, entry_hash, timestamp from ledger_entries order by seq desc limit 1');
-    const [seq, entryHash, timestamp] = (tail.rows[0] ?? [0, head.hash, null]) as [string, string, string | null];
+    const tail = await run(
+      client,
+      `select seq, entry_hash, (select timestamp from ledger_entries where signature is null order by seq desc limit 1)
+         from ledger_entries order by seq desc limit 1`,
+    );
+    const [seq, entryHash, committedAt] = (tail.rows[0] ?? [0, head.hash, null]) as [string, string, string | null];
     if (Number(seq) !== head.length || entryHash !== hash)
       throw brokenTail('the newest entry is not the retained head');
     if (!headSealHolds(keys, head)) throw brokenTail('the seal of the retained head does not hold');
-    return { head, timestamp };
+    return { head, committedAt };
   }
 
   async function lookUp(client: pg.PoolClient, ids: readonly string[]): Promise<Map<string, StoredRow>> {
@@ -187,8 +192,8 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
   ): Promise<CommitOutcome | null> {
     const stored = new Map<string, StoredRow>();
     const judgement = judge(calls, stored);
-    const timestamp = commitTime(nowMs, at.timestamp);
-    const rows = chainRows(at.head, [...judgement.rows, ...judgement.alarms], timestamp);
+    const committedAt = commitTime(nowMs, at.committedAt);
+    const rows = chainRows(at.head, [...judgement.rows, ...judgement.alarms], committedAt);
     try {
       if (rows.length > 0 && !(await write(client, at.head, rows))) return null;
     } catch (error) {
@@ -196,7 +201,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       if ((error as { code?: string }).code === UNIQUE_VIOLATION) return null;
       throw error;
     }
-    if (rows.length > 0) known = { head: headAfter(at.head, rows), timestamp };
+    if (rows.length > 0) known = { head: headAfter(at.head, rows), committedAt };
     return outcomeOf(judgement, rows, stored);
   }
 
@@ -208,22 +213,23 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
   ): Promise<CommitOutcome> {
     await run(client, 'begin');
     try {
-      const { head, timestamp } = await checkedTail(client);
+      const { head, committedAt: last } = await checkedTail(client);
       const stored = await lookUp(client, [...new Set(calls.flatMap((call) => call.map((row) => row.id)))]);
       const judgement = judge(calls, stored);
       const raised = await lookUp(
         client,
         judgement.alarms.map((alarm) => alarm.id),
       );
+      const committedAt = commitTime(nowMs, last);
       const rows = chainRows(
         head,
         [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
-        commitTime(nowMs, timestamp),
+        committedAt,
       );
       if (rows.length > 0 && !(await write(client, head, rows)))
         throw brokenTail('the retained head moved under its lock');
       await run(client, 'commit');
-      known = { head: headAfter(head, rows), timestamp: rows.at(-1)?.timestamp ?? timestamp };
+      known = { head: headAfter(head, rows), committedAt: rows.length > 0 ? committedAt : last };
       return outcomeOf(judgement, rows, stored);
     } catch (error) {
       // The server undoes what was begun even when this does not arrive: the connection is given up with it.

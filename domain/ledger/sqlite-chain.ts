@@ -148,6 +148,12 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
   };
 }
 
+interface Tail {
+  readonly head: ChainHead;
+  /** The last commit time of the chain's own clock; `null` before the first. */
+  readonly committedAt: string | null;
+}
+
 /** Appends inside a transaction that somebody else opens and commits; the retained head is written once, by `save`. */
 export interface SqliteChainWriter {
   append(calls: readonly AppendCall[], nowMs: number): CommitOutcome;
@@ -162,9 +168,13 @@ export interface SqliteChainWriter {
 export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRing): SqliteChainWriter {
   const tail = rawRows(
     connection,
-    `select h.length, h.head_hash, h.head_seal, e.seq, e.entry_hash, e.timestamp
-       from ledger_head h left join (select seq, entry_hash, timestamp from ledger_entries order by seq desc limit 1) e
+    `select h.length, h.head_hash, h.head_seal, e.seq, e.entry_hash
+       from ledger_head h left join (select seq, entry_hash from ledger_entries order by seq desc limit 1) e
       where h.id = 1`,
+  );
+  const newestUnsigned = rawRows(
+    connection,
+    'select timestamp from ledger_entries where signature is null order by seq desc limit 1',
   );
   const byId = rawRows(connection, `select ${STORED_ROW_COLUMNS.join(', ')} from ledger_entries where id = ?`);
   const insertEntry = connection.prepare(
@@ -177,16 +187,26 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
   /** The seal this process wrote last: its head needs no second look. */
   let ownSeal: Buffer | null = null;
 
-  function checkedTail(): { head: ChainHead; timestamp: string | null } {
+  /** When this process committed last, and the head that left behind. */
+  let own: Tail | null = null;
+
+  function checkedTail(): ChainHead {
     const row = tail.get() as unknown as Cell[] | undefined;
     if (!row) throw brokenTail('the retained head is missing');
-    const [length, hash, seal, seq, entryHash, timestamp] = row as [bigint, string, Uint8Array | null, ...Cell[]];
+    const [length, hash, seal, seq, entryHash] = row as [bigint, string, Uint8Array | null, ...Cell[]];
     const head = { length: Number(length), hash, seal };
     if (Number(seq ?? 0) !== head.length || (entryHash !== null && entryHash !== hash))
       throw brokenTail('the newest entry is not the retained head');
     if (!(ownSeal !== null && seal !== null && ownSeal.equals(seal)) && !headSealHolds(keys, head))
       throw brokenTail('the seal of the retained head does not hold');
-    return { head, timestamp: timestamp as string | null };
+    return head;
+  }
+
+  function tailToExtend(): Tail {
+    const head = checkedTail();
+    if (own?.head.hash === head.hash) return own;
+    const [committedAt] = (newestUnsigned.get() ?? [null]) as [string | null];
+    return { head, committedAt };
   }
 
   function lookUp(ids: Iterable<string>): Map<string, StoredRow> {
@@ -199,18 +219,19 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
   }
 
   /** The tail behind the rows of the open transaction; `null` while it has none. */
-  let open: { head: ChainHead; timestamp: string | null } | null = null;
+  let open: Tail | null = null;
 
   return {
     append(calls, nowMs) {
-      const { head, timestamp } = open ?? checkedTail();
+      const { head, committedAt: last } = open ?? tailToExtend();
       const stored = lookUp(new Set(calls.flatMap((call) => call.map((row) => row.id))));
       const judgement = judge(calls, stored);
       const raised = lookUp(judgement.alarms.map((alarm) => alarm.id));
+      const committedAt = commitTime(nowMs, last);
       const rows = chainRows(
         head,
         [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
-        commitTime(nowMs, timestamp),
+        committedAt,
       );
       for (const row of rows) {
         insertEntry.run(row.seq, CHAIN_VERSION, row.id, row.timestamp, row.prevHash, ...row.values, row.entryHash);
@@ -219,17 +240,19 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
           insertSidecar.run(row.seq, kind, row.id, keys.seal(text, sidecarContext(row.id, kind)));
         }
       }
-      if (rows.length > 0) open = { head: headAfter(head, rows), timestamp: rows.at(-1)?.timestamp ?? timestamp };
+      if (rows.length > 0) open = { head: headAfter(head, rows), committedAt };
       return outcomeOf(judgement, rows, stored);
     },
     save() {
       if (!open) return;
       ownSeal = sealHead(keys, open.head);
       moveHead.run(open.head.length, open.head.hash, ownSeal);
+      own = open;
       open = null;
     },
     forget() {
       open = null;
+      own = null;
       ownSeal = null;
     },
     check() {

@@ -3,7 +3,7 @@ import type { VerifyResult } from '../../../contracts/ledger.js';
 import type { AssuredVerifyResult, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
 import { reading } from '../chain-store.js';
 import type { PreparedRow } from '../entry.js';
-import { admitSigned, isSigned } from '../signatures/admission.js';
+import { admitSigned, isSigned, refuseFuture } from '../signatures/admission.js';
 import type { Anchors } from '../anchors/anchors.js';
 import { checkSignatures, type SignatureFindings } from '../signatures/cryptographic-verification.js';
 import { type KeySet, type KeySetSource, trustedKeys } from '../signatures/key-set.js';
@@ -18,7 +18,10 @@ export interface Assurance {
    * `ledger_store_unavailable` only.
    */
   verifyAssured(options?: { readonly sinceCheckpoint?: boolean }): Promise<AssuredVerifyResult>;
-  /** Throws for a signed row that must not be appended; nothing is asked of rows without a signature, nor where no keys are known. */
+  /**
+   * Throws for a signed row that must not be appended. Where no keys are known that is one from the future; nothing is asked of rows
+   * without a signature.
+   */
   admit(rows: readonly PreparedRow[]): Promise<void>;
   /** The keys that may have signed rows and bundles, of this moment. Throws KeySetError. */
   trustedKeySet(): Promise<KeySet>;
@@ -81,7 +84,8 @@ export function createAssurance({
     },
     async admit(rows) {
       const signed = rows.filter(isSigned);
-      if (keySet !== null && signed.length > 0) await admitSigned(signed, keys, clock());
+      refuseFuture(signed, clock());
+      if (keySet !== null && signed.length > 0) await admitSigned(signed, keys);
     },
     trustedKeySet: () => keys.current(),
   };

@@ -11,11 +11,21 @@ const AHEAD_MS = 60_000;
 export const isSigned = (row: PreparedRow): boolean => row.values[contentIndex('signature')] !== null;
 
 /**
- * Lets signed rows in whose signature holds under a trusted key (ledger sheet 1.5). Throws `signed_position_invalid` for a row without its
- * signer's timestamp or from the future, `signature_invalid` with the `reason`, and `verification_keys_unavailable` while nobody
- * can tell; then nothing may be appended.
+ * Throws `signed_position_invalid` for a signed row that says it was made in the future. Asked of every signed row, keys or none: its
+ * time goes into the chain as it is.
  */
-export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKeys, nowMs: number): Promise<void> {
+export function refuseFuture(rows: readonly PreparedRow[], nowMs: number): void {
+  for (const { timestamp } of rows)
+    if (timestamp !== null && Date.parse(timestamp) > nowMs + AHEAD_MS)
+      throw new GateError('signed_position_invalid', 'the timestamp of a signed row lies in the future');
+}
+
+/**
+ * Lets signed rows in whose signature holds under a trusted key (ledger sheet 1.5). Throws `signed_position_invalid` for a row without its
+ * signer's timestamp, `signature_invalid` with the `reason`, and `verification_keys_unavailable` while nobody can tell; then nothing
+ * may be appended.
+ */
+export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKeys): Promise<void> {
   const keySet = await keys.current().catch((error: unknown) => {
     if (!(error instanceof KeySetError)) throw error;
     throw new GateError('verification_keys_unavailable', error.message, {
@@ -26,8 +36,6 @@ export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKey
   for (const row of rows) {
     if (row.timestamp === null)
       throw new GateError('signed_position_invalid', 'a signed row brings its id and its timestamp');
-    if (Date.parse(row.timestamp) > nowMs + AHEAD_MS)
-      throw new GateError('signed_position_invalid', 'the timestamp of a signed row lies in the future');
     const at = (field: ContentField) => row.values[contentIndex(field)] as string;
     const key = keySet.key(at('key_id'), row.timestamp);
     const fault = typeof key === 'string' ? key : signatureFault(fieldsOf(row, row.timestamp), at('signature'), key);

@@ -118,6 +118,40 @@ describe.each(STORES)('ledger sheet 1.5 and 2.4: row signatures on %s', (kind) =
       expect((await refused({ ...signer.row(T), ...change } as NewLedgerRow))[0]).toBe('signed_position_invalid');
     });
 
+    it('refuses one from the future where no keys are known, too', async () => {
+      document = null;
+      await ledger.close();
+      ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => AT });
+      const row = { ...signer.row(T), signature: 'AAAA', key_id: 'x:v1' };
+      for (const timestamp of ['9999-12-31T23:59:59.999Z', '2026-01-02T03:05:05.007Z'])
+        expect((await refused(testRow(), { ...row, timestamp }))[0]).toBe('signed_position_invalid');
+      expect(await ledger.append([{ ...row, timestamp: '2026-01-02T03:05:05.006Z' }])).toHaveLength(1);
+    });
+
+    it.each([
+      ['ahead', '2026-01-02T03:05:05.000Z'],
+      ['long ago', T],
+    ])('a signed row at the tail, from %s, moves the chain’s own clock neither forth nor back', async (_, signedAt) => {
+      const clock = async (ms: number) => {
+        await ledger.close();
+        await open({ clock: () => ms });
+      };
+      const last = async () => (await ledger.newest(1))[0]?.timestamp;
+      await ledger.append([testRow(), signer.row(signedAt)]);
+      await ledger.append([testRow()]);
+      expect(await last()).toBe('2026-01-02T03:04:05.006Z');
+      await ledger.append([signer.row(signedAt)]);
+      await clock(AT - 5);
+      await ledger.append([testRow()]);
+      expect(await last()).toBe('2026-01-02T03:04:05.006Z');
+      await ledger.append([signer.row(signedAt)]);
+      await clock(AT + 5);
+      await ledger.append([signer.row(signedAt)]);
+      await ledger.append([testRow()]);
+      expect(await last()).toBe('2026-01-02T03:04:05.011Z');
+      expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 8 });
+    });
+
     it('takes a lifecycle row that says its position once more, and refuses one that says another', async () => {
       const id = '22222222-2222-4222-8222-222222222222';
       const position = { contract: 'gate.lifecycle-signed-position/v1', id, timestamp: T };
