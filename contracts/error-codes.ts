@@ -180,6 +180,17 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'A time is not RFC 3339, the window ends before it begins, or it is none of those on offer.',
   },
+  invalid_meter_window: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'as_of and observed_through are UTC to the second (2026-01-02T03:04:05Z), both past, the second at most 72 hours after the first.',
+  },
+  invalid_adjustment: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The adjustment does not have the documented form, or its invoice is not open; `detail` says which.',
+  },
   invalid_log_request: {
     status: 400,
     retry: 'no',
@@ -252,6 +263,16 @@ export const ERROR_CODES = {
     status: 409,
     retry: 'no',
     meaning: 'An entry with this id and other content exists; nothing was appended.',
+  },
+  adjustment_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Another adjustment has this idempotency key; it stands, and nothing was recorded.',
+  },
+  adjustment_below_zero: {
+    status: 422,
+    retry: 'no',
+    meaning: 'The adjustment takes more agents off the invoice than are on it; nothing was recorded.',
   },
   payload_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than this route takes.' },
   modified_payload_rejected: { status: 422, retry: 'no', meaning: 'Whole-payload rewrites are not accepted.' },

@@ -30,5 +30,6 @@ export const EVENT_KINDS = [
   'namespace.cleaned_up',
   'regulatory.exported',
   'chain.root_anchored',
+  'active_agent.adjusted',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

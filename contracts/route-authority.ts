@@ -347,7 +347,7 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
     'POST /workload-svid',
     'POST /workloads/{service}/svid-recovery',
   ],
-  ledger: ['GET /finops/active-agents', 'GET /finops/active-agents/export', 'POST /finops/active-agents/adjustments'],
+  ledger: [],
   'policy-engine': [
     'DELETE /policies/tenant/{prefix}',
     'DELETE /policies/{name}',

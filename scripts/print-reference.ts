@@ -151,6 +151,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'A signed bundle of a tenant and window left the ledger; the digest of its manifest and who signed.',
   'chain.root_anchored':
     'Somebody outside keeps a copy of the root of the chain; which entry, who, and the digest of the proof.',
+  'active_agent.adjusted': 'Active agents were put on or taken off one invoice by hand; the request, word for word.',
   'namespace.cleaned_up': 'The rows of a namespace up to `through_seq` were hidden from readers; the chain keeps them.',
 };
 

@@ -5,6 +5,7 @@ import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
+import { activeAgentRoutes } from './routes/active-agents.js';
 import { analysisRoutes } from './routes/analysis.js';
 import { auditRoutes } from './routes/audit.js';
 import { caseRoutes } from './routes/cases.js';
@@ -24,6 +25,7 @@ import { verifyRoutes } from './routes/verify.js';
 /** The ledger's routes, one module per resource. */
 const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   // One line per module, in alphabetical order.
+  activeAgentRoutes,
   analysisRoutes,
   auditRoutes,
   caseRoutes,

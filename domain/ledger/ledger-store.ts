@@ -5,6 +5,7 @@ import { ledgerMigrations } from '../../migrations/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { type ActiveAgentMeter, createActiveAgentMeter } from './active-agents/active-agents.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import { type Anchors, type AnchorTables, createAnchors } from './anchors/anchors.js';
 import type { TimeStampTrust } from './anchors/time-stamp.js';
@@ -72,6 +73,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
   readonly complianceEvidence: ComplianceEvidence;
+  readonly activeAgents: ActiveAgentMeter;
   readonly reports: LedgerReports;
   readonly exportRegulatory: MakeBundle;
   /** The newest entry's place and hash as retained beside the chain. */
@@ -128,11 +130,16 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   // One database with several tables; each part knows its own.
   const side = store as unknown as Store<CaseTables & SilenceTables & LifecycleTables & AnchorTables>;
   let closing: Promise<void> | null = null;
+  /** No row is committed at or before this moment any more: an invoice was issued through it. */
+  let sealedThrough = 0;
+  let committing: Promise<unknown> = Promise.resolve();
   const listeners: ((observation: CommitObservation) => void)[] = [];
   const writer = createGroupCommit(
     async (calls) => {
       try {
-        return await chain.commit(calls, clock());
+        const outcome = chain.commit(calls, Math.max(clock(), sealedThrough + 1));
+        committing = outcome.catch(() => undefined);
+        return await outcome;
       } catch (error) {
         logger?.error({ err: error, calls: calls.length }, 'ledger commit failed');
         throw error;
@@ -247,6 +254,17 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
       reader,
       assurance,
       coldExports: async (window) => (await coldTier.overlapping(window)).length,
+      clock,
+    }),
+    activeAgents: createActiveAgentMeter({
+      db: store.db,
+      assurance,
+      head,
+      append,
+      sealThrough: async (ms) => {
+        sealedThrough = Math.max(sealedThrough, ms);
+        await committing;
+      },
       clock,
     }),
     silence,

@@ -1,5 +1,6 @@
 import { type Kysely, type SelectQueryBuilder, sql, type SqlBool } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
+import type { ChainHead } from '../chain.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
 
 /** Keys of `policy_decision` that reads filter by (ledger sheet 5, row 2). */
@@ -196,6 +197,19 @@ async function signedExtent(
   if (to !== undefined) query = query.where('timestamp', '<', to);
   const row = await query.executeTakeFirst();
   return row?.low === null || row?.low === undefined ? null : { low: Number(row.low), high: Number(row.high) };
+}
+
+/**
+ * How long the chain was at a moment: up to the newest unsigned row that was committed by then. A signed row has its signer's time, so it
+ * counts from the next unsigned row on, and no later append changes the answer for a moment that is past. `null` for an empty chain.
+ */
+export async function committedBy(db: Kysely<LedgerTables>, ms: number): Promise<ChainHead | null> {
+  const { low: first, high: last } = await extent(db, {});
+  if (last < first) return null;
+  // What stands right before the first row of later is an unsigned row itself.
+  const length = (await placeOf(db, new Date(ms + 1).toISOString(), { first, last })) - 1;
+  const row = await db.selectFrom('ledger_entries').select('entry_hash').where('seq', '=', length).executeTakeFirst();
+  return row ? { length, hash: row.entry_hash } : null;
 }
 
 /**

@@ -9,10 +9,10 @@ import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Kysely } from 'kysely';
 import type { Json } from '../../../contracts/json.js';
-import type { AssuredVerifyResult } from '../../../contracts/ledger-evidence.js';
 import { sha256Hex } from '../../crypto/digest.js';
 import { errorText, GateError } from '../../errors.js';
 import type { Assurance } from '../assurance/assurance.js';
+import { type CommittedWalk, freshWalk } from '../assurance/fresh-walk.js';
 import { canonicalContent, canonicalEntry, CONTENT_FIELDS } from '../canonical-bytes.js';
 import { asUnavailable, contentValues, ENTRY_COLUMNS } from '../chain-store.js';
 import { countFact, type Facts, noFacts } from '../compliance/facts.js';
@@ -66,7 +66,6 @@ export interface BundleOptions {
 const COLUMNS = [...ENTRY_COLUMNS, 'deleted_at', 'demo_deleted_at'] as readonly (keyof EntryTable)[];
 const PAGE_ROWS = 500;
 const SIGNATURE_LIFE_SECONDS = 300;
-const MAX_WALKS = 5;
 
 /**
  * Makes bundles: walks the whole chain first, writes rows and links to a folder of its own, signs the manifest, and checks the signature
@@ -79,7 +78,7 @@ export function createBundleMaker(options: BundleOptions): MakeBundle {
   const { signer, clock } = options;
   return async (request) => {
     if (signer === null) throw new GateError('signing_unavailable', 'no key to sign bundles with is configured');
-    const verification = await freshWalk(options);
+    const verification = await freshWalk(options.assurance, (await options.head()).length);
     const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'gate-bundle-'));
     const discard = () => rm(folder, { recursive: true, force: true });
     try {
@@ -110,23 +109,6 @@ export function createBundleMaker(options: BundleOptions): MakeBundle {
       throw error;
     }
   };
-}
-
-/** A walk that saw every row that was there when the bundle was asked for; one that others began earlier may not have. */
-async function freshWalk({ assurance, head }: BundleOptions): Promise<AssuredVerifyResult> {
-  const { length } = await head();
-  for (let walks = 0; walks < MAX_WALKS; walks++) {
-    const verification = await assurance.verifyAssured();
-    if (!verification.commitment)
-      throw new GateError(
-        'chain_verification_incomplete',
-        verification.valid
-          ? 'not every signature in the chain could be verified; nothing is exported'
-          : 'the chain does not verify; nothing is exported (see GET /verify)',
-      );
-    if (verification.commitment.length >= length) return verification;
-  }
-  throw new GateError('chain_verification_incomplete', 'the chain grows faster than it is walked');
 }
 
 async function signed(
@@ -218,13 +200,13 @@ function lineOf(row: EntryTable): string {
 async function writeFiles(
   options: BundleOptions,
   request: BundleRequest,
-  verification: AssuredVerifyResult,
+  verification: CommittedWalk,
   folder: string,
 ): Promise<{ readonly files: TarFile[]; readonly unsigned: Manifest }> {
   const { db, clock, coldExports, anchorLines } = options;
   const { tenant, from, to } = request;
   const window = { from, to };
-  const commitment = verification.commitment as NonNullable<AssuredVerifyResult['commitment']>;
+  const { commitment } = verification;
   const generatedAt = new Date(clock()).toISOString();
   const facts: Facts = noFacts();
   const inventory = emptyInventory();
