@@ -33,6 +33,7 @@ import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import {
   type CheckpointKeys,
+  checkpointedLength,
   createTransparencyLog,
   type LogTables,
   type TransparencyLog,
@@ -164,6 +165,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   let lastWalk: VerifyResult | null = null;
   const verifier = createVerifier(chain, sidecarKeys, {
     walkElsewhere: threads?.walk,
+    promisedLength: () => checkpointedLength(store.db as unknown as Kysely<LogTables>),
     onResult(result) {
       lastWalk = result;
       if (!result.valid) logger?.error({ result }, 'the chain of the ledger does not hold');

@@ -1,12 +1,14 @@
 import type { VerifyResult } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { asUnavailable, type ChainReader } from './chain-store.js';
-import { type Checkpoint, verifyChain, type WalkRange } from './verify.js';
+import { EMPTY_CHAIN } from './chain.js';
+import { asUnavailable, type ChainReader, ENTRY_COLUMNS } from './chain-store.js';
+import { type Checkpoint, type InvalidReason, verifyChain, type WalkRange } from './verify.js';
 
 export interface Verifier {
   /**
-   * Walks the whole chain, or with `sinceCheckpoint` only what came after the last walk of this process that found everything valid.
-   * Callers share a walk that is running. An invalid chain is a result; only an unreadable store throws, `ledger_store_unavailable`.
+   * Walks the whole chain, or with `sinceCheckpoint` only what came after the last walk of this process that found everything valid. What a
+   * walk found valid must still be there in every later one, so that a chain put back to an earlier head is not valid (ledger sheet
+   * 2.2, step 7). Callers share a walk that is running. An invalid chain is a result; only an unreadable store throws, `ledger_store_unavailable`.
    */
   verify(options?: { readonly sinceCheckpoint?: boolean }): Promise<VerifyResult>;
 }
@@ -14,6 +16,8 @@ export interface Verifier {
 export interface VerifierOptions {
   /** How long stretches are walked where it is not in this thread. */
   readonly walkElsewhere?: WalkRange | undefined;
+  /** How long the chain once was by a durable word about it, such as a signed checkpoint. Asked before a walk. */
+  readonly promisedLength?: (() => Promise<number>) | undefined;
   /** Told what every walk found. */
   readonly onResult?: ((result: VerifyResult) => void) | undefined;
 }
@@ -21,20 +25,40 @@ export interface VerifierOptions {
 export function createVerifier(
   reader: ChainReader,
   keys: KeyRing | null,
-  { walkElsewhere, onResult }: VerifierOptions = {},
+  { walkElsewhere, promisedLength, onResult }: VerifierOptions = {},
 ): Verifier {
-  let checkpoint: Checkpoint | null = null;
+  /** Up to where the chain was found valid; kept when a later walk finds otherwise. */
+  let good: Checkpoint | null = null;
+  /** Whether a walk may go on from there: after an invalid one only the whole tells. */
+  let continuable = false;
   const running: { full?: Promise<VerifyResult>; quick?: Promise<VerifyResult> } = {};
 
+  /** What a walk found, unless the chain is not the one that was there before, grown. */
+  async function compared(result: VerifyResult, promised: number, before: Checkpoint | null): Promise<VerifyResult> {
+    if (!result.commitment) return result;
+    const { commitment, ...walked } = result;
+    const invalid = (seq: number, reason: InvalidReason): VerifyResult => ({
+      ...walked,
+      valid: false,
+      first_invalid_seq: seq,
+      first_invalid_reason: reason,
+    });
+    const { length, hash } = before?.head ?? EMPTY_CHAIN;
+    if (commitment.length < Math.max(length, promised)) return invalid(commitment.length + 1, 'head');
+    const [row] = await reader.page(length, length);
+    return row && row.cells[ENTRY_COLUMNS.indexOf('entry_hash')] !== hash ? invalid(length, 'entry_hash') : result;
+  }
+
   async function walk(from: Checkpoint | null): Promise<VerifyResult> {
+    const before = good;
     try {
-      const result = await verifyChain(reader, keys, from, walkElsewhere);
-      checkpoint = result.commitment
-        ? {
-            head: { length: result.commitment.length, hash: result.commitment.head_hash },
-            checked: result.entries_checked,
-          }
-        : null;
+      const promised = (await promisedLength?.()) ?? 0;
+      const result = await compared(await verifyChain(reader, keys, from, walkElsewhere), promised, before);
+      continuable = result.commitment !== undefined;
+      if (result.commitment) {
+        const { length, head_hash: hash } = result.commitment;
+        good = { head: { length, hash }, checked: result.entries_checked };
+      }
       onResult?.(result);
       return result;
     } catch (error) {
@@ -44,8 +68,8 @@ export function createVerifier(
 
   return {
     verify({ sinceCheckpoint = false } = {}) {
-      const kind = sinceCheckpoint && checkpoint ? 'quick' : 'full';
-      running[kind] ??= walk(kind === 'quick' ? checkpoint : null).finally(() => {
+      const kind = sinceCheckpoint && continuable ? 'quick' : 'full';
+      running[kind] ??= walk(kind === 'quick' ? good : null).finally(() => {
         delete running[kind];
       });
       return running[kind];

@@ -316,6 +316,26 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
     expect(await ledger.verify()).toMatchObject({ first_invalid_seq: 405, entries_checked: 5 });
   });
 
+  it('finds a chain that was put back to an earlier sealed head, for as long as it stays so', async () => {
+    const [head] = await place.sql('select length, head_hash, head_seal from ledger_head');
+    await ledger.append([testRow(), testRow()]);
+    expect(await found()).toBe('valid');
+    await place.sql('delete from ledger_entries where seq > 6');
+    await place.sql('update ledger_head set length = 6, head_hash = ?, head_seal = ?', [
+      head?.['head_hash'] as string,
+      head?.['head_seal'] as Buffer,
+    ]);
+    for (let walk = 0; walk < 2; walk++) {
+      const result = await ledger.verify();
+      expect(result).toMatchObject({ valid: false, first_invalid_seq: 7, first_invalid_reason: 'head' });
+      expect(result).not.toHaveProperty('commitment');
+    }
+    // Other entries in the place of those that were there.
+    await ledger.append([testRow(), testRow(), testRow()]);
+    expect(await found()).toBe('8 entry_hash');
+    expect(await ledger.verify({ sinceCheckpoint: true })).toMatchObject({ valid: false, first_invalid_seq: 8 });
+  });
+
   it('gives concurrent callers one walk', async () => {
     const walks = await Promise.all([ledger.verify(), ledger.verify(), ledger.verify()]);
     expect(walks[1]).toBe(walks[0]);

@@ -182,8 +182,27 @@ describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
         anchor_mismatch: true,
         anchors: [{ chain_match: false }],
       });
-      await place.sql('update chain_anchors set anchored_seq = 99');
-      expect(await ledger.verifyAssured()).toMatchObject({ anchor_mismatch: false, anchors: [{ chain_match: null }] });
+    });
+
+    it('shows that the chain was put back to before an anchored root', async () => {
+      await ledger.append([testRow()]);
+      const [head] = await place.sql('select length, head_hash, head_seal from ledger_head');
+      await ledger.append([testRow()]);
+      await sweep();
+      await ledger.close();
+      await place.unlock();
+      await place.sql('delete from ledger_entries where seq > 1');
+      await place.sql('update ledger_head set length = 1, head_hash = ?, head_seal = ?', [
+        head?.['head_hash'] as string,
+        head?.['head_seal'] as Buffer,
+      ]);
+      await open();
+      // Nothing that is left says otherwise, to a ledger that did not see the chain before.
+      expect(await ledger.verifyAssured()).toMatchObject({
+        valid: true,
+        anchor_mismatch: true,
+        anchors: [{ anchored_seq: 2, chain_match: false }],
+      });
     });
 
     it('says nothing of anchors where there are none, and never counts an answer as a time stamp', async () => {

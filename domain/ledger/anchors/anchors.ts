@@ -54,7 +54,7 @@ export interface Anchors {
    * sheet 2.3). For a sweep; never in the way of an append. How many were confirmed, and how many not.
    */
   sweep(sweep: AnchorSweep): Promise<{ readonly anchored: number; readonly failed: number }>;
-  /** Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that is not in the chain. */
+  /** Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that the chain does not have or no longer reaches. */
   found(): Promise<{ readonly anchors: Anchor[]; readonly mismatch: boolean | null }>;
   /** What the time stamps among them are worth. */
   timeStamps(): Promise<CryptographicVerification['tsa']>;
@@ -265,15 +265,23 @@ export function createAnchors(options: AnchorOptions): Anchors {
           .orderBy('a.source')
           .limit(MAX_LISTED)
           .execute();
+        // Read behind the anchors: none of them can be of an entry that came later. One that is not there was cut off.
+        const { length } = await head();
         const wrong = await confirmed()
           .select('a.id')
-          .whereRef('e.entry_hash', '<>', 'a.anchored_entry_hash')
+          .where((match) =>
+            match.or([
+              match('e.entry_hash', '<>', match.ref('a.anchored_entry_hash')),
+              match.and([match('e.entry_hash', 'is', null), match('a.anchored_seq', '>', length)]),
+            ]),
+          )
           .limit(1)
           .executeTakeFirst();
         const listed = rows.map(({ entry_hash, ...row }) => ({
           ...row,
           anchored_seq: Number(row.anchored_seq),
-          chain_match: entry_hash === null ? null : entry_hash === row.anchored_entry_hash,
+          chain_match:
+            entry_hash === null && Number(row.anchored_seq) <= length ? null : entry_hash === row.anchored_entry_hash,
         }));
         return { anchors: listed, mismatch: rows.length === 0 ? null : wrong !== undefined };
       }),

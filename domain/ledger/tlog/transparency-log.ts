@@ -74,6 +74,17 @@ const CLOCK_SKEW_SECS = 300;
 const inconsistent = (why: string): GateError =>
   new GateError('checkpoint_inconsistent', `${why}; run \`gate verify\` and compare with checkpoints kept elsewhere`);
 
+/** How many entries the longest checkpoint that was ever signed is over; 0 without one. */
+export async function checkpointedLength(db: Kysely<LogTables>): Promise<number> {
+  const row = await db
+    .selectFrom('ledger_checkpoints')
+    .select('tree_size')
+    .orderBy('tree_size', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return Number(row?.tree_size ?? 0);
+}
+
 export function createTransparencyLog(
   db: Kysely<LogTables>,
   { origin, privateKey, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
