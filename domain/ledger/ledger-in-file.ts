@@ -27,7 +27,6 @@ export function ledgerInFile(
   file.onUndone(() => writer.forget());
   const reader = sqliteChainReader(file.connection);
   let undone = 0;
-  file.onUndone(() => (undone += 1));
   const verifier = createVerifier(
     {
       ...reader,
@@ -39,6 +38,10 @@ export function ledgerInFile(
     },
     sidecarKeys,
   );
+  file.onUndone(() => {
+    undone += 1;
+    verifier.forget();
+  });
   return {
     ...createLedgerReader(file.store<LedgerTables>(), sidecarKeys),
     async append(rows) {
@@ -52,8 +55,8 @@ export function ledgerInFile(
       await file.durable();
       const before = undone;
       const result = await verifier.verify(options);
-      // Rows that were undone under the walk are missing from it and nowhere else.
-      return result.valid || undone === before ? result : verifier.verify(options);
+      // Rows that were undone under the walk are missing from it, or are in it and nowhere else.
+      return undone === before ? result : verifier.verify(options);
     },
     ready: () => file.apply(() => writer.check()),
   };

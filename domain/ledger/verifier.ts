@@ -13,6 +13,11 @@ export interface Verifier {
   verify(options?: { readonly sinceCheckpoint?: boolean }): Promise<VerifyResult>;
 }
 
+export interface ForgetfulVerifier extends Verifier {
+  /** What was walked may never have been: a transaction was undone. Nothing is compared with it any more. */
+  forget(): void;
+}
+
 export interface VerifierOptions {
   /** How long stretches are walked where it is not in this thread. */
   readonly walkElsewhere?: WalkRange | undefined;
@@ -26,11 +31,12 @@ export function createVerifier(
   reader: ChainReader,
   keys: KeyRing | null,
   { walkElsewhere, promisedLength, onResult }: VerifierOptions = {},
-): Verifier {
+): ForgetfulVerifier {
   /** Up to where the chain was found valid; kept when a later walk finds otherwise. */
   let good: Checkpoint | null = null;
   /** Whether a walk may go on from there: after an invalid one only the whole tells. */
   let continuable = false;
+  let forgotten = 0;
   const running: { full?: Promise<VerifyResult>; quick?: Promise<VerifyResult> } = {};
 
   /** What a walk found, unless the chain is not the one that was there before, grown. */
@@ -50,12 +56,12 @@ export function createVerifier(
   }
 
   async function walk(from: Checkpoint | null): Promise<VerifyResult> {
-    const before = good;
+    const before = { good, forgotten };
     try {
       const promised = (await promisedLength?.()) ?? 0;
-      const result = await compared(await verifyChain(reader, keys, from, walkElsewhere), promised, before);
-      continuable = result.commitment !== undefined;
-      if (result.commitment) {
+      const result = await compared(await verifyChain(reader, keys, from, walkElsewhere), promised, before.good);
+      continuable = result.commitment !== undefined && forgotten === before.forgotten;
+      if (result.commitment && continuable) {
         const { length, head_hash: hash } = result.commitment;
         good = { head: { length, hash }, checked: result.entries_checked };
       }
@@ -73,6 +79,11 @@ export function createVerifier(
         delete running[kind];
       });
       return running[kind];
+    },
+    forget() {
+      good = null;
+      continuable = false;
+      forgotten += 1;
     },
   };
 }
