@@ -37,6 +37,7 @@ export function createVerifier(
   /** Whether a walk may go on from there: after an invalid one only the whole tells. */
   let continuable = false;
   let forgotten = 0;
+  let invalidWalks = 0;
   const running: { full?: Promise<VerifyResult>; quick?: Promise<VerifyResult> } = {};
 
   /** What a walk found, unless the chain is not the one that was there before, grown. */
@@ -56,10 +57,13 @@ export function createVerifier(
   }
 
   async function walk(from: Checkpoint | null): Promise<VerifyResult> {
-    const before = { good, forgotten };
+    const before = { good, forgotten, invalidWalks };
     try {
       const promised = (await promisedLength?.()) ?? 0;
       const result = await compared(await verifyChain(reader, keys, from, walkElsewhere), promised, before.good);
+      // Another walk found something meanwhile: this one may have passed the place before, or not have looked at it.
+      if (result.commitment && invalidWalks !== before.invalidWalks) return await walk(null);
+      if (!result.commitment) invalidWalks += 1;
       continuable = result.commitment !== undefined && forgotten === before.forgotten;
       if (result.commitment && continuable) {
         const { length, head_hash: hash } = result.commitment;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
@@ -7,6 +8,7 @@ import { chainRows, EMPTY_CHAIN } from './chain.js';
 import { ENTRY_COLUMNS } from './chain-store.js';
 import { prepareRow } from './entry.js';
 import { type LedgerStore, openLedger } from './ledger-store.js';
+import { sqliteChainReader } from './sqlite-chain.js';
 import { createVerifier } from './verifier.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
@@ -436,6 +438,41 @@ describe('without keys', () => {
       sidecars: { checked: 0, purged: 0, unchecked: 3 },
     });
     await blind.close();
+    await place.remove();
+  });
+
+  it('an invalid walk is not forgotten over one that began before it and did not look there', async () => {
+    const place = await ledgerPlace('sqlite');
+    const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    await ledger.append(ROWS);
+    const connection = new DatabaseSync((place.target as { file: string }).file, { readOnly: true });
+    const reader = sqliteChainReader(connection);
+    const gates: Promise<void>[] = [];
+    const told: boolean[] = [];
+    const verifier = createVerifier(
+      {
+        ...reader,
+        async bounds() {
+          await gates.shift();
+          return reader.bounds();
+        },
+      },
+      place.keys,
+      { onResult: ({ valid }) => told.push(valid) },
+    );
+    await verifier.verify();
+    let open: () => void = () => undefined;
+    gates.push(new Promise((resolve) => (open = resolve)));
+    const quick = verifier.verify({ sinceCheckpoint: true });
+    await place.unlock();
+    await place.sql("update ledger_entries set method = 'x' where seq = 2");
+    expect(await verifier.verify()).toMatchObject({ valid: false, first_invalid_seq: 2 });
+    open();
+    expect(await quick).toMatchObject({ valid: false, first_invalid_seq: 2 });
+    expect(await verifier.verify({ sinceCheckpoint: true })).toMatchObject({ valid: false, first_invalid_seq: 2 });
+    expect(told).toEqual([true, false, false, false]);
+    connection.close();
+    await ledger.close();
     await place.remove();
   });
 
