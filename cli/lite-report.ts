@@ -4,6 +4,7 @@ import { Option, type Command } from 'commander';
 import { GateError } from '../domain/errors.js';
 import type { GraduationReport } from '../lite/graduation.js';
 import { ledgerOption, readable } from './lite-files.js';
+import { oneLine } from '../domain/printable.js';
 import { CliError } from './target.js';
 
 interface ReportOptions {
@@ -104,7 +105,7 @@ async function print(report: GraduationReport): Promise<void> {
       wordWrap: true,
     });
     for (const row of report.by_tool)
-      table.push([row.tool, row.would_deny, row.would_pend, row.reasons.join('; ').slice(0, 120)]);
+      table.push([oneLine(row.tool), row.would_deny, row.would_pend, oneLine(row.reasons.join('; ').slice(0, 120))]);
     process.stdout.write(`${table.toString()}\n`);
   }
   process.stdout.write(`${report.recommendation}\n`);
