@@ -189,6 +189,15 @@ describe('the pipeline on the in-process host (spec 1.4, DESIGN section 1)', () 
       ]);
     });
 
+    it('does not knock again where the receiver refused for good', async () => {
+      gate.script.receiver = 'refuses';
+      const call = await gate.call({ callback_url: 'https://agent.example.com/hook' });
+      await gate.run(call);
+      await gate.host.decide(await gate.decision(call, 'deny'));
+      await gate.host.idle();
+      expect(gate.callbacks).toHaveLength(1);
+    });
+
     it('answers 503 and withdraws the row when HIL stored it and its answer was lost', async () => {
       gate.script.hil = 'stores_then_fails';
       const call = await gate.call();

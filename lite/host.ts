@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
 import { summarize } from '../domain/call-record/record.js';
@@ -23,8 +23,13 @@ export const machineClock: Clock = {
     new Promise((resolve) => {
       if (signal.aborted) return resolve();
       // Timers hold 2^31-1 ms at most; a longer wait simply wakes and is looked at again.
-      const timer = setTimeout(resolve, Math.min(ms, 2_147_483_647));
-      signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+      const timer = setTimeout(woken, Math.min(ms, 2_147_483_647));
+      signal.addEventListener('abort', woken, { once: true });
+      function woken(): void {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', woken);
+        resolve();
+      }
     }),
 };
 
@@ -47,6 +52,8 @@ export interface InProcessOptions {
   readonly activities: GateActivities;
   readonly logger: Logger;
   readonly clock?: Clock;
+  /** Told of each open call that `resume` goes on with, and the state it was found in. */
+  readonly onResumed?: (state: CallState) => void;
 }
 
 interface Run {
@@ -66,6 +73,7 @@ export function createInProcessHost({
   activities,
   logger,
   clock = machineClock,
+  onResumed,
 }: InProcessOptions): InProcessHost {
   const runs = new Map<string, Run>();
   const background = new Set<Promise<void>>();
@@ -200,19 +208,25 @@ export function createInProcessHost({
   }
 
   /** Tries until it holds or the process stops; what is left then is due at the next start. */
-  async function retried(work: () => Promise<void>, attempts = Number.POSITIVE_INFINITY): Promise<void> {
+  async function retried(
+    work: () => Promise<void>,
+    inVain: (error: unknown, attempt: number) => boolean = () => false,
+  ): Promise<void> {
     for (let attempt = 1; !stopping.signal.aborted; attempt += 1) {
       try {
         return await work();
       } catch (error) {
-        if (attempt >= attempts) throw error;
+        if (inVain(error, attempt)) throw error;
         await clock.sleep(Math.min(15_000, 250 * 2 ** Math.min(attempt, 6)), stopping.signal);
       }
     }
   }
   const appendDurably = (correlationId: string) => retried(() => activities.appendRows(correlationId));
   const deliverCallback = (correlationId: string) =>
-    retried(() => activities.deliver(correlationId), 5).catch(async (error: unknown) => {
+    retried(
+      () => activities.deliver(correlationId),
+      (error, attempt) => attempt >= CALLBACK_ATTEMPTS || (error instanceof GateError && error.status < 500),
+    ).catch(async (error: unknown) => {
       logger.warn({ correlation_id: correlationId, reason: errorText(error) }, 'callback given up');
       await calls.followedUp(correlationId, 'callback');
     });
@@ -264,6 +278,7 @@ export function createInProcessHost({
         const record = await calls.find(open.correlation_id);
         if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
         launch(record.evidence.call, summarize(record));
+        onResumed?.(record.state);
         resumed += 1;
       }
       for (const correlationId of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
@@ -314,3 +329,4 @@ function deferred<T>(): Deferred<T> {
 
 /** Thrown into a waiting call when the process stops; its record says that it waits, and the next start goes on with it. */
 const STOPPED = Symbol('stopped');
+const CALLBACK_ATTEMPTS = 5;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { PendingRequest } from '../contracts/review.js';
+import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { errorText } from '../domain/errors.js';
 import type { LiteMetrics } from './metrics.js';
@@ -108,11 +108,6 @@ function eventOf(outcome: 'allow' | 'park' | 'deny', would: 'deny' | 'pend' | nu
   return outcome;
 }
 
-const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
-  params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
-    ? params.name
-    : method;
-
 const chatText = ({ correlation_id: id, pending_id, evidence: { call, verdict } }: CallRecord, endpoint: string) => {
   const reasons = verdict?.review_reasons.map(plain).join('; ');
   return [
@@ -137,5 +132,8 @@ export const plain = (text: string): string =>
 /** What failed, without the address: errors of the network repeat it. */
 const withoutAddress = (error: unknown, url: string): string => {
   const cause = error instanceof Error && error.cause !== undefined ? ` (${errorText(error.cause)})` : '';
-  return `${errorText(error)}${cause}`.replaceAll(url, 'the address').replaceAll(new URL(url).host, 'its host');
+  return `${errorText(error)}${cause}`
+    .replaceAll(url, 'the address')
+    .replaceAll(new URL(url).host, 'its host')
+    .replaceAll(new URL(url).hostname, 'its host');
 };

@@ -29,10 +29,10 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<UpstreamOutcome | { kind: 'accepted' }> {
-    // Both bounds, so that neither a silent nor a dripping answer holds a call; a timer of its own would cost more than the request.
     const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, ...(signal && { signal }) };
     let statusCode: number;
     let text: string;
+    const begun = Date.now();
     try {
       const answer = await undiciRequest(url, {
         method: 'POST',
@@ -44,12 +44,19 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
       ({ statusCode } = answer);
       const chunks: Buffer[] = [];
       let bytes = 0;
-      const begun = Date.now();
-      for await (const chunk of answer.body) {
-        bytes += (chunk as Buffer).byteLength;
-        if (bytes > maxResponseBytes) throw new Error(`the answer is larger than ${maxResponseBytes} bytes`);
-        if (Date.now() - begun > timeoutMs) throw new Error('the answer timed out');
-        chunks.push(chunk as Buffer);
+      // What the head left of the time; an answer that drips or falls silent does not get more.
+      const late = setTimeout(
+        () => answer.body.destroy(new Error('the answer timed out')),
+        Math.max(0, begun + timeoutMs - Date.now()),
+      );
+      try {
+        for await (const chunk of answer.body) {
+          bytes += (chunk as Buffer).byteLength;
+          if (bytes > maxResponseBytes) throw new Error(`the answer is larger than ${maxResponseBytes} bytes`);
+          chunks.push(chunk as Buffer);
+        }
+      } finally {
+        clearTimeout(late);
       }
       text = Buffer.concat(chunks).toString('utf8');
     } catch (error) {

@@ -59,6 +59,8 @@ export const causeText = (error: unknown): string => {
   const code = typeof innermost?.code === 'string' ? innermost.code : '';
   if (Object.hasOwn(WORDS, code)) return `${WORDS[code]} (${code})`;
   if (/CERT|TLS|SSL/.test(code)) return `the TLS certificate of the other end was not accepted (${code})`;
+  // Messages of the system name addresses and ports behind their code.
+  if (/^E[A-Z0-9_]+$/.test(code)) return `the connection failed (${code})`;
   const text = typeof innermost?.message === 'string' ? innermost.message : errorText(error);
   return text.replace(ADDRESS, '[address]').slice(0, 300);
 };

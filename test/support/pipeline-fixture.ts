@@ -54,6 +54,7 @@ export interface Script {
   hil: 'up' | 'down' | 'stores_then_fails';
   ledger: 'up' | 'down';
   upstream: (request: JsonObject) => Promise<UpstreamOutcome>;
+  receiver: 'up' | 'refuses';
 }
 
 export const replyOk = async (request: JsonObject): Promise<UpstreamOutcome> => ({
@@ -89,6 +90,7 @@ export async function openPipeline({
     hil: 'up',
     ledger: 'up',
     upstream: replyOk,
+    receiver: 'up',
     ...given,
   };
   const calls = await openCallStore({
@@ -145,7 +147,10 @@ export async function openPipeline({
         return ledger.append(rows);
       },
     },
-    deliver: async (callback) => void callbacks.push(callback),
+    async deliver(callback) {
+      callbacks.push(callback);
+      if (script.receiver === 'refuses') throw Object.assign(new Error('the receiver answered 400'), { final: true });
+    },
     runs: runs ?? { status: () => Promise.resolve('missing'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(DECISION_KEYS.publicKey),
     reconcile: { graceMs: 0, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
