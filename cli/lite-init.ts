@@ -72,7 +72,9 @@ function copyRules(to: string): void {
 
 function settingsText({ mode, port, upstream }: InitOptions, modeVariable: string): string {
   const token = () => randomBytes(32).toString('base64url');
-  const line = (variable: string, value: string, why: string) => `# ${why}\n${variable}=${value}\n`;
+  // The file is also sourced by shells: an address with & or $ in it stays an address.
+  const quoted = (value: string) => (/^[\w.,:/@%+-]*$/.test(value) ? value : `'${value.replaceAll("'", '%27')}'`);
+  const line = (variable: string, value: string, why: string) => `# ${why}\n${variable}=${quoted(value)}\n`;
   const { upstreamUrl, token: agentToken, decideToken, port: portSetting, mode: modeSetting } = LITE_SETTINGS;
   return [
     '# Settings of gate lite; flags and variables of the environment beat them. `npx gate lite --help` lists them all.\n',

@@ -1,8 +1,9 @@
-import { existsSync, rmSync, renameSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, renameSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { ConfigError, type Env } from '../config/env.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
+import type { VerifyResult } from '../contracts/ledger.js';
 import type { Lite } from '../lite/serve.js';
 import { ledgerOption, readable } from './lite-files.js';
 import { registerReport } from './lite-report.js';
@@ -98,12 +99,22 @@ export function registerLiteCommands(program: Command): void {
     .requiredOption('--output <file>', 'where to; overwritten')
     .action(async ({ ledger, output }: { ledger: string; output: string }) => {
       const { backupLedger, verifyFile } = await files();
-      if (resolve(output) === resolve(ledger)) throw new CliError('--output is the ledger itself', 2);
-      const pages = await readable(ledger, () => backupLedger(ledger, output));
-      const result = await verifyFile(output, ledger);
-      if (!result.valid) {
-        rmSync(output, { force: true });
-        throw new CliError(`the copy does not verify (seq ${result.first_invalid_seq ?? '-'}); it was removed`, 2);
+      if (existsSync(output) && existsSync(ledger) && realpathSync(output) === realpathSync(ledger))
+        throw new CliError('--output is the ledger itself', 2);
+      // An earlier backup stays until there is a better one.
+      const copy = `${output}.part`;
+      const remove = (file: string) => ['', '-wal', '-shm'].forEach((end) => rmSync(`${file}${end}`, { force: true }));
+      let pages: number;
+      let result: VerifyResult;
+      try {
+        pages = await readable(ledger, () => backupLedger(ledger, copy));
+        result = await verifyFile(copy, ledger);
+        if (!result.valid)
+          throw new CliError(`the copy does not verify (seq ${result.first_invalid_seq ?? '-'}); it was removed`, 2);
+        remove(output);
+        renameSync(copy, output);
+      } finally {
+        remove(copy);
       }
       process.stdout.write(`snapshot ${output} OK - ${pages} pages, ${result.entries_checked} entries verified\n`);
       process.stdout.write(`its keys are not in it: keep ${ledger}.keys apart from it, and safe\n`);

@@ -5,13 +5,14 @@ import { Option, type Command } from 'commander';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { type Narrative, type NarrativeWindow, narrativeWindow } from '../contracts/ledger-reports.js';
-import { type PendingRequest, type ReviewOrder, reviewOrder } from '../contracts/review.js';
+import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
 import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { keysBeside } from '../lite/keys.js';
 import { type EvidenceTrust, proveEntry, readEvidence, verdictText, verifyEvidence } from './evidence.js';
 import { narrativePage } from './narrative.js';
+import { oneLine, printable } from '../domain/printable.js';
 import { CliError, developmentFile, UUID } from './target.js';
 
 const json = () => new Option('--json', 'print JSON instead of a table');
@@ -95,10 +96,12 @@ export function registerOperatorCommands(program: Command): void {
         });
         if (asJson) return print(decided);
         process.stdout.write(
-          `${decided.status}: ${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}\n`,
+          `${decided.status}: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}`)}\n`,
         );
         if (decided.status === 'approved')
-          process.stdout.write(`Gate now executes the call; see \`gate audit ${decided.correlation_id}\`\n`);
+          process.stdout.write(
+            `Gate executes it now, unless its agent only asked for a decision; see \`gate audit ${decided.correlation_id}\`\n`,
+          );
       },
     );
 
@@ -138,15 +141,17 @@ export function registerOperatorCommands(program: Command): void {
           wordWrap: true,
         });
         for (const row of rows)
-          table.push([
-            row.seq,
-            row.timestamp,
-            ...(ofCall ? [] : [row.agent_id, row.tool_type ?? '', row.correlation_id ?? '']),
-            row.event_kind ?? row.method,
-            String(row.authorized),
-            story(row),
-            row.entry_hash.slice(0, 16),
-          ]);
+          table.push(
+            [
+              String(row.seq),
+              row.timestamp,
+              ...(ofCall ? [] : [row.agent_id, row.tool_type ?? '', row.correlation_id ?? '']),
+              row.event_kind ?? row.method,
+              String(row.authorized),
+              story(row),
+              row.entry_hash.slice(0, 16),
+            ].map(oneLine),
+          );
         process.stdout.write(`${table.toString()}\n`);
       },
     );
@@ -388,13 +393,6 @@ function readOnly(file: string): ReturnType<typeof openLedgerReadOnly> {
 
 const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
-const toolOf = (row: PendingRequest): string => {
-  const { params } = row.request_payload;
-  return params && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
-    ? params.name
-    : row.method;
-};
-
 /** Everything an approver needs to see of a call, its arguments above all. */
 function details(row: PendingRequest): string {
   const { params } = row.request_payload;
@@ -412,11 +410,6 @@ function details(row: PendingRequest): string {
   return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n`;
 }
 
-/** What an agent wrote must not steer the approver's terminal: control and formatting characters are shown, not obeyed. */
-const printable = (text: string): string =>
-  text.replaceAll(/[^\P{C}\n]/gu, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`);
-const oneLine = (text: string): string => printable(text).replaceAll('\n', '\\n');
-
 const expiry = (row: PendingRequest): string => {
   const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - Date.now()) / 1000);
   return leftSecs > 0 ? `in ${leftSecs} s` : 'past';
@@ -432,11 +425,10 @@ function story(row: LedgerEntry): string {
   return [row.decided_by && `by ${row.decided_by}`, row.reasoning].filter(Boolean).join(': ').slice(0, 120);
 }
 
-/** Lite shows an agent its own call under `/pending/{id}`; an operator finds it in the list. */
+/** Lite shows an agent its own call under `/pending/{id}`; an operator finds a row in the list. */
 async function rowOfLite(target: LiteTarget, id: string): Promise<PendingRequest> {
-  const rows = await asOperator<PendingRequest[]>(target, 'GET', '/pending?status=all&limit=500');
-  const row = rows.find((each) => each.id === id || each.correlation_id === id);
-  if (!row) throw new CliError(`not_found: no pending row ${id} among the newest 500`, 4);
+  const [row] = await asOperator<PendingRequest[]>(target, 'GET', `/pending?id=${id}`);
+  if (!row) throw new CliError(`not_found: no pending row ${id}`, 4);
   return row;
 }
 

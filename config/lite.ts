@@ -219,7 +219,12 @@ export const LITE_SETTINGS = {
   logLevel: setting(
     'GATE_LOG_LEVEL',
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-    'Least severe log line that is written, as JSON on standard error.',
+    'Least severe event that is logged, on standard error.',
+  ),
+  logFormat: setting(
+    'GATE_LOG_FORMAT',
+    z.enum(['text', 'json']).default('text'),
+    'How it is logged: `text` for people, `json` for one event per line.',
   ),
 } as const;
 

@@ -67,6 +67,12 @@ export const pendingRequest = z.looseObject({
 });
 export type PendingRequest = z.infer<typeof pendingRequest>;
 
+/** The tool that a row asks about; the JSON-RPC method where the request names none. */
+export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
+  params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
+    ? params.name
+    : method;
+
 /** Spec 2.7. `decided_by`, `tenant` and `approver_assertion` are taken only where authentication is disabled. */
 export const decideRequest = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),

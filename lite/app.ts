@@ -6,7 +6,13 @@ import { registerProbes } from '../api/plugins/health.js';
 import type { ServiceApp } from '../api/plugins/service.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
-import { decideRequest, reviewOrder, reviewStatus, type PendingRequest, type ReviewOrder } from '../contracts/review.js';
+import {
+  decideRequest,
+  reviewOrder,
+  reviewStatus,
+  type PendingRequest,
+  type ReviewOrder,
+} from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { Decision } from '../domain/review/decisions.js';
@@ -44,6 +50,8 @@ const ListQuery = z.object({
     .default(50)
     .transform((limit) => Math.min(limit, LIST_LIMIT)),
   sort: reviewOrder.optional(),
+  /** One row, by its own id or its call's; whatever its status. */
+  id: z.uuid().optional(),
 });
 const ById = z.object({ id: z.uuid() });
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
@@ -85,13 +93,14 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
 
   app.get('/pending', { schema: { querystring: ListQuery } }, async (request): Promise<PendingRequest[]> => {
-    const { status, limit, sort } = request.query;
-    return listed(
-      access.operatorOf(request),
-      status,
-      limit,
-      sort ?? (status === 'parked' || status === 'pending' ? 'oldest' : 'newest'),
-    );
+    const { status, limit, sort, id } = request.query;
+    const operator = access.operatorOf(request);
+    if (id !== undefined) {
+      const tenant = operator.tenant ?? undefined;
+      const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
+      return row ? [row] : [];
+    }
+    return listed(operator, status, limit, sort ?? (status === 'parked' || status === 'pending' ? 'oldest' : 'newest'));
   });
 
   app.post('/decide/:id', { schema: { params: ById, body: decideRequest }, onRequest: authorised }, (request) => {
@@ -121,6 +130,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       access,
       mode,
       newestRows: () => ledger.newest(400),
+      contractOf: async (correlationId) =>
+        (await options.proxy.calls.find(correlationId))?.evidence.call.contract ?? null,
       pending: (operator) => listed(operator, 'parked', 100, 'oldest'),
       decide: (operator, id, decision, reason) =>
         decideRow(operator, { id, decision, reason, decided_via: 'lite-page', request_id: crypto.randomUUID() }),

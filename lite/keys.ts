@@ -1,9 +1,9 @@
 import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Env } from '../config/env.js';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../domain/errors.js';
+import { createFile, PRIVATE_FILE } from '../domain/store/durable-file.js';
 
 export interface LiteKeys {
   readonly ring: KeyRing;
@@ -30,9 +30,8 @@ export function liteKeys(ledger: string, given: string | undefined): LiteKeys {
         'store_unavailable',
         `the keys of ${ledger} are missing: put ${file} back or set GATE_LITE_KEYS`,
       );
-    mkdirSync(dirname(file), { recursive: true });
     try {
-      writeFileSync(file, `${newKey()}\n`, { mode: 0o600, flag: 'wx' });
+      createFile(file, `${newKey()}\n`, PRIVATE_FILE);
     } catch (error) {
       throw new GateError('store_unavailable', `the keys of ${ledger} cannot be written: ${errorText(error)}`, {
         cause: error,
@@ -55,22 +54,25 @@ function readKeys(file: string): string {
 }
 
 /**
- * The keys of a file that is only looked at: those beside it, else those of lite's or the ledger's variable; `null` where there are
- * none. Throws, naming the variable or the file, where they are not written as keys.
+ * The keys of a file that is only looked at: those of lite's variable, as for the process itself, else those beside the file, else
+ * those of the ledger's variable; `null` where there are none. Throws, naming the variable or the file, where they are not written as
+ * keys.
  */
 export function keysBeside(ledger: string, env: Env = process.env): KeyRing | null {
   const file = keysFileOf(ledger);
-  const named = (['GATE_LITE_KEYS', 'GATE_LEDGER_SIDECAR_KEYS'] as const).find(
-    (variable) => env[variable] || env[`${variable}_FILE`],
-  );
-  if (existsSync(file)) return parseKeyRing(readKeys(file));
-  if (named === undefined) return null;
-  const text = env[named];
-  if (!text) return parseKeyRing(readKeys(env[`${named}_FILE`] as string));
+  const lite = keysIn('GATE_LITE_KEYS', env);
+  if (lite) return lite;
+  return existsSync(file) ? parseKeyRing(readKeys(file)) : keysIn('GATE_LEDGER_SIDECAR_KEYS', env);
+}
+
+/** The keys of a variable, or of the file that its `_FILE` names. */
+function keysIn(variable: string, env: Env): KeyRing | null {
+  const [text, named] = [env[variable], env[`${variable}_FILE`]];
+  if (!text) return named ? parseKeyRing(readKeys(named)) : null;
   try {
     return parseKeyRing(text);
   } catch (error) {
-    throw new GateError('store_unavailable', `${named}: ${errorText(error)}`, { cause: error });
+    throw new GateError('store_unavailable', `${variable}: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { CallState } from '../contracts/call.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 
 /** What lite counts beside the proxy's own metrics (lite sheet 17). */
@@ -21,7 +22,32 @@ export function liteMetrics(registry: Registry) {
     labelNames: ['kind', 'outcome'],
     registers,
   });
+  const inspected = new Counter({
+    name: 'gate_lite_inspect_total',
+    help: 'Tool calls that were inspected.',
+    registers,
+  });
+  const ledgerQueue = new Histogram({
+    name: 'gate_lite_ledger_queue_seconds',
+    help: 'How long an answer waited until the file had its rows on disk.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
+    registers,
+  });
+  const reconciled = new Counter({
+    name: 'gate_forensic_reconciliation_total',
+    help: 'Calls that an earlier life of the process left open, by the state they were found in.',
+    labelNames: ['outcome'],
+    registers,
+  });
   return {
+    inspected: () => inspected.inc(),
+    reconciled: (state: CallState) => reconciled.inc({ outcome: state }),
+    /** Passes on what it waits for. */
+    async queued(written: Promise<void>): Promise<void> {
+      const done = ledgerQueue.startTimer();
+      await written;
+      done();
+    },
     answered({ evidence: { verdict } }: CallRecord): void {
       if (verdict) verdicts.inc({ verdict: verdict.would ? `would_${verdict.would}` : WORDS[verdict.outcome] });
     },

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import { type CallContract, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import type { PendingRequest } from '../contracts/review.js';
+import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import type { Access, LiteOperator } from './access.js';
 
@@ -12,6 +13,8 @@ export interface PageOptions {
   readonly mode: string;
   /** Rows of the newest calls, newest first, as the ledger has them. */
   readonly newestRows: () => Promise<readonly LedgerEntry[]>;
+  /** Under which contract a call came; `null` for one that is not known. */
+  readonly contractOf: (correlationId: string) => Promise<CallContract | null>;
   readonly pending: (operator: LiteOperator) => Promise<readonly PendingRequest[]>;
   readonly decide: (
     operator: LiteOperator,
@@ -103,7 +106,9 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const { tenant } = known.session.operator;
     const calls = callsOf(tenant === null ? newest : newest.filter((row) => row['tenant'] === tenant));
     const page = mainPage({
-      waiting: rows,
+      waiting: await Promise.all(
+        rows.map(async (row) => ({ row, contract: await options.contractOf(row.correlation_id) })),
+      ),
       calls,
       csrf: formToken(known.id),
       openAgents: access.agents === 'open',
@@ -178,11 +183,6 @@ const argumentsShown = ({ request_payload }: PendingRequest): string => {
 /** What an approver can read on a page; a call that says more is not approved from here. */
 const MAX_SHOWN = 100_000;
 
-const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
-  params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
-    ? params.name
-    : method;
-
 /** A call as the page shows it: its verdict, and what came of it since. */
 interface ShownCall {
   readonly verdict: LedgerEntry;
@@ -198,7 +198,11 @@ function callsOf(rows: readonly LedgerEntry[]): ShownCall[] {
   for (const row of rows) {
     const id = row.correlation_id ?? row.id;
     const { stage } = row.policy_decision ?? {};
-    if (row.event_kind === 'proxy.verdict') calls.push({ verdict: row, since: (since.get(id) ?? []).toReversed() });
+    // One that was too fast may have come again under its id; what followed is told of the verdict.
+    const limited = row.policy_decision?.['outcome'] === 'rate_limited';
+    if (row.event_kind === 'proxy.verdict' && limited) calls.push({ verdict: row, since: [] });
+    else if (row.event_kind === 'proxy.verdict')
+      calls.push({ verdict: row, since: (since.get(id) ?? []).toReversed() });
     else if (row.event_kind === 'upstream.outcome' && typeof stage === 'string') push(since, id, stage);
     else if (/^hil\.(approved|denied|expired)$|^call\./.test(row.event_kind ?? ''))
       push(since, id, `${row.event_kind?.replace(/^.*\./, '')}${row.decided_by ? ` by ${row.decided_by}` : ''}`);
@@ -209,7 +213,7 @@ const push = (lists: Map<string, string[]>, key: string, value: string) =>
   lists.set(key, [...(lists.get(key) ?? []), value]);
 
 interface MainPage {
-  readonly waiting: readonly PendingRequest[];
+  readonly waiting: readonly { readonly row: PendingRequest; readonly contract: CallContract | null }[];
   readonly calls: readonly ShownCall[];
   readonly csrf: string;
   readonly openAgents: boolean;
@@ -217,7 +221,7 @@ interface MainPage {
 }
 
 function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): string {
-  const articles = waiting.map((row, index) => {
+  const articles = waiting.map(({ row, contract }, index) => {
     const given = argumentsShown(row);
     const whole = given.length <= MAX_SHOWN;
     return `
@@ -231,7 +235,7 @@ function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): str
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}">
     <label>Reason <input name="reason" maxlength="1000" autocomplete="off"></label>
     <button name="decision" value="deny">Deny</button>
-    <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveWords(row, calls)}</button>
+    <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveWords(contract)}</button>
   </form>
 </article>`;
   });
@@ -263,10 +267,8 @@ function anonymousWords(agents: boolean, operators: boolean): string {
 }
 
 /** Names the effect: Gate executes what was asked for under the execution contract; a decision's caller acts itself. */
-const approveWords = ({ correlation_id: id }: PendingRequest, calls: readonly ShownCall[]): string => {
-  const call = calls.find(({ verdict }) => verdict.correlation_id === id);
-  return call?.verdict.policy_decision?.['contract'] === 'gate.server-execution/v1' ? 'Approve and execute' : 'Approve';
-};
+const approveWords = (contract: CallContract | null): string =>
+  contract === SERVER_EXECUTION_CONTRACT ? 'Approve and execute' : 'Approve';
 
 /** To the second, for people; the whole of it for everybody else. */
 const time = (iso: string): string =>

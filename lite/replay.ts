@@ -44,7 +44,9 @@ export async function replayCall(file: string, correlationId: string, policies?:
   const ledger = openLedgerReadOnly(file, { sidecarKeys: keys });
   try {
     const rows = await ledger.byCorrelation(correlationId);
-    const of = (kind: string) => rows.find((row) => row.event_kind === kind);
+    // A call that was too fast may have come again under its id: only the verdict rests on inputs.
+    const of = (kind: string) =>
+      rows.find((row) => row.event_kind === kind && row.policy_decision?.['outcome'] !== 'rate_limited');
     const [verdict, inspected, evaluated] = [of('proxy.verdict'), of('brain.inspection'), of('policy.evaluated')];
     if (!verdict || !inspected || !evaluated)
       throw new GateError('not_found', `the ledger has no verdict of ${correlationId}`);

@@ -27,6 +27,7 @@ import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
 import { liteKeys } from './keys.js';
+import { logText } from './log-text.js';
 import { liteMigrations } from './migrations.js';
 import { liteMetrics } from './metrics.js';
 import { createNotices } from './notices.js';
@@ -79,7 +80,7 @@ export async function startLite({
   compose = createActivities,
   ...options
 }: LiteOptions): Promise<Lite> {
-  const logger = options.logger ?? pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const logger = options.logger ?? liteLogger(config);
   const { now } = clock;
   const ledgerFile = config.ledger === ':memory:' ? config.ledger : resolve(config.ledger);
   const { directory, builtIn } = policyFolder(config.policies);
@@ -116,9 +117,15 @@ export async function startLite({
       ...(config.callbackSecret && { secret: config.callbackSecret }),
     });
   let deliver: ReturnType<typeof sender> | undefined;
+  const inspector = createInspector({ personas });
   const ports: ActivityPorts = {
     calls,
-    inspector: createInspector({ personas }),
+    inspector: {
+      inspect(request) {
+        metrics.inspected();
+        return inspector.inspect(request);
+      },
+    },
     policies: createLocalEvaluator(policies),
     reviews: reviewsOf(reviews),
     ledger,
@@ -142,7 +149,7 @@ export async function startLite({
     now,
   };
   const activities = compose(ports, () => file.durable());
-  const host = createInProcessHost({ calls, activities, logger, clock });
+  const host = createInProcessHost({ calls, activities, logger, clock, onResumed: metrics.reconciled });
   let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;
   let serving = false;
@@ -187,7 +194,7 @@ export async function startLite({
     reviews,
     ledger,
     decide,
-    durable: () => file.durable(),
+    durable: () => metrics.queued(file.durable()),
     allowedHosts: config.allowedHosts,
     loopback: isLoopback(config.host),
     now,
@@ -346,6 +353,14 @@ export async function startLite({
       throw undoneMeanwhile() ?? error;
     }
   }
+}
+
+function liteLogger({ logLevel, logFormat }: LiteConfig): Logger {
+  const stderr = pino.destination({ dest: 2, sync: false });
+  return pino(
+    { level: logLevel },
+    logFormat === 'json' ? stderr : { write: (line) => void stderr.write(logText(line)) },
+  );
 }
 
 const addressOf = ({ address, port, family }: AddressInfo): string =>

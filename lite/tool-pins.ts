@@ -5,7 +5,7 @@ import { sqliteStore } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { wordsOf } from '../domain/store/words.js';
 import { type PinOwner, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
-import { liteKeys } from './keys.js';
+import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
 
 /** Whose tools are pinned in a file; reads only. */
@@ -26,12 +26,13 @@ export async function pinOwners(
 
 /** Lets an agent's pins go and leaves a row that says so, in one transaction. Returns how many tools were pinned. */
 export async function forgetPins(file: string, owner: PinOwner): Promise<number> {
-  const keys = liteKeys(file, process.env['GATE_LITE_KEYS']);
+  const keys = keysBeside(file);
+  if (!keys) throw new GateError('store_unavailable', `the keys of ${file} are missing: set GATE_LITE_KEYS`);
   const opened = await openLocalFile({ file, migrations: liteMigrations });
   try {
     const forgotten = await toolPinStoreOver(opened.store<ToolPinTables>()).forget(owner);
     if (forgotten > 0)
-      await ledgerInFile(opened, { sidecarKeys: keys.ring }).append([
+      await ledgerInFile(opened, { sidecarKeys: keys }).append([
         {
           agent_id: owner.agent,
           method: 'tool_definition.accepted',

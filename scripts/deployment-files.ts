@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import type { DevelopmentFile } from '../stack/development.js';
 import { type DevLeaf, type DevPki, ensureDevelopmentPki, ensureDevelopmentSecrets, ensureToken } from './dev-pki.js';
-import { replaceFile } from './durable-file.js';
+import { replaceFile } from '../domain/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
   /** Where the CA and every secret stay; only this job ever sees it whole. */

@@ -14,7 +14,7 @@ import {
 } from '../domain/identity/certificate-authority.js';
 import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
 import { uuidV7 } from '../domain/identity/uuid-v7.js';
-import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from './durable-file.js';
+import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
 import { withFileLock } from './file-lock.js';
 
 /** Every workload of the development stack. The worker acts for the proxy and carries the proxy's certificate. */

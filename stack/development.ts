@@ -21,7 +21,7 @@ import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
 import { freePort } from '../scripts/free-port.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
-import { replaceFile } from '../scripts/durable-file.js';
+import { replaceFile } from '../domain/store/durable-file.js';
 import { findTemporal } from '../scripts/find-program.js';
 import { startTemporal } from '../scripts/temporal-server.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';

@@ -63,6 +63,7 @@ export function correlationIdOf({ caller, idempotencyId }: Pick<ToolCallRequest,
 export function createCallHandler(options: CallHandlerOptions) {
   const { calls, runner, now = Date.now } = options;
   let inFlight = 0;
+  const running = new Map<string, Promise<Answer>>();
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true, now()) !== null;
 
@@ -91,69 +92,83 @@ export function createCallHandler(options: CallHandlerOptions) {
     inFlight: () => inFlight,
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
-      const { caller, mcp, contract } = request;
+      const { mcp, contract } = request;
       // Digest, commitments, cache key and ledger sidecars all hold the body or a part of it: it is written once.
       const { params } = mcp.body;
       for (const part of [argumentsOf(mcp.body), params, mcp.body])
         if (part !== null && typeof part === 'object' && !Array.isArray(part)) keepCanonical(part);
       const digest = canonicalDigest({ contract, route: '/mcp', method: mcp.method, tool: mcp.tool, body: mcp.body });
-      const conflict = () =>
-        new GateError(
-          contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
-          undefined,
-          {
-            fields: { contract, executable: false },
-          },
-        );
-
-      const known = await calls.find(correlationId);
-      if (known && known.digest !== digest) throw conflict();
-      if (known && known.state !== 'decided') return fromRecord(known, true);
-
-      await options.admitNew?.(request, correlationId);
-      if (inFlight >= options.maxInFlight)
-        throw new GateError('pipeline_unavailable', 'too many calls are under way', { fields: { layer: 'proxy' } });
-      inFlight += 1;
+      // The same call twice at once: one runs, the other is told what the record says of it.
+      const key = `${correlationId}/${digest}`;
+      await running.get(key)?.catch(() => undefined);
+      const answer = answered(request, correlationId, digest);
+      running.set(key, answer);
       try {
-        const receivedMs = now();
-        const call: CallInput = {
-          correlation_id: correlationId,
-          tenant: caller.tenant,
-          agent: caller.agent,
-          agent_spiffe: caller.spiffe,
-          credential_fingerprint: caller.fingerprint,
-          contract,
-          idempotency_id: request.idempotencyId,
-          method: mcp.method,
-          tool: mcp.tool,
-          digest,
-          mode: options.mode,
-          received_ms: receivedMs,
-          not_after_ms: receivedMs + options.callDeadlineMs,
-          ttl_secs: options.ttlSecs,
-          upstream_timeout_ms: options.upstreamTimeoutMs,
-          has_callback: request.callbackUrl !== null,
-          recent_request_count: 0,
-          velocity_limit: options.velocity.limit,
-        };
-        const admission = await calls.admit(
-          call,
-          { body: mcp.body, callback_url: request.callbackUrl },
-          options.velocity,
-        );
-        if (!admission.admitted) throw await limited(call, admission, mcp.body.params ?? {});
-        if (admission.digest !== digest) throw conflict();
-
-        const summary = await runner.start(
-          { ...call, recent_request_count: admission.recent },
-          call.not_after_ms + ANSWER_SLACK_MS,
-        );
-        return await fromRecord(await recordAfter(call, summary), false);
+        return await answer;
       } finally {
-        inFlight -= 1;
+        running.delete(key);
       }
     },
   };
+
+  async function answered(request: ToolCallRequest, correlationId: string, digest: string): Promise<Answer> {
+    const { caller, mcp, contract } = request;
+    const conflict = () =>
+      new GateError(
+        contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
+        undefined,
+        {
+          fields: { contract, executable: false },
+        },
+      );
+
+    const known = await calls.find(correlationId);
+    if (known && known.digest !== digest) throw conflict();
+    if (known && known.state !== 'decided') return fromRecord(known, true);
+
+    await options.admitNew?.(request, correlationId);
+    if (inFlight >= options.maxInFlight)
+      throw new GateError('pipeline_unavailable', 'too many calls are under way', { fields: { layer: 'proxy' } });
+    inFlight += 1;
+    try {
+      const receivedMs = now();
+      const call: CallInput = {
+        correlation_id: correlationId,
+        tenant: caller.tenant,
+        agent: caller.agent,
+        agent_spiffe: caller.spiffe,
+        credential_fingerprint: caller.fingerprint,
+        contract,
+        idempotency_id: request.idempotencyId,
+        method: mcp.method,
+        tool: mcp.tool,
+        digest,
+        mode: options.mode,
+        received_ms: receivedMs,
+        not_after_ms: receivedMs + options.callDeadlineMs,
+        ttl_secs: options.ttlSecs,
+        upstream_timeout_ms: options.upstreamTimeoutMs,
+        has_callback: request.callbackUrl !== null,
+        recent_request_count: 0,
+        velocity_limit: options.velocity.limit,
+      };
+      const admission = await calls.admit(
+        call,
+        { body: mcp.body, callback_url: request.callbackUrl },
+        options.velocity,
+      );
+      if (!admission.admitted) throw await limited(call, admission, mcp.body.params ?? {});
+      if (admission.digest !== digest) throw conflict();
+
+      const summary = await runner.start(
+        { ...call, recent_request_count: admission.recent },
+        call.not_after_ms + ANSWER_SLACK_MS,
+      );
+      return await fromRecord(await recordAfter(call, summary), false);
+    } finally {
+      inFlight -= 1;
+    }
+  }
 
   async function recordAfter(call: CallInput, summary: CallSummary | null): Promise<CallRecord> {
     const record = await calls.find(call.correlation_id);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { copyFile, cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -400,6 +400,17 @@ describe('commands on the file', () => {
     editFile(join(folder, 'copy.db'), "update ledger_entries set reasoning = 'harmless' where seq = 2");
     expect(await done(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 2 });
     expect(await done(['verify'])).toMatchObject({ code: 0 });
+  });
+
+  it('a backup that does not verify leaves the earlier one in its place', async () => {
+    await copyFile(join(folder, 'gate-lite.db'), join(folder, 'bent.db'));
+    await copyFile(join(folder, 'gate-lite.db.keys'), join(folder, 'bent.db.keys'));
+    expect(await done(['backup', '--ledger', 'bent.db', '--output', 'bent-copy.db'])).toMatchObject({ code: 0 });
+    const before = await readFile(join(folder, 'bent-copy.db'));
+    editFile(join(folder, 'bent.db'), "update ledger_entries set reasoning = 'harmless' where seq = 2");
+    expect(await done(['backup', '--ledger', 'bent.db', '--output', 'bent-copy.db'])).toMatchObject({ code: 2 });
+    expect(await readFile(join(folder, 'bent-copy.db'))).toEqual(before);
+    expect(await readdir(folder)).not.toContain('bent-copy.db.part');
   });
 
   it('replay judges a recorded call again and comes to the same', async () => {

@@ -10,6 +10,7 @@ import pino from 'pino';
 import type { JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
 import { keysBeside } from '../../lite/keys.js';
+import { replayCall } from '../../lite/replay.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 
 let tools: EchoTools;
@@ -274,6 +275,8 @@ describe('a restart of lite', () => {
     closing.pop();
     await open({}, { folder });
     expect(gate.lite.resumed).toBe(1);
+    const { text } = (await gate.send('GET', '/metrics')).body;
+    expect(text).toContain('gate_forensic_reconciliation_total{outcome="parked"} 1\n');
     expect(
       await gate.send('POST', `/decide/${idOf(body.pending_id)}`, { body: { decision: 'approve' } }),
     ).toMatchObject({ status: 200 });
@@ -351,6 +354,55 @@ describe('spec 5: who may call and who may decide', () => {
       await gate.send('POST', `/decide/${row}`, { body: { decision: 'deny' }, headers: bearer(`${OPERATOR}-2`) }),
     ).toMatchObject({ status: 404 });
     expect(await gate.send('GET', `/pending/${row}`, { headers: bearer(AGENT) })).toMatchObject({ status: 200 });
+  });
+
+  it('lists what waits oldest first, and on a short page those that expire first; one row by either id', async () => {
+    await open();
+    const parked: JsonObject[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      parked.push((await gate.call('wire_transfer', { arguments: { n } })).body);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const ids = parked.map(({ pending_id }) => idOf(pending_id));
+    const listed = async (query: string) =>
+      ((await gate.send('GET', `/pending${query}`)).body as unknown as JsonObject[]).map(({ id }) => id);
+    expect(await listed('')).toEqual(ids);
+    expect(await listed('?limit=2')).toEqual(ids.slice(0, 2));
+    expect(await listed('?limit=2&sort=newest')).toEqual(ids.toReversed().slice(0, 2));
+    for (const id of [ids[1], idOf(parked[1]?.['correlation_id'])]) expect(await listed(`?id=${id}`)).toEqual([ids[1]]);
+    expect(await listed(`?id=${randomUUID()}`)).toEqual([]);
+  });
+
+  it('runs a call once that comes twice at once, and counts and tells it once', async () => {
+    await open();
+    const id = randomUUID();
+    const replies = await Promise.all(Array.from({ length: 5 }, () => gate.call('read_file', { id })));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(replies.filter(({ headers }) => headers.get('x-gate-server-execution-replayed') === 'false')).toHaveLength(
+      1,
+    );
+    expect(tools.executed).toHaveLength(1);
+    const { body } = await gate.send('GET', '/metrics');
+    expect(body.text).toContain('gate_lite_verdicts_total{verdict="allow"} 1\n');
+    expect(body.text).toContain('gate_lite_inspect_total 1\n');
+    expect(body.text).toMatch(/gate_lite_ledger_queue_seconds_count [1-9]/);
+  });
+
+  it('replays a call that was too fast at first', async () => {
+    await open({ GATE_LITE_VELOCITY_LIMIT: '1', GATE_LITE_VELOCITY_WINDOW_SECS: '1' });
+    const id = randomUUID();
+    await gate.call('read_file');
+    expect(await gate.call('read_file', { id })).toMatchObject({ status: 429 });
+    const { headers } = await until(
+      () => gate.call('read_file', { id }),
+      ({ status }) => status === 200,
+    );
+    const correlationId = headers.get('x-gate-correlation-id') ?? '';
+    await until(
+      () => kinds(gate.ledger, correlationId),
+      (found) => found.includes('upstream.outcome'),
+    );
+    expect(await replayCall(gate.ledger, correlationId)).toMatchObject({ difference: null });
   });
 
   it('answers 429 with scope and key above the rate', async () => {

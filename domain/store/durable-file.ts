@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -20,7 +21,12 @@ export const PUBLIC_FILE = 0o644;
  * Puts `text` in place of whatever `file` held. A crash leaves either the old content or the new one, never a part; what this returned
  * from survives a power loss. Missing folders are made for the owner alone.
  */
-export function replaceFile(file: string, text: string, mode: number): void {
+export const replaceFile = (file: string, text: string, mode: number): void => put(file, text, mode, renameSync);
+
+/** The same for a file that must not be there yet: of two that make it at once one throws EEXIST. */
+export const createFile = (file: string, text: string, mode: number): void => put(file, text, mode, linkSync);
+
+function put(file: string, text: string, mode: number, into: (temporary: string, file: string) => void): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
@@ -31,10 +37,9 @@ export function replaceFile(file: string, text: string, mode: number): void {
     } finally {
       closeSync(descriptor);
     }
-    renameSync(temporary, file);
-  } catch (error) {
+    into(temporary, file);
+  } finally {
     rmSync(temporary, { force: true });
-    throw error;
   }
   const folder = openSync(dirname(file), 'r');
   try {

@@ -1,0 +1,35 @@
+import { levels } from 'pino';
+import { z } from 'zod';
+import { oneLine, printable } from '../domain/printable.js';
+
+const event = z.looseObject({
+  level: z.number(),
+  time: z.number(),
+  msg: z.string().default(''),
+  err: z.looseObject({ stack: z.string().optional(), message: z.string().optional() }).optional(),
+});
+/** In every event, and of no use to a reader of one machine. */
+const UNSAID = new Set(['level', 'time', 'msg', 'err', 'pid', 'hostname']);
+
+/**
+ * One event of the log as a person reads it: time, level, message, and what belongs to it as `name=value`; a stack follows on lines of its
+ * own. What is no event is handed on as it is. Control characters are shown, not obeyed.
+ */
+export function logText(line: string): string {
+  let parsed: z.infer<typeof event>;
+  try {
+    parsed = event.parse(JSON.parse(line));
+  } catch {
+    return line;
+  }
+  const { level, time, msg, err } = parsed;
+  const rest = Object.entries(parsed)
+    .filter(([name]) => !UNSAID.has(name))
+    .map(
+      ([name, value]) =>
+        `${name}=${typeof value === 'string' && /^[\w.,:/@+-]+$/.test(value) ? value : JSON.stringify(value)}`,
+    );
+  const label = (levels.labels[level] ?? String(level)).toUpperCase().padEnd(5);
+  const stack = err?.stack ?? err?.message;
+  return `${[new Date(time).toISOString(), label, oneLine(msg), ...rest].join(' ')}\n${stack === undefined ? '' : `${printable(stack).replaceAll(/^/gm, '  ')}\n`}`;
+}
