@@ -3,6 +3,7 @@ import type { Json } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { summarize, type VerdictEvidence } from '../domain/call-record/record.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
+import { batchTools } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 
@@ -90,12 +91,14 @@ export type RecordActivities = ReturnType<typeof createRecordActivities>;
 async function commitmentsOf(
   calls: CallStore,
   call: CallInput,
-): Promise<Pick<VerdictEvidence, 'call' | 'params_sha256' | 'callback_url'>> {
+): Promise<Pick<VerdictEvidence, 'call' | 'params_sha256' | 'sibling_tools' | 'callback_url'>> {
   const request = await calls.request(call.correlation_id, call.digest);
   if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+  const tools = batchTools(call.method, request.body);
   return {
     call,
     params_sha256: sha256Hex(canonicalJson((request.body.params ?? {}) as Json)),
+    ...(tools && { sibling_tools: tools }),
     callback_url: request.callback_url,
   };
 }

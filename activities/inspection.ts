@@ -1,7 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
-import { siblingsOf, worstInspection } from '../domain/mcp/batch.js';
+import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import { PipelineUnavailable, type Inspected } from '../domain/pipeline/pipeline.js';
 
@@ -13,10 +13,12 @@ export const createInspectionActivities = ({ calls, inspector }: { calls: CallSt
   async inspect(call: CallInput): Promise<Inspected> {
     const request = await calls.request(call.correlation_id, call.digest);
     if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
-    const { recent_sequence } = await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+    const history = await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+    const siblings = siblingsOf(call.method, call.tool, request.body);
+    const histories = historiesOf(history, siblings, call.received_ms);
     try {
       const found = await Promise.all(
-        siblingsOf(call.method, call.tool, request.body).map(({ method, params }) =>
+        siblings.map(({ method, params }, index) =>
           inspector.inspect({
             agent_id: call.agent,
             tenant: call.tenant,
@@ -24,7 +26,10 @@ export const createInspectionActivities = ({ calls, inspector }: { calls: CallSt
             method,
             params,
             correlation_id: call.correlation_id,
-            prior_requests: recent_sequence.map((prior) => ({ method: prior.method, tool: prior.tool })),
+            prior_requests: (histories[index] ?? history).recent_sequence.map((prior) => ({
+              method: prior.method,
+              tool: prior.tool,
+            })),
           }),
         ),
       );

@@ -1,7 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
-import { siblingsOf, worstDecision } from '../domain/mcp/batch.js';
+import { historiesOf, siblingsOf, worstDecision } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -30,10 +30,17 @@ export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; 
       injection_detected: inspection?.injection_detected ?? false,
       brain_degraded: inspection === null,
     };
+    const siblings = siblingsOf(call.method, call.tool, request.body);
+    const histories = historiesOf(facts.agent_history, siblings, call.received_ms);
     try {
       const decisions = await Promise.all(
-        siblingsOf(call.method, call.tool, request.body).map((sibling) =>
-          policies.evaluate({ ...facts, tool_type: sibling.tool, arguments: sibling.arguments }),
+        siblings.map((sibling, index) =>
+          policies.evaluate({
+            ...facts,
+            tool_type: sibling.tool,
+            agent_history: histories[index] ?? facts.agent_history,
+            arguments: sibling.arguments,
+          }),
         ),
       );
       return { facts, decision: worstDecision(decisions) };

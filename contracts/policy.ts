@@ -9,9 +9,11 @@ export const historyEvent = z.object({
 });
 export type HistoryEvent = z.infer<typeof historyEvent>;
 
+/** How many of an agent's steps inspection and policy look at. */
+export const HISTORY_LENGTH = 16;
 export const agentHistory = z.object({
   last_tool: z.string().nullable(),
-  recent_sequence: z.array(historyEvent).max(16),
+  recent_sequence: z.array(historyEvent).max(HISTORY_LENGTH),
 });
 export type AgentHistory = z.infer<typeof agentHistory>;
 

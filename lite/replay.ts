@@ -8,7 +8,7 @@ import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../domain/ledger/read-only.js';
-import { siblingsOf, worstDecision, worstInspection } from '../domain/mcp/batch.js';
+import { historiesOf, siblingsOf, worstDecision, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { keysBeside } from './keys.js';
@@ -119,6 +119,8 @@ async function factsOf(
   const input = (await inputs(evaluated)) as unknown as PolicyInput;
   const rules = await loadPolicySet({ directory: policyFolder(folder).directory });
   const siblings = siblingsOf(method, tool, request);
+  const history = input.agent_history as AgentHistory;
+  const histories = historiesOf(history, siblings, Date.parse(input.current_time ?? ''));
   const digest = canonicalDigest({ contract: text(said['contract']), route: '/mcp', method, tool, body: request });
   const facts: Fact[] = [
     ['proxy.verdict.request_digest', said['request_digest'], digest],
@@ -134,11 +136,10 @@ async function factsOf(
   let inspection: InspectionResponse | null = null;
   if (brainSaid['available'] === true) {
     const evidence = await inputs(inspected);
-    const history = input.agent_history as AgentHistory;
     const inspector = createInspector({ personas: await loadPersonas() });
     inspection = worstInspection(
       await Promise.all(
-        siblings.map((sibling) =>
+        siblings.map((sibling, index) =>
           inspector.inspect({
             agent_id: verdict.agent_id,
             tenant: text(verdict['tenant']),
@@ -146,7 +147,10 @@ async function factsOf(
             method: sibling.method,
             params: sibling.params,
             correlation_id: verdict.correlation_id ?? '',
-            prior_requests: history.recent_sequence.map((prior) => ({ method: prior.method, tool: prior.tool })),
+            prior_requests: (histories[index] ?? history).recent_sequence.map((prior) => ({
+              method: prior.method,
+              tool: prior.tool,
+            })),
           }),
         ),
       ),
@@ -183,7 +187,14 @@ async function factsOf(
     ['policy_input.brain_degraded', input.brain_degraded, inspection === null],
   );
   const decision = worstDecision(
-    siblings.map((sibling) => rules.evaluate({ ...input, tool_type: sibling.tool, arguments: sibling.arguments })),
+    siblings.map((sibling, index) =>
+      rules.evaluate({
+        ...input,
+        tool_type: sibling.tool,
+        agent_history: histories[index] ?? history,
+        arguments: sibling.arguments,
+      }),
+    ),
   );
   const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
   facts.push(

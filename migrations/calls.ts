@@ -76,7 +76,18 @@ const addFollowUps: Migration = {
   },
 };
 
+/**
+ * 0003: the tools of a batch, so that each call of it is a step of its agent's history. An earlier record stays one step. Adds a column
+ * without a default only; locks the table for a moment on Postgres.
+ */
+const addSiblingTools: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('call_records').addColumn('sibling_tools', 'text').execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
+  '0003-sibling-tools': addSiblingTools,
 };

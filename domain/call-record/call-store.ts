@@ -1,13 +1,20 @@
 import { sql, type Kysely } from 'kysely';
 import { callMigrations } from '../../migrations/calls.js';
 import type { CallInput, CallState } from '../../contracts/call.js';
-import type { AgentHistory } from '../../contracts/policy.js';
+import { type AgentHistory, HISTORY_LENGTH } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createGroupWriter } from '../store/group-writer.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
-import { RECORD_COLUMNS, recordSealing, type RecordRow, type StoredRecord } from './sealed-record.js';
+import {
+  historyOf,
+  newestSteps,
+  RECORD_COLUMNS,
+  recordSealing,
+  type RecordRow,
+  type StoredRecord,
+} from './sealed-record.js';
 import { CALL_MOVES, type CallMove } from './transitions.js';
 
 interface CallTables {
@@ -82,7 +89,7 @@ export interface CallStore {
   ): Promise<CallRecord>;
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
   result(correlationId: string): Promise<Buffer | null>;
-  /** Steps of this agent that succeeded within the window, oldest first, at most 16. */
+  /** Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. */
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
   /** Every row of the record is in the ledger, as of the given `updated_ms`. A later move makes rows due again. */
   rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
@@ -113,9 +120,6 @@ export interface CallStoreOptions {
   /** This deployment's name for the replica that wrote a history event. */
   readonly replica?: string;
 }
-
-/** How many of an agent's steps inspection and policy look at. */
-export const HISTORY_LENGTH = 16;
 
 export async function openCallStore({
   target,
@@ -240,17 +244,14 @@ export async function openCallStore({
     async history(tenant, agent, sinceMs) {
       const rows = await db
         .selectFrom('call_records')
-        .select(['tool', 'counted_ms'])
+        .select(['tool', 'sibling_tools', 'counted_ms'])
         .where('tenant', '=', tenant)
         .where('agent', '=', agent)
         .where('counted_ms', '>', sinceMs)
         .orderBy('counted_ms', 'desc')
         .limit(HISTORY_LENGTH)
         .execute();
-      const events = rows
-        .map((row) => ({ tool: row.tool, method: 'tools/call', ts_ms: Number(row.counted_ms), replica }))
-        .toReversed();
-      return { last_tool: events.at(-1)?.tool ?? null, recent_sequence: events };
+      return historyOf(newestSteps(rows, replica));
     },
 
     async rowsAppended(correlationId, updatedMs) {

@@ -167,6 +167,39 @@ describe.each([
     expect(await store.history('acme', 'bot', 0)).toEqual(kept);
   });
 
+  it('counts each call of a batch as a step of its own, in its order, for who asks all along and after a restart', async () => {
+    const counted = async (tool: string, sibling_tools?: readonly string[]) => {
+      const made = await admitted({ contract: 'gate.decision/v1', tool });
+      await store.commitVerdict('allowed', { ...evidence(made), ...(sibling_tools && { sibling_tools }) });
+    };
+    const tools = async () => (await store.history('acme', 'bot', 0)).recent_sequence.map(({ tool }) => tool);
+    expect(await tools()).toEqual([]);
+    await counted('first');
+    await counted('gate/tools.batch', ['read_secret', 'list_files']);
+    await counted('last');
+    expect(await tools()).toEqual(['first', 'read_secret', 'list_files', 'last']);
+    await reopen();
+    expect(await tools()).toEqual(['first', 'read_secret', 'list_files', 'last']);
+    const many = Array.from({ length: 128 }, (_, index) => `tool_${index}`);
+    await counted('gate/tools.batch', many);
+    expect(await tools()).toEqual(many.slice(-16));
+    await reopen();
+    expect(await store.history('acme', 'bot', 0)).toMatchObject({ last_tool: 'tool_127' });
+    expect(await tools()).toEqual(many.slice(-16));
+  });
+
+  it('counts each call of a batch that was approved', async () => {
+    const made = await admitted({ contract: 'gate.decision/v1', tool: 'gate/tools.batch' });
+    await store.commitVerdict('decided', { ...evidence(made), sibling_tools: ['a', 'b'] });
+    await store.history('acme', 'bot', 0);
+    await store.move(made.correlation_id, 'park', { pending_id: 'p', deadline_ms: 9_000_000 });
+    await store.move(made.correlation_id, 'approve', { counted_ms: clock });
+    expect(await store.history('acme', 'bot', 0)).toMatchObject({
+      last_tool: 'b',
+      recent_sequence: [{ tool: 'a' }, { tool: 'b' }],
+    });
+  });
+
   it('knows which calls are open and which rows are due', async () => {
     const parked = await admitted();
     await store.commitVerdict('decided', evidence(parked));

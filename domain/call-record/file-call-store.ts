@@ -1,11 +1,19 @@
 import { LRUCache } from 'lru-cache';
-import type { HistoryEvent } from '../../contracts/policy.js';
+import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { LocalFile } from '../store/local-file.js';
-import { FOLLOW_UP_COLUMN, HISTORY_LENGTH, type Admission, type CallStore, type OpenCall } from './call-store.js';
+import { FOLLOW_UP_COLUMN, type Admission, type CallStore, type OpenCall } from './call-store.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, StagedRequest } from './record.js';
-import { RECORD_COLUMNS, recordSealing, type RecordRow, type StoredRecord } from './sealed-record.js';
+import {
+  historyOf,
+  newestSteps,
+  RECORD_COLUMNS,
+  recordSealing,
+  type RecordRow,
+  stepsOf,
+  type StoredRecord,
+} from './sealed-record.js';
 
 const INSERT_COLUMNS = [
   ...RECORD_COLUMNS,
@@ -13,6 +21,7 @@ const INSERT_COLUMNS = [
   'agent',
   'contract',
   'tool',
+  'sibling_tools',
   'result_sealed',
   'counted_ms',
   'rows_due_ms',
@@ -88,7 +97,7 @@ export function callStoreInFile(
   );
   const selectResult = connection.prepare('select result_sealed from call_records where correlation_id = ?');
   const selectHistory = connection.prepare(
-    `select tool, counted_ms from call_records where tenant = ? and agent = ? and counted_ms is not null
+    `select tool, sibling_tools, counted_ms from call_records where tenant = ? and agent = ? and counted_ms is not null
        order by counted_ms desc limit ${HISTORY_LENGTH}`,
   );
   const countHits = connection.prepare(
@@ -134,19 +143,14 @@ export function callStoreInFile(
     return record;
   };
   const agentKey = (tenant: string, agent: string) => `${tenant}/${agent}`;
-  const stepAt = (tool: string, countedMs: number): HistoryEvent => ({
-    tool,
-    method: 'tools/call',
-    ts_ms: countedMs,
-    replica,
-  });
-  /** A step was counted: the kept history gets it too, unless it belongs before the newest one. */
-  const countStep = ({ tenant, agent, tool }: CallRecord['evidence']['call'], countedMs: number): void => {
+  /** A call was counted: the kept history gets its steps too, unless they belong before the newest one. */
+  const countSteps = ({ call, sibling_tools: siblings }: CallRecord['evidence'], countedMs: number): void => {
+    const { tenant, agent, tool } = call;
     const key = agentKey(tenant, agent);
     const kept = histories.get(key);
     if (!kept) return;
     if ((kept.at(-1)?.ts_ms ?? 0) > countedMs) histories.delete(key);
-    else histories.set(key, [...kept.slice(-(HISTORY_LENGTH - 1)), stepAt(tool, countedMs)]);
+    else histories.set(key, [...kept, ...stepsOf(tool, siblings, countedMs, replica)].slice(-HISTORY_LENGTH));
   };
 
   const hitMarker = (key: string, atMs: number, since: number): boolean => {
@@ -203,7 +207,7 @@ export function callStoreInFile(
       const row = sealing.newRecord(state, evidence, outcome, now());
       const { changes } = file.apply(() => insertRecord.run(...INSERT_COLUMNS.map((column) => row[column])));
       if (Number(changes) === 0) return look(call.correlation_id) as CallRecord;
-      if (row.counted_ms !== null) countStep(call, row.counted_ms);
+      if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
       return keep({
         correlation_id: call.correlation_id,
         state,
@@ -241,7 +245,7 @@ export function callStoreInFile(
         records.delete(correlationId);
         return { applied: false, record: look(correlationId) ?? record };
       }
-      if (patch.counted_ms !== undefined) countStep(record.evidence.call, patch.counted_ms);
+      if (patch.counted_ms !== undefined) countSteps(record.evidence, patch.counted_ms);
       if (patch.result) results.set(correlationId, Buffer.from(patch.result));
       return {
         applied: true,
@@ -268,12 +272,13 @@ export function callStoreInFile(
       const key = agentKey(tenant, agent);
       let events = histories.get(key);
       if (!events) {
-        const rows = selectHistory.all(tenant, agent) as unknown as { tool: string; counted_ms: number }[];
-        events = rows.map((row) => stepAt(row.tool, Number(row.counted_ms))).toReversed();
+        events = newestSteps(
+          selectHistory.all(tenant, agent) as unknown as Pick<StoredRecord, 'tool' | 'sibling_tools' | 'counted_ms'>[],
+          replica,
+        );
         histories.set(key, events);
       }
-      const recent = events.filter(({ ts_ms }) => ts_ms > sinceMs);
-      return { last_tool: recent.at(-1)?.tool ?? null, recent_sequence: recent };
+      return historyOf(events.filter(({ ts_ms }) => ts_ms > sinceMs));
     },
 
     async rowsAppended(correlationId, updatedMs) {

@@ -18,6 +18,8 @@ export interface VerdictEvidence {
   readonly facts: Omit<PolicyInput, 'arguments'> | null;
   /** SHA-256 of the canonical `params`, 64 hex digits. */
   readonly params_sha256: string;
+  /** The tools of a batch, in its order: once it counts, each is a step of its own in the agent's history. */
+  readonly sibling_tools?: readonly string[];
   readonly callback_url: string | null;
 }
 

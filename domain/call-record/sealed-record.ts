@@ -1,4 +1,5 @@
 import type { CallInput, CallState } from '../../contracts/call.js';
+import { type AgentHistory, HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { MovePatch } from './call-store.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
@@ -12,6 +13,8 @@ export interface StoredRecord {
   agent: string;
   contract: CallInput['contract'];
   tool: string;
+  /** The tools of a batch as a JSON list; `null` of any other call. */
+  sibling_tools: string | null;
   tier: CallRecord['tier'];
   approval_tier: CallRecord['approval_tier'];
   digest: string;
@@ -48,6 +51,32 @@ export const RECORD_COLUMNS = [
 ] as const satisfies readonly (keyof StoredRecord)[];
 export type RecordRow = Pick<StoredRecord, (typeof RECORD_COLUMNS)[number]>;
 
+/** The steps that a counted call is in its agent's history: one, or one per call of a batch, in its order. */
+export const stepsOf = (
+  tool: string,
+  siblings: readonly string[] | undefined,
+  countedMs: number,
+  replica: string,
+): HistoryEvent[] =>
+  (siblings ?? [tool]).map((name) => ({ tool: name, method: 'tools/call', ts_ms: countedMs, replica }));
+
+/** The newest steps of counted records that come newest first. */
+export const newestSteps = (
+  counted: readonly Pick<StoredRecord, 'tool' | 'sibling_tools' | 'counted_ms'>[],
+  replica: string,
+): HistoryEvent[] =>
+  counted
+    .toReversed()
+    .flatMap(({ tool, sibling_tools: siblings, counted_ms: countedMs }) =>
+      stepsOf(tool, siblings === null ? undefined : (JSON.parse(siblings) as string[]), Number(countedMs), replica),
+    )
+    .slice(-HISTORY_LENGTH);
+
+export const historyOf = (steps: readonly HistoryEvent[]): AgentHistory => ({
+  last_tool: steps.at(-1)?.tool ?? null,
+  recent_sequence: [...steps],
+});
+
 /** Between a record and its stored form; the same in every store. */
 export function recordSealing(keys: KeyRing) {
   const seal = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
@@ -76,6 +105,7 @@ export function recordSealing(keys: KeyRing) {
         agent: call.agent,
         contract: call.contract,
         tool: call.tool,
+        sibling_tools: evidence.sibling_tools ? JSON.stringify(evidence.sibling_tools) : null,
         tier: evidence.verdict?.tier ?? null,
         approval_tier: evidence.verdict?.approval_tier ?? 'standard',
         digest: call.digest,

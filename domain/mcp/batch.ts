@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
-import type { ApprovalTier, PolicyDecision } from '../../contracts/policy.js';
+import { type AgentHistory, type ApprovalTier, HISTORY_LENGTH, type PolicyDecision } from '../../contracts/policy.js';
 
 /** Several calls that stand or fall together, under the decision contract (lite sheet 7). */
 export const BATCH_METHOD = 'gate/tools.batch';
@@ -51,6 +51,30 @@ export function siblingsOf(method: string, tool: string, body: JsonObject): read
     params: { name: call.name, arguments: call.arguments },
     arguments: call.arguments,
   }));
+}
+
+/** The tools of a batch in the order in which they will run; `null` of any other request. */
+export const batchTools = (method: string, body: JsonObject): readonly string[] | null =>
+  method === BATCH_METHOD ? siblingsOf(method, BATCH_METHOD, body).map(({ tool }) => tool) : null;
+
+/**
+ * What each sibling is judged against: the agent's history, then the siblings before it, as if each had been a call of its own. So a
+ * sequence that is refused call by call is refused as a batch. Steps of the batch are stamped with the moment it came.
+ */
+export function historiesOf(
+  history: AgentHistory,
+  siblings: readonly SiblingCall[],
+  receivedMs: number,
+): readonly AgentHistory[] {
+  const steps = siblings.map(({ tool, method }) => ({ tool, method, ts_ms: receivedMs, replica: 'batch' }));
+  return siblings.map((_, index) =>
+    index === 0
+      ? history
+      : {
+          last_tool: siblings[index - 1]?.tool ?? null,
+          recent_sequence: [...history.recent_sequence, ...steps.slice(0, index)].slice(-HISTORY_LENGTH),
+        },
+  );
 }
 
 const objectOf = (value: unknown): JsonObject =>

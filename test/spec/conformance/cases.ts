@@ -352,6 +352,28 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       },
     );
 
+    it('judges the calls of a batch in their order, and what comes after a batch by what was in it', async () => {
+      const judge = async (tools: string[]) => {
+        const calls = tools.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
+        const { status, body } = await edition.bot.send(
+          rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 1),
+          { ...SELECTORS.decision, 'x-gate-idempotency-id': randomUUID() },
+        );
+        return { status, body };
+      };
+      const killChain = {
+        status: 403,
+        body: {
+          error: 'policy_denied',
+          reasons: ['Violation: kill chain: a sensitive read was followed by an external egress tool.'],
+        },
+      };
+      expect(await judge(['read_secret', 'http_post'])).toMatchObject(killChain);
+      expect(await judge(['http_post', 'read_secret'])).toMatchObject({ status: 200 });
+      const { status, body } = await edition.bot.call('http_post', {}, { contract: 'decision' });
+      expect({ status, body }).toMatchObject(killChain);
+    });
+
     it('refuses a batch with two calls of one id, an empty one, and one that is to be executed', async () => {
       const send = (calls: JsonObject[], selector: Contract = 'decision') =>
         edition.bot.send(rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 1), {

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../contracts/call.js';
+import type { JsonObject } from '../contracts/json.js';
+import { openCallStore, type CallStore } from '../domain/call-record/call-store.js';
+import { keyRing } from '../domain/crypto/key-ring.js';
+import { createInspector } from '../domain/inspection/inspector.js';
+import { noPersonas } from '../domain/inspection/personas.js';
+import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
+import { loadPolicySet } from '../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { createRecordActivities } from './call-record.js';
+import { createInspectionActivities } from './inspection.js';
+import { createPolicyActivities } from './policy.js';
+
+const KILL_CHAIN = 'Violation: kill chain: a sensitive read was followed by an external egress tool.';
+
+let folder: string;
+let calls: CallStore;
+let judge: (agent: string, tools: readonly string[], batch?: boolean) => Promise<readonly string[]>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-batch-'));
+  const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
+  calls = await openCallStore({ target: { file: join(folder, 'calls.db') }, keys });
+  const policies = createLocalEvaluator(await loadPolicySet({ directory: shippedPolicyDirectory() }));
+  const { evaluate } = createPolicyActivities({ calls, policies });
+  const { inspect } = createInspectionActivities({ calls, inspector: createInspector({ personas: noPersonas }) });
+  const { commitVerdict } = createRecordActivities({ calls });
+  judge = async (agent, tools, batch = true) => {
+    const siblings = tools.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
+    const body: JsonObject = batch
+      ? {
+          method: 'gate/tools.batch',
+          params: { contract: 'gate.atomic-tool-call-batch/v1', calls: siblings },
+        }
+      : { method: 'tools/call', params: { name: tools[0] ?? '', arguments: {} } };
+    const receivedMs = Date.now();
+    const call: CallInput = {
+      correlation_id: randomUUID(),
+      tenant: 'acme',
+      agent,
+      agent_spiffe: `spiffe://gate.local/tenant/acme/agent/${agent}`,
+      credential_fingerprint: 'f'.repeat(64),
+      contract: 'gate.decision/v1',
+      idempotency_id: randomUUID(),
+      method: body['method'] as string,
+      tool: batch ? 'gate/tools.batch' : (tools[0] ?? ''),
+      digest: 'sha256:one',
+      mode: 'enforce',
+      received_ms: receivedMs,
+      not_after_ms: receivedMs + 60_000,
+      ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
+      upstream_timeout_ms: 30_000,
+      has_callback: false,
+      recent_request_count: 1,
+      velocity_limit: 100,
+    };
+    await calls.admit(call, { body, callback_url: null }, { limit: 0, windowMs: 60_000 });
+    const inspected = await inspect(call);
+    const evaluated = await evaluate(call, inspected);
+    await commitVerdict(call, inspected, evaluated);
+    if (!inspected.available) throw new Error(inspected.reason);
+    const said = inspected.inspection.authorized ? [] : [inspected.inspection.reason];
+    return [...said, ...(evaluated.decision?.reasons ?? [])];
+  };
+}, 60_000);
+afterAll(async () => {
+  await calls.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('lite sheet 7: the calls of a batch are judged in their order', () => {
+  it('finds the kill chain within one batch, and only in the order that makes it one', async () => {
+    expect(await judge('within', ['read_secret', 'list_files', 'http_post'])).toContain(KILL_CHAIN);
+    expect(await judge('reversed', ['http_post', 'list_files', 'read_secret'])).not.toContain(KILL_CHAIN);
+  });
+
+  it('finds the kill chain between a batch and what comes after it', async () => {
+    expect(await judge('after', ['list_files', 'read_secret'])).toEqual([]);
+    expect(await judge('after', ['http_post'], false)).toContain(KILL_CHAIN);
+    expect(await judge('after', ['list_files', 'http_post'])).toContain(KILL_CHAIN);
+  });
+
+  it('finds the far-reaching tool behind reads, within one batch and after it', async () => {
+    const reads = ['list_files', 'read_file', 'get_report'];
+    const escalated = expect.arrayContaining([expect.stringMatching(/^BLOCK: sequence_escalation/)]);
+    expect(await judge('reads', [...reads, 'bulk_export'])).toEqual(escalated);
+    expect(await judge('reads first', reads)).toEqual([]);
+    expect(await judge('reads first', ['bulk_export'], false)).toEqual(escalated);
+  });
+
+  it('says of a batch what it says of the same calls one after the other', async () => {
+    const tools = ['list_files', 'read_secret', 'slack_post', 'list_files', 'upload_file'];
+    const single: string[] = [];
+    for (const tool of tools) single.push(...(await judge('single', [tool], false)));
+    expect(new Set(await judge('batch', tools))).toEqual(new Set(single));
+  });
+});
