@@ -44,7 +44,10 @@ beforeAll(async () => {
         jsonrpc: '2.0',
         id: 1,
         method: 'gate/tools.batch',
-        params: { contract: 'gate.atomic-tool-call-batch/v1', calls: siblings.map((one) => ({ ...one })) },
+        params: {
+          name: 'gate.atomic-batch',
+          arguments: { contract: 'gate.atomic-tool-call-batch/v1', calls: siblings.map((one) => ({ ...one })) },
+        },
       },
     });
     calls.set(name, headers.get('x-gate-correlation-id') ?? '');

@@ -22,9 +22,14 @@ const batch = z.strictObject({
     .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'two calls have one id'),
 });
 
-/** What is wrong with the `params` of a batch, or `null`. */
+/** The batch as the SDKs send it, in the shape of a tool call (SDK sheet; proxy sheet 8). */
+const namedBatch = z.strictObject({ name: z.literal('gate.atomic-batch'), arguments: batch });
+
+const isNamed = (params: unknown): boolean => params !== null && typeof params === 'object' && 'name' in params;
+
+/** What is wrong with the `params` of a batch in either of its forms, or `null`. */
 export function batchFault(params: unknown): string | null {
-  const read = batch.safeParse(params);
+  const read = (isNamed(params) ? namedBatch : batch).safeParse(params);
   if (read.success) return null;
   const [issue] = read.error.issues;
   return `params.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'no batch'}`;
@@ -45,7 +50,8 @@ export interface SiblingCall {
 export function siblingsOf(method: string, tool: string, body: JsonObject): readonly SiblingCall[] {
   const params = objectOf(body['params']);
   if (method !== BATCH_METHOD) return [{ method, tool, params, arguments: objectOf(params['arguments']) }];
-  return batch.parse(params).calls.map((call) => ({
+  const { calls } = isNamed(params) ? namedBatch.parse(params).arguments : batch.parse(params);
+  return calls.map((call) => ({
     method: 'tools/call',
     tool: call.name,
     params: { name: call.name, arguments: call.arguments },

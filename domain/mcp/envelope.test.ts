@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GateError } from '../errors.js';
+import { batchTools } from './batch.js';
 import { parseMcpRequest } from './envelope.js';
 
 const text = (fields: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, ...fields });
@@ -22,6 +23,48 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
       other: 1,
     };
     expect(parseMcpRequest(JSON.stringify(body))).toEqual({ kind: 'tool', method, tool: 'read_file', body });
+  });
+
+  describe('proxy sheet 8, lite sheet 7: an atomic batch', () => {
+    const contract = 'gate.atomic-tool-call-batch/v1';
+    const calls = [
+      { id: 'b', name: 'read_file', arguments: { path: 'a' } },
+      { id: 'a', name: 'write_file' },
+    ];
+    const batch = (params: unknown) => text({ method: 'gate/tools.batch', params });
+
+    it.each([
+      ['bare', { contract, calls }],
+      ['as the SDKs send it', { name: 'gate.atomic-batch', arguments: { contract, calls } }],
+    ])('is read %s, in its order', (_form, params) => {
+      const read = parseMcpRequest(batch(params));
+      expect(read).toMatchObject({ kind: 'tool', tool: 'gate/tools.batch', body: { params } });
+      expect(batchTools(read.method, read.body)).toEqual(['read_file', 'write_file']);
+    });
+
+    it.each([
+      ['without a contract', { calls }, 'params.contract'],
+      ['of another contract', { contract: 'gate.atomic-tool-call-batch/v2', calls }, 'params.contract'],
+      ['of no calls', { contract, calls: [] }, 'params.calls'],
+      ['with one id twice', { contract, calls: [calls[0], calls[0]] }, 'two calls have one id'],
+      ['with fields nobody judges', { contract, calls, also: 1 }, 'also'],
+      ['under another name', { name: 'gate.batch', arguments: { contract, calls } }, 'params.name'],
+      ['in both forms at once', { name: 'gate.atomic-batch', contract, calls }, 'params.arguments'],
+      ['with fields beside both', { name: 'gate.atomic-batch', arguments: { contract, calls }, calls }, 'calls'],
+      ['named, without a contract', { name: 'gate.atomic-batch', arguments: { calls } }, 'params.arguments.contract'],
+      ['named, without arguments', { name: 'gate.atomic-batch' }, 'params.arguments'],
+      ['that is a list', calls, 'params'],
+      ['of nothing', undefined, 'params'],
+    ])('is refused %s', (_what, params, said) => {
+      expect(refused(batch(params))).toMatchObject({ code: 'invalid_mcp', message: expect.stringContaining(said) });
+    });
+
+    it('takes 128 calls and not one more', () => {
+      const many = (count: number) =>
+        Array.from({ length: count }, (_, index) => ({ id: `${index}`, name: 'read_file' }));
+      expect(parseMcpRequest(batch({ contract, calls: many(128) }))).toMatchObject({ kind: 'tool' });
+      expect(refused(batch({ contract, calls: many(129) })).code).toBe('invalid_mcp');
+    });
   });
 
   it('takes a call without arguments; what is missing is empty', () => {

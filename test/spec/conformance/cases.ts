@@ -341,14 +341,15 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       'judges each call of a batch by its own name, the worst stands for all: $siblings',
       async ({ siblings, status, body }) => {
         const calls = siblings.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
-        const reply = await edition.bot.send(
-          rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 1),
-          {
+        const batch = { contract: 'gate.atomic-tool-call-batch/v1', calls };
+        // Bare (lite sheet 7), and in the form in which the SDKs send it (proxy sheet 8).
+        for (const params of [batch, { name: 'gate.atomic-batch', arguments: batch }]) {
+          const reply = await edition.bot.send(rpc('gate/tools.batch', params, 1), {
             ...SELECTORS.decision,
             'x-gate-idempotency-id': randomUUID(),
-          },
-        );
-        expect({ status: reply.status, body: reply.body }).toMatchObject({ status, body });
+          });
+          expect({ status: reply.status, body: reply.body }).toMatchObject({ status, body });
+        }
       },
     );
 
@@ -382,6 +383,13 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
         });
       const one = { id: 'a', name: 'list_files', arguments: {} };
       for (const calls of [[one, one], []]) expect((await send(calls)).body).toMatchObject({ error: 'invalid_mcp' });
+      const misnamed = rpc(
+        'gate/tools.batch',
+        { name: 'list_files', arguments: { contract: 'gate.atomic-tool-call-batch/v1', calls: [one] } },
+        1,
+      );
+      const headers = { ...SELECTORS.decision, 'x-gate-idempotency-id': randomUUID() };
+      expect((await edition.bot.send(misnamed, headers)).body).toMatchObject({ error: 'invalid_mcp' });
       expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
     });
 
