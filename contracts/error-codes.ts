@@ -21,6 +21,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The method is neither a tool call nor a control method Gate forwards.',
   },
+  batch_too_large: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'The batch has more calls than the velocity limit or the burst ever lets through at once; send it in parts.',
+  },
   decision_selector_invalid: {
     status: 400,
     retry: 'no',

@@ -3,6 +3,7 @@ import type { LiteConfig } from '../config/lite.js';
 import type { Ledger } from '../contracts/ledger.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
+import { batchTooLarge } from '../domain/mcp/batch.js';
 import { tokenBuckets } from './token-bucket.js';
 
 type Agent = Caller & { readonly tenant: string; readonly agent: string };
@@ -17,16 +18,18 @@ export interface RateLimitOptions {
 const ROW_EVERY_MS = 60_000;
 
 /**
- * Refuses an agent that calls faster than it may: a bucket per agent, for tool calls and control methods alike (lite sheet 7 and 12).
- * Throws `rate_limited` with the seconds to wait. At most one row per agent and minute: a flood of refusals must not become one of rows.
+ * Refuses an agent that calls faster than it may: a bucket per agent, for tool calls and control methods alike, and each call of a batch
+ * (lite sheet 7 and 12). Throws `rate_limited` with the seconds to wait, and `batch_too_large` where no wait would help. At most one row per agent and minute: a flood of refusals must not become one of rows.
  */
 export function createRateLimit({ config, ledger, onLimited, now }: RateLimitOptions) {
   const { rateLimitQps: qps, rateLimitBurst: burst } = config;
-  const wait = qps > 0 ? tokenBuckets(qps, burst ?? Math.max(1, Math.ceil(qps))) : null;
+  const size = burst ?? Math.max(1, Math.ceil(qps));
+  const wait = qps > 0 ? tokenBuckets(qps, size) : null;
   const told = new Map<string, number>();
-  return async (caller: Agent, name: string, correlationId: string): Promise<void> => {
+  return async (caller: Agent, name: string, correlationId: string, calls = 1): Promise<void> => {
+    if (wait && calls > size) throw batchTooLarge(calls, `a burst of ${size} calls`);
     const key = `${caller.tenant}/${caller.agent}`;
-    const seconds = wait?.(key, now()) ?? 0;
+    const seconds = wait?.(key, now(), calls) ?? 0;
     if (seconds === 0) return;
     onLimited();
     const reason = `more than ${qps} calls per second`;

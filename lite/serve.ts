@@ -12,6 +12,7 @@ import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { ledgerInFile, type LedgerInFile } from '../domain/ledger/ledger-in-file.js';
+import { callCount } from '../domain/mcp/batch.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
@@ -224,7 +225,7 @@ export async function startLite({
             'Gate knows no tools: start it with --upstream URL, or with `gate lite -- <mcp server>`. Nothing was executed.',
             { fields: { contract, executable: false } },
           );
-        return rateLimit(caller, mcp.tool, correlationId);
+        return rateLimit(caller, mcp.tool, correlationId, callCount(mcp.method, mcp.body));
       },
       admitControl: rateLimit,
     },

@@ -12,6 +12,7 @@ import {
   uuidFromDigest,
 } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
+import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
 import type { CallRunner } from '../../engine/call-runner.js';
@@ -126,6 +127,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (known && known.digest !== digest) throw conflict();
     if (known && known.state !== 'decided') return fromRecord(known, true);
 
+    const { limit, windowMs } = options.velocity;
+    const size = callCount(mcp.method, mcp.body);
+    if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
     await options.admitNew?.(request, correlationId);
     if (inFlight >= options.maxInFlight)
       throw new GateError('pipeline_unavailable', 'too many calls are under way', { fields: { layer: 'proxy' } });

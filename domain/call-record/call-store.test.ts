@@ -47,6 +47,15 @@ const body: JsonObject = {
   params: { name: 'read_file', arguments: { path: 'secret-path' } },
 };
 const staged = { body, callback_url: null };
+const batchOf = (size: number): JsonObject => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'gate/tools.batch',
+  params: {
+    contract: 'gate.atomic-tool-call-batch/v1',
+    calls: Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: 'read_file', arguments: {} })),
+  },
+});
 const evidenceOf = (call: CallInput): VerdictEvidence => ({
   call,
   verdict: null,
@@ -164,6 +173,25 @@ describe.each([
       // The first call was made a whole window ago: it does not count any more.
       expect(await admitAt(60_000)).toMatchObject({ admitted: true, recent: 3 });
       expect(await admitAt(60_001)).toMatchObject({ admitted: false, retryAfterSecs: 20 });
+    });
+
+    it('counts each call of a batch, and lets a batch in as a whole or not at all', async () => {
+      const batchAt = (ms: number, size: number, limit = 5) =>
+        store.admit(
+          callOf({ received_ms: T0 + ms, method: 'gate/tools.batch', tool: 'gate/tools.batch' }),
+          { body: batchOf(size), callback_url: null },
+          { ...window, limit },
+        );
+      expect(await batchAt(0, 2)).toMatchObject({ admitted: true, recent: 2 });
+      expect(await batchAt(10_000, 2)).toMatchObject({ admitted: true, recent: 4 });
+      // One place is free: for two calls one of the first batch has to leave, for four the second batch as well.
+      expect(await batchAt(20_000, 2)).toEqual({ admitted: false, retryAfterSecs: 40, first: true });
+      expect(await batchAt(20_000, 4)).toEqual({ admitted: false, retryAfterSecs: 50, first: false });
+      expect(await batchAt(20_000, 1)).toMatchObject({ admitted: true, recent: 5 });
+      expect(await batchAt(60_000, 2)).toMatchObject({ admitted: true, recent: 5 });
+      // What never fits is asked to stay away for a whole window; the proxy says so before it comes here.
+      expect(await batchAt(300_000, 6)).toMatchObject({ admitted: false, retryAfterSecs: 60 });
+      expect(await batchAt(300_000, 5)).toMatchObject({ admitted: true, recent: 5 });
     });
 
     it('does not count what it refused', async () => {

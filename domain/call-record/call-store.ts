@@ -5,6 +5,7 @@ import { type AgentHistory, HISTORY_LENGTH } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createGroupWriter } from '../store/group-writer.js';
+import { callCount } from '../mcp/batch.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
 import {
@@ -74,8 +75,9 @@ export interface OpenCall {
  */
 export interface CallStore {
   /**
-   * Counts the call in its agent's sliding window and stages its request, in one transaction. Refuses the call over the limit
-   * (`limit` 0 = unlimited); `first` is true for the first refusal of the window. Staging the same id again changes nothing.
+   * Counts the call in its agent's sliding window, each call of a batch by itself, and stages its request, in one transaction. Refuses
+   * what goes over the limit (`limit` 0 = unlimited), a batch as a whole, and then counts nothing of it; `retryAfterSecs` is when enough
+   * has left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
    */
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
   /** The staged request, or `null`. Throws when its bytes were changed or are bound to another digest. */
@@ -121,6 +123,10 @@ export interface CallStoreOptions {
   readonly replica?: string;
 }
 
+/** When the hit that is in the way leaves the window; a whole window where the hits there are not what is in the way. */
+export const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
+  Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
+
 export async function openCallStore({
   target,
   keys,
@@ -157,22 +163,26 @@ export async function openCallStore({
             // Replicas on Postgres count one agent one after the other; SQLite has a single writer.
             if (store.kind === 'postgres')
               await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(transaction);
-            const hits = await transaction
-              .selectFrom('rate_hits')
-              .select(({ fn }) => [fn.countAll().as('count'), fn.min('at_ms').as('oldest')])
-              .where('key', '=', key)
-              .where('at_ms', '>', since)
-              .executeTakeFirstOrThrow();
-            const count = Number(hits.count);
-            if (count >= limit) {
-              const retryAfterSecs = Math.max(1, Math.ceil((Number(hits.oldest) + windowMs - atMs) / 1000));
+            const hits = transaction.selectFrom('rate_hits').where('key', '=', key).where('at_ms', '>', since);
+            const counted = await hits.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+            const weight = callCount(call.method, request.body);
+            const recent = Number(counted.count) + weight;
+            if (recent > limit) {
+              const inTheWay = await hits
+                .select('at_ms')
+                .orderBy('at_ms')
+                .limit(1)
+                .offset(recent - limit - 1)
+                .executeTakeFirst();
+              const retryAfterSecs = secondsUntilGone(inTheWay && Number(inTheWay.at_ms), windowMs, atMs);
               return { admitted: false, retryAfterSecs, first: await markRefused(transaction, key, atMs, since) };
             }
+            const hit = { key, at_ms: atMs, correlation_id: call.correlation_id };
             await transaction
               .insertInto('rate_hits')
-              .values({ key, at_ms: atMs, correlation_id: call.correlation_id })
+              .values(Array.from({ length: weight }, () => hit))
               .execute();
-            return { admitted: true, recent: count + 1, digest: await stage(transaction, call, request) };
+            return { admitted: true, recent, digest: await stage(transaction, call, request) };
           }
           return { admitted: true, recent: 0, digest: await stage(transaction, call, request) };
         },

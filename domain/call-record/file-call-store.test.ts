@@ -114,6 +114,32 @@ describe.each([
     expect(await store.admit(call({ received_ms: clock + 60_001 }), staged, limit)).toMatchObject({ admitted: true });
   });
 
+  it('counts each call of a batch, and lets a batch in as a whole or not at all', async () => {
+    const start = now();
+    const batchAt = (ms: number, size: number) =>
+      store.admit(
+        call({ received_ms: start + ms, method: 'gate/tools.batch', tool: 'gate/tools.batch' }),
+        {
+          body: {
+            method: 'gate/tools.batch',
+            params: {
+              contract: 'gate.atomic-tool-call-batch/v1',
+              calls: Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: 'read_file' })),
+            },
+          },
+          callback_url: null,
+        },
+        { limit: 5, windowMs: 60_000 },
+      );
+    expect(await batchAt(0, 2)).toMatchObject({ admitted: true, recent: 2 });
+    expect(await batchAt(10_000, 2)).toMatchObject({ admitted: true, recent: 4 });
+    expect(await batchAt(20_000, 2)).toEqual({ admitted: false, retryAfterSecs: 40, first: true });
+    expect(await batchAt(20_000, 4)).toEqual({ admitted: false, retryAfterSecs: 50, first: false });
+    expect(await batchAt(20_000, 1)).toMatchObject({ admitted: true, recent: 5 });
+    expect(await batchAt(300_000, 6)).toMatchObject({ admitted: false, retryAfterSecs: 60 });
+    expect(await batchAt(300_000, 5)).toMatchObject({ admitted: true, recent: 5 });
+  });
+
   it('lets the first verdict stand, also after a restart', async () => {
     const made = await admitted();
     expect(await store.commitVerdict('denied', evidence(made))).toMatchObject({ state: 'denied' });

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { LocalFile } from '../store/local-file.js';
-import { FOLLOW_UP_COLUMN, type Admission, type CallStore, type OpenCall } from './call-store.js';
+import { FOLLOW_UP_COLUMN, secondsUntilGone, type Admission, type CallStore, type OpenCall } from './call-store.js';
+import { callCount } from '../mcp/batch.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import {
@@ -100,8 +101,9 @@ export function callStoreInFile(
     `select tool, sibling_tools, counted_ms from call_records where tenant = ? and agent = ? and counted_ms is not null
        order by counted_ms desc limit ${HISTORY_LENGTH}`,
   );
-  const countHits = connection.prepare(
-    'select count(*) as count, min(at_ms) as oldest from rate_hits where key = ? and at_ms > ?',
+  const countHits = connection.prepare('select count(*) as count from rate_hits where key = ? and at_ms > ?');
+  const selectHit = connection.prepare(
+    'select at_ms from rate_hits where key = ? and at_ms > ? order by at_ms limit 1 offset ?',
   );
   const insertHit = connection.prepare('insert into rate_hits (key, at_ms, correlation_id) values (?, ?, ?)');
   const clearDue = connection.prepare(
@@ -168,13 +170,15 @@ export function callStoreInFile(
       return file.apply((): Admission => {
         let recent = 0;
         if (limit > 0) {
-          const { count, oldest } = countHits.get(key, since) as { count: number; oldest: number };
-          if (count >= limit) {
-            const retryAfterSecs = Math.max(1, Math.ceil((oldest + windowMs - atMs) / 1000));
+          const { count } = countHits.get(key, since) as { count: number };
+          const weight = callCount(call.method, request.body);
+          recent = count + weight;
+          if (recent > limit) {
+            const inTheWay = selectHit.get(key, since, recent - limit - 1) as { at_ms: number } | undefined;
+            const retryAfterSecs = secondsUntilGone(inTheWay?.at_ms, windowMs, atMs);
             return { admitted: false, retryAfterSecs, first: hitMarker(key, atMs, since) };
           }
-          insertHit.run(key, atMs, call.correlation_id);
-          recent = count + 1;
+          for (let hit = 0; hit < weight; hit += 1) insertHit.run(key, atMs, call.correlation_id);
         }
         const sealed = sealing.sealRequest(request, call.correlation_id, call.digest);
         const { digest } = stageRequest.get(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GateError } from '../errors.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
 import { type AgentHistory, type ApprovalTier, HISTORY_LENGTH, type PolicyDecision } from '../../contracts/policy.js';
@@ -62,6 +63,13 @@ export function siblingsOf(method: string, tool: string, body: JsonObject): read
 /** The tools of a batch in the order in which they will run; `null` of any other request. */
 export const batchTools = (method: string, body: JsonObject): readonly string[] | null =>
   method === BATCH_METHOD ? siblingsOf(method, BATCH_METHOD, body).map(({ tool }) => tool) : null;
+
+/** How many tool calls a request is: each of a batch counts where calls are counted (lite sheet 7). */
+export const callCount = (method: string, body: JsonObject): number => batchTools(method, body)?.length ?? 1;
+
+/** Waiting would not help a batch that is larger than what is let through at once. */
+export const batchTooLarge = (calls: number, limit: string): GateError =>
+  new GateError('batch_too_large', `a batch of ${calls} calls never fits ${limit}; send it in parts`);
 
 /**
  * What each sibling is judged against: the agent's history, then the siblings before it, as if each had been a call of its own. So a

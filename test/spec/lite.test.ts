@@ -416,6 +416,38 @@ describe('spec 5: who may call and who may decide', () => {
     expect(limited.headers.get('retry-after')).toBe('2');
   });
 
+  it('counts each call of a batch against the rate, and says of one that never fits that it never will', async () => {
+    await open({ GATE_LITE_RATE_LIMIT_QPS: '0.01', GATE_LITE_RATE_LIMIT_BURST: '4', GATE_LITE_VELOCITY_LIMIT: '5' });
+    const batch = (size: number) =>
+      gate.send('POST', '/mcp', {
+        headers: { 'X-Gate-Decision-Contract': 'gate.decision/v1', 'X-Gate-Idempotency-Id': randomUUID() },
+        body: {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'gate/tools.batch',
+          params: {
+            contract: 'gate.atomic-tool-call-batch/v1',
+            calls: Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: 'read_file', arguments: {} })),
+          },
+        },
+      });
+    for (const [size, said] of [
+      [6, 'a batch of 6 calls never fits 5 calls in 60 s'],
+      [5, 'a batch of 5 calls never fits a burst of 4 calls'],
+    ] as const)
+      expect(await batch(size)).toMatchObject({
+        status: 400,
+        body: { error: 'batch_too_large', reasoning: expect.stringContaining(said) },
+      });
+    expect(await batch(3)).toMatchObject({ status: 200 });
+    const refused = await batch(3);
+    expect(refused).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
+    // Two tokens are missing, at a hundred seconds each.
+    expect(refused.body.retry_after_secs).toBeGreaterThan(100);
+    expect(await batch(1)).toMatchObject({ status: 200 });
+    expect(await batch(1)).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
+  });
+
   it('counts control methods too, and leaves one row of the refusals of a minute', async () => {
     await open({ GATE_LITE_RATE_LIMIT_QPS: '0.01', GATE_LITE_RATE_LIMIT_BURST: '1' });
     const ping = { body: { jsonrpc: '2.0', id: 1, method: 'ping' } };
