@@ -361,14 +361,14 @@ async function asLiteOperator<T>(
 const LITE_EXIT: Readonly<Record<number, number>> = { 401: 3, 403: 3, 404: 4, 409: 4 };
 
 function refusalText(status: number, text: string): string {
-  let refused: { error?: string; reason?: string; decided_by?: string; status?: string } = {};
+  let refused: { error?: string; reason?: string; reasoning?: string; decided_by?: string; status?: string } = {};
   try {
     refused = JSON.parse(text) as typeof refused;
   } catch {
     // Not Gate's own answer; its text is shown as it is.
   }
   const who = refused.decided_by ? ` (${refused.status} by ${refused.decided_by})` : '';
-  return `${refused.error ?? status}: ${refused.reason ?? text.slice(0, 200)}${who}`;
+  return `${refused.error ?? status}: ${oneLine(refused.reason ?? refused.reasoning ?? text.slice(0, 200))}${who}`;
 }
 
 async function withLedgerFile<T>(

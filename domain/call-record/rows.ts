@@ -63,7 +63,7 @@ export function rowsOf(
 
   // A verdict whose review row is not stored yet may still be withdrawn with a 503: no row until it stands.
   if (verdict && record.state !== 'decided') {
-    const reasoning = [...verdict.reasons, ...verdict.review_reasons].join(' | ');
+    const reasoning = reasoningOf(verdict);
     const bundle = asJson(evidence.decision?.policy_bundle);
     if (!held.has('proxy.verdict'))
       rows.push(
@@ -119,7 +119,7 @@ export function rowsOf(
         row(
           'policy.evaluated',
           policy.allow,
-          [...policy.reasons, ...policy.review_reasons].join(' | '),
+          reasoningOf(policy),
           {
             allow: policy.allow,
             reasons: policy.reasons,
@@ -197,6 +197,12 @@ export function rowsOf(
   }
   return rows;
 }
+
+/** A call that nothing spoke against has a reason too (lite sheet 12). */
+const reasoningOf = (said: {
+  readonly reasons: readonly string[];
+  readonly review_reasons: readonly string[];
+}): string => [...said.reasons, ...said.review_reasons].join(' | ') || 'passed: no rule speaks against it';
 
 /** The request in clear belongs beside the row, committed by its digest: encrypted there, and purgeable (DESIGN section 7). */
 function sidecar(value: Json | undefined): Partial<NewLedgerRow> {
