@@ -50,6 +50,8 @@ interface LifecycleOptions {
 type Outcome = Pick<LifecycleReceipt, 'state' | 'rows_affected' | 'artifact_sha256' | 'artifact_bytes'>;
 
 const PART_BYTES = 1_048_576;
+/** The last moment whose text sorts behind all others. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 export function createTenantLifecycle({
   store,
@@ -78,7 +80,7 @@ export function createTenantLifecycle({
 
   const outcomes: Readonly<Record<LifecycleKind, (tenant: string, operationId: string) => Promise<Outcome>>> = {
     async final_export(tenant, operationId) {
-      const to = new Date(clock() + 1).toISOString();
+      const to = await reading(() => behindEverything(tenant));
       const bundle = await makeBundle({ tenant, from: '1970-01-01T00:00:00.000Z', to, includeCompliance: true });
       const { row_count } = bundle.manifest;
       const artifact = await reading(() => keepArtifact(bundle));
@@ -109,6 +111,17 @@ export function createTenantLifecycle({
       return { state: 'marked', rows_affected: 1, artifact_sha256: null, artifact_bytes: null };
     },
   };
+
+  /** A moment later than any in the tenant's rows: a signer's clock, or this one before it was put back, may have run ahead. */
+  async function behindEverything(tenant: string): Promise<string> {
+    const row = await db
+      .selectFrom('ledger_entries')
+      .select((make) => make.fn.max('timestamp').as('newest'))
+      .where('tenant', '=', tenant)
+      .executeTakeFirst();
+    const newestMs = row?.newest ? Date.parse(row.newest) : 0;
+    return new Date(Math.min(Math.max(clock(), newestMs) + 1, LAST_MS)).toISOString();
+  }
 
   const note = (kind: EventKind, tenant: string, said: JsonObject) =>
     append([
