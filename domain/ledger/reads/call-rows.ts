@@ -73,11 +73,11 @@ const inScope = (entry: LedgerEntry, { tenant, demoPrefix }: Scope): boolean =>
     ? tenant === undefined || entry['tenant'] === tenant
     : entry['source'] === 'simulator' || entry.correlation_id?.startsWith(`${demoPrefix}-`) === true;
 
-const isObject = (value: Json | undefined): value is JsonObject =>
+export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Sidecars of Gate's own rows are JSON; another author's may be any text. */
-function jsonOf(text: string | null): Json {
+/** Sidecars of Gate's own rows are JSON; another author's may be any text, which is then the value. */
+export function jsonOf(text: string | null): Json {
   try {
     return text === null ? null : (JSON.parse(text) as Json);
   } catch {

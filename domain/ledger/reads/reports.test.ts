@@ -538,6 +538,31 @@ describe('ledger sheet 5: reports', () => {
   });
 });
 
+it.each([
+  'no JSON',
+  '"text"',
+  '[]',
+  '{"brain_version":1}',
+  '{"brain_version":"\\ud800"}',
+  '{"brain_version":"b","provider_models":{"a":{"b":1}}}',
+  '{"brain_version":"b","provider_models":["a"]}',
+  '{"brain_version":"b","provider_models":{"a":"\\ud800"}}',
+])('the sidecar of another author, such as %s, stops no report', async (text) => {
+  const store = await openAt('sqlite');
+  const sha256 = sha256Hex(text);
+  await store.at(HOUR, [
+    ...callRows({ name: 'own' }),
+    testRow({ event_kind: 'brain.inspection', brain_evidence_sha256: sha256, brain_evidence_canonical_json: text }),
+    testRow({ event_kind: 'policy.evaluated', payload_sha256: sha256, payload_canonical_json: text }),
+  ]);
+  const { reports } = store.ledger;
+  expect((await reports.modelUpgradeCanary({ windowHours: 2 })).after.models_sampled).toBe(1);
+  const corpus = [];
+  for await (const entry of (await reports.replayCorpus({}, { limit: 9 })).entries) corpus.push(entry.correlation_id);
+  expect(corpus).toContain(correlationOf('own'));
+  await store.close();
+});
+
 it('a purged brain evidence says nothing of models', async () => {
   const store = await openAt('sqlite');
   await store.at(HOUR, callRows({ name: 'p' }));

@@ -22,6 +22,7 @@ import {
   envelopeRecommendations,
   fleetBehavioralDiff,
 } from './behavior.js';
+import { isObject, jsonOf } from './call-rows.js';
 import { type CanaryPart, type InspectedBy, modelUpgradeCanary } from './canary.js';
 import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from './corpus.js';
 import { type Fact, factPages } from './facts.js';
@@ -83,20 +84,17 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
     const replay = fact.decision?.['input_replay'];
     if (isObject(replay)) return replay;
     const sidecar = await reader.sidecar(fact.id);
-    const input = sidecar?.kind === 'payload' && sidecar.text !== null ? (JSON.parse(sidecar.text) as Json) : null;
+    const input = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
     return isObject(input) ? input : null;
   };
 
   const inspectedBy = async (id: string): Promise<InspectedBy | null> => {
     const sidecar = await reader.sidecar(id);
-    if (sidecar?.kind !== 'brain_evidence' || sidecar.text === null) return null;
-    const evidence = JSON.parse(sidecar.text) as Partial<InspectedBy> | null;
-    if (typeof evidence?.brain_version !== 'string') return null;
-    return {
-      brain_version: evidence.brain_version,
-      mock_mode: evidence.mock_mode === true,
-      provider_models: evidence.provider_models ?? {},
-    };
+    const evidence = sidecar?.kind === 'brain_evidence' ? jsonOf(sidecar.text) : null;
+    if (!isObject(evidence)) return null;
+    const { brain_version, mock_mode, provider_models = {} } = evidence;
+    if (!isText(brain_version) || !areTexts(provider_models)) return null;
+    return { brain_version, mock_mode: mock_mode === true, provider_models };
   };
 
   /** Of each page the rows whose input can still be had. */
@@ -202,5 +200,7 @@ async function* unavailableOnError<Item>(items: AsyncGenerator<Item>): AsyncGene
   }
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Text that can be written again: JSON may hold lone surrogates, canonical JSON may not. */
+const isText = (value: Json | undefined): value is string => typeof value === 'string' && value.isWellFormed();
+const areTexts = (value: Json): value is Record<string, string> =>
+  isObject(value) && Object.entries(value).every((pair) => pair.every(isText));
