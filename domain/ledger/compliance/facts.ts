@@ -1,4 +1,5 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { type Tally, tally } from '../reads/facts.js';
 
 const SAMPLES = 5;
 /** Ways of deciding in which a person proved who he is (ledger sheet 6.3). */
@@ -26,8 +27,8 @@ export interface Facts {
   readonly committedPayloads: Fact;
   readonly committedEvidence: Fact;
   readonly signedRows: Fact;
-  readonly provenance: Record<string, number>;
-  readonly signals: Record<string, number>;
+  readonly provenance: Tally;
+  readonly signals: Tally;
 }
 
 const fact = (): Fact => ({ count: 0, samples: [] });
@@ -45,8 +46,8 @@ export const noFacts = (): Facts => ({
   committedPayloads: fact(),
   committedEvidence: fact(),
   signedRows: fact(),
-  provenance: {},
-  signals: {},
+  provenance: tally(),
+  signals: tally(),
 });
 
 function seen(into: Fact, seq: number): void {
@@ -71,13 +72,13 @@ export function countFact(facts: Facts, row: LedgerEntry): void {
     if (!authorized && signed) seen(facts.signedDenials, seq);
     if (!authorized && signal !== null) {
       seen(facts.denySignals, seq);
-      facts.signals[signal] = (facts.signals[signal] ?? 0) + 1;
+      facts.signals.add(signal);
     }
   }
   if (kind === 'hil.approved' || kind === 'hil.denied') {
     const said = row.policy_decision?.['approver_provenance'];
     const provenance = typeof said === 'string' ? said : 'unrecorded';
-    facts.provenance[provenance] = (facts.provenance[provenance] ?? 0) + 1;
+    facts.provenance.add(provenance);
     if (NOBODY.has(provenance)) seen(facts.otherDecisions, seq);
     else seen(facts.humanDecisions, seq);
     if (ATTESTED.has(provenance)) seen(facts.attestedDecisions, seq);

@@ -68,7 +68,7 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
     human_decisions: decisions,
     attested: facts.attestedDecisions.count,
     not_human: facts.otherDecisions.count,
-    provenance_summary: ordered(facts.provenance),
+    provenance_summary: facts.provenance.byKey(),
   };
   const oversightWords =
     `${rows(decisions, 'decision')} by a person, ${facts.attestedDecisions.count} of them by one who signed in ` +
@@ -112,7 +112,7 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
       {
         verdicts: facts.verdicts.count,
         denials_with_signal: facts.denySignals.count,
-        signals: ordered(facts.signals),
+        signals: facts.signals.byKey(),
       },
       samplesOf(facts.denySignals),
       `${rows(facts.verdicts.count, 'verdict')}, ${facts.denySignals.count} of them denied with a signal.`,
@@ -177,5 +177,3 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
 }
 
 /** Keys in byte order: the same counts are the same bytes. */
-const ordered = (counts: Readonly<Record<string, number>>): Record<string, number> =>
-  Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -122,6 +122,12 @@ export interface Tally {
   get(key: string): number;
   /** Highest first, equal ones by key. */
   top(most?: number): { readonly key: string; readonly count: number }[];
+  /** All of them by key, in its order, whatever the keys are. */
+  byKey(): Record<string, number>;
+  /** How many keys are counted apart. */
+  size(): number;
+  /** How many there were of keys beyond the limit. */
+  others(): number;
 }
 
 const OTHERS = '(others)';
@@ -139,6 +145,9 @@ export function tally(limit = 5_000): Tally {
         .map(([key, count]) => ({ key, count }))
         .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
         .slice(0, most),
+    byKey: () => Object.fromEntries([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    size: () => counts.size - (counts.has(OTHERS) ? 1 : 0),
+    others: () => counts.get(OTHERS) ?? 0,
   };
 }
 

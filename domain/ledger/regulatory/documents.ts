@@ -66,7 +66,7 @@ export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inven
       point: '2(e)',
       title: 'Human oversight measures: decisions taken',
       decisions: facts.humanDecisions.count,
-      provenance: facts.provenance,
+      provenance: facts.provenance.byKey(),
     },
     {
       point: '3',
@@ -74,7 +74,7 @@ export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inven
       verdicts: facts.verdicts.count,
       denials: facts.denials.count,
     },
-    { point: '2(h)', title: 'Cybersecurity: denials with a signal', signals: facts.signals },
+    { point: '2(h)', title: 'Cybersecurity: denials with a signal', signals: facts.signals.byKey() },
   ],
   not_in_a_log: ['intended purpose', 'training data', 'validation and testing', 'standards applied', 'EU declaration'],
   disclaimer: DISCLAIMER,
@@ -98,7 +98,7 @@ export const postMarketMonitoringPlan = ({
       what: 'denials with the signal that led to them',
       where: 'proxy.verdict, signal',
       rows: facts.denySignals.count,
-      signals: facts.signals,
+      signals: facts.signals.byKey(),
     },
     {
       what: 'decisions of people on parked calls',
