@@ -1,33 +1,29 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { Facts } from '../compliance/facts.js';
+import { type Tally, tally } from '../reads/facts.js';
 
-/** Names that appear in the rows of a window, each with how often; beyond a bound only that there are more. */
+/** Names that appear in the rows of a window, each with how often; beyond a bound they are counted together. */
 export interface Inventory {
-  readonly agents: Map<string, number>;
-  readonly tools: Map<string, number>;
-  readonly policyBundles: Map<string, number>;
-  readonly upstreams: Map<string, number>;
+  readonly agents: Tally;
+  readonly tools: Tally;
+  readonly policyBundles: Tally;
 }
 const MAX_NAMES = 1_000;
 
 export const emptyInventory = (): Inventory => ({
-  agents: new Map(),
-  tools: new Map(),
-  policyBundles: new Map(),
-  upstreams: new Map(),
+  agents: tally(MAX_NAMES),
+  tools: tally(MAX_NAMES),
+  policyBundles: tally(MAX_NAMES),
 });
 
-function seen(names: Map<string, number>, name: unknown): void {
-  if (typeof name !== 'string' || name === '') return;
-  const known = names.get(name);
-  if (known !== undefined || names.size < MAX_NAMES) names.set(name, (known ?? 0) + 1);
+function seen(names: Tally, name: unknown): void {
+  if (typeof name === 'string' && name !== '') names.add(name);
 }
 
 export function countNames(inventory: Inventory, row: LedgerEntry): void {
   if (row.event_kind !== 'proxy.verdict') return;
   seen(inventory.agents, row.agent_id);
   seen(inventory.tools, row['tool_name']);
-  seen(inventory.upstreams, row['upstream_id']);
   seen(inventory.policyBundles, row.policy_decision?.['policy_bundle']);
 }
 
@@ -43,10 +39,7 @@ interface DocumentInput {
   readonly inventory: Inventory;
 }
 
-const counts = (names: ReadonlyMap<string, number>) => ({
-  names: Object.fromEntries([...names].sort(([a], [b]) => (a < b ? -1 : 1))),
-  more: names.size >= MAX_NAMES,
-});
+const counts = (names: Tally) => ({ names: names.byKey(), more: names.others() > 0 });
 
 /** What the rows say of the points of Annex IV that a log can say something of (Regulation (EU) 2024/1689). */
 export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inventory }: DocumentInput): unknown => ({
@@ -105,7 +98,7 @@ export const postMarketMonitoringPlan = ({
       where: 'hil.approved, hil.denied',
       rows: facts.humanDecisions.count,
     },
-    { what: 'agents in use', where: 'agent_id', names: inventory.agents.size },
+    { what: 'agents in use', where: 'agent_id', names: inventory.agents.size() },
   ],
   reported_by: 'incident cases and their deadlines: GET /cases',
   disclaimer: DISCLAIMER,
