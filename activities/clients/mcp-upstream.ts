@@ -232,7 +232,7 @@ export function createMcpUpstream({
     },
 
     async control(caller, request, { timeoutMs }) {
-      const method = CONTROL_ALIASES[request.method as string] ?? (request.method as string);
+      const method = request.method as string;
       if (method.startsWith('notifications/')) return notify(caller, method, request.params as JsonObject | undefined);
       if (method !== 'initialize')
         return send(caller, request.id, method, request.params as JsonObject | undefined, timeoutMs);
@@ -310,13 +310,6 @@ const ABOUT_GATES_OWN_SESSION: ReadonlySet<string> = new Set([
   'notifications/cancelled',
   'notifications/roots/list_changed',
 ]);
-
-/** Older names of control methods, as MCP spells them now. */
-export const CONTROL_ALIASES: Readonly<Record<string, string>> = {
-  initialized: 'notifications/initialized',
-  list_tools: 'tools/list',
-  list_resources: 'resources/list',
-};
 
 /** The version the agent asked for where there is such a version, else the newest. */
 export const requestedVersion = (request: JsonObject): string => {

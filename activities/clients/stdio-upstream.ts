@@ -3,7 +3,7 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
-import { CONTROL_ALIASES, requestedVersion } from './mcp-upstream.js';
+import { requestedVersion } from './mcp-upstream.js';
 import { causeText } from './unsent.js';
 
 export interface StdioUpstreamOptions {
@@ -101,7 +101,7 @@ export function createStdioUpstream({
     callTool: (_caller, request, { timeoutMs, signal }) =>
       send(request.id, 'tools/call', request.params as JsonObject | undefined, timeoutMs, signal),
     async control(_caller, request, { timeoutMs }) {
-      const method = CONTROL_ALIASES[request.method as string] ?? (request.method as string);
+      const method = request.method as string;
       const params = request.params as JsonObject | undefined;
       try {
         if (method.startsWith('notifications/')) {

@@ -74,19 +74,32 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
     });
   });
 
-  it.each(['initialize', 'ping', 'tools/list', 'resources/list', 'prompts/list', 'list_tools', 'list_resources'])(
+  it.each(['initialize', 'ping', 'tools/list', 'resources/list', 'prompts/list'])(
     'reads %s as a control method',
     (method) => {
       expect(parseMcpRequest(text({ method }))).toMatchObject({ kind: 'control', method, notification: false });
     },
   );
 
+  it.each([
+    ['list_tools', 'tools/list'],
+    ['list_resources', 'resources/list'],
+    ['initialized', 'notifications/initialized'],
+  ])('reads %s as %s, which is what goes on', (older, method) => {
+    expect(parseMcpRequest(text({ method: older, params: { cursor: 'a' } }))).toEqual({
+      kind: 'control',
+      method,
+      body: { jsonrpc: '2.0', id: 1, method, params: { cursor: 'a' } },
+      notification: false,
+    });
+  });
+
   it.each(['initialized', 'notifications/initialized', 'notifications/cancelled', 'notifications/made/up'])(
     'reads %s without an id as a notification',
     (method) => {
       expect(parseMcpRequest(JSON.stringify({ jsonrpc: '2.0', method }))).toMatchObject({
         kind: 'control',
-        method,
+        method: method === 'initialized' ? 'notifications/initialized' : method,
         notification: true,
       });
     },

@@ -12,13 +12,16 @@ export type McpRequest =
 const TOOL_METHODS: ReadonlySet<string> = new Set(['call_tool', 'tools/call']);
 const CONTROL_METHODS: ReadonlySet<string> = new Set([
   'initialize',
-  'initialized',
   'ping',
   'tools/list',
   'resources/list',
   'prompts/list',
-  'list_tools',
-  'list_resources',
+]);
+/** Older names of control methods, as MCP spells them now (proxy sheet 2). */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['initialized', 'notifications/initialized'],
+  ['list_tools', 'tools/list'],
+  ['list_resources', 'resources/list'],
 ]);
 
 // Fields that JSON-RPC does not know ride along (proxy sheet 2); the digest of the call covers them.
@@ -27,12 +30,15 @@ const NOTIFICATION = JSONRPCNotificationSchema.loose();
 
 const invalid = (detail: string) => new GateError('invalid_mcp', `Invalid MCP request: ${detail}`);
 
-/** Reads the body of `POST /mcp`. Throws GateError `invalid_mcp` or `unsupported_method`, saying what is wrong. */
+/**
+ * Reads the body of `POST /mcp`. A control method comes back under its present name, in the body too: whatever looks at it behind this
+ * looks at one spelling. A tool call keeps the spelling its digest binds. Throws GateError `invalid_mcp` or `unsupported_method`, saying what is wrong. */
 export function parseMcpRequest(text: string): McpRequest {
   const body = parseObject(text);
-  const { method } = body;
-  if (typeof method !== 'string' || method === '') throw invalid('`method` must be a non-empty string');
-  const notification = method.startsWith('notifications/') || method === 'initialized';
+  const { method: given } = body;
+  if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
+  const method = ALIASES.get(given) ?? given;
+  const notification = method.startsWith('notifications/');
   const shape = notification && body.id === undefined ? NOTIFICATION : REQUEST;
   const checked = shape.safeParse(body);
   if (!checked.success) {
@@ -46,7 +52,7 @@ export function parseMcpRequest(text: string): McpRequest {
   }
   if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
   if (notification || CONTROL_METHODS.has(method))
-    return { kind: 'control', method, body, notification: body.id === undefined };
+    return { kind: 'control', method, body: { ...body, method }, notification: body.id === undefined };
   throw new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(method.slice(0, 64))}`);
 }
 

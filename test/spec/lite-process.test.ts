@@ -208,11 +208,11 @@ describe('gate lite before a stdio MCP server', () => {
 });
 
 describe('the tools behind gate lite', () => {
-  const list = async (url: string) => {
+  const list = async (url: string, method = 'tools/list') => {
     const answer = await fetch(`${url}/mcp`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method }),
     });
     return { status: answer.status, body: (await answer.json()) as JsonObject };
   };
@@ -241,7 +241,11 @@ describe('the tools behind gate lite', () => {
     ]);
 
     const strict = await lite(['--upstream', tools.url, '--block-poisoned-definitions']);
-    expect(await list(strict.url)).toMatchObject({ status: 502, body: { error: 'tool_definition_poisoned' } });
+    for (const method of ['tools/list', 'list_tools'])
+      expect(await list(strict.url, method)).toMatchObject({
+        status: 502,
+        body: { error: 'tool_definition_poisoned' },
+      });
     expect(await done(['pins', '--forget', '_legacy_unqualified/anonymous'])).toMatchObject({ code: 1 });
     strict.process.kill('SIGTERM');
     await strict.ended;
