@@ -1,11 +1,13 @@
-import { createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import type { ConsistencyProof, InclusionProof } from '../contracts/ledger-proof.js';
-import { errorText } from '../domain/errors.js';
+import type { ConsistencyProof, InclusionProof, ProofBundle } from '../contracts/ledger-proof.js';
+import { errorText, GateError } from '../domain/errors.js';
+import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
 import { verifyRegulatoryBundle } from '../domain/ledger/regulatory/verify-bundle.js';
 import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { type NoteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
+import { type LogKey, signingLogKey, type TransparencyLog } from '../domain/ledger/tlog/transparency-log.js';
 import { CliError } from './target.js';
 
 /** Keys the reader brings along; none is taken from the bundle where one is given. */
@@ -90,23 +92,88 @@ export function verdictText({ valid, checks, notes }: BundleVerdict): string {
   return `${[...lines, ...notes.map((note) => `note    ${note}`), valid ? 'the bundle holds' : 'INVALID: this is not what the ledger signed'].join('\n')}\n`;
 }
 
-/** Fetches what proves an entry and returns it as one bundle. `since` is a checkpoint that was kept earlier. */
+/** Who proves: a ledger by its routes, or a file. */
+export type Prover = Pick<TransparencyLog, 'inclusion' | 'consistency'>;
+
+/** A running ledger. */
+export const proverOver = (ask: <Answer>(path: string) => Promise<Answer>): Prover => ({
+  inclusion: (of) => ask<InclusionProof>(`/proof/inclusion?${'id' in of ? `id=${of.id}` : `seq=${of.seq}`}`),
+  consistency: (from, to) => ask<ConsistencyProof>(`/proof/consistency?from=${from}&to=${to}`),
+});
+
+/**
+ * What proves an entry, as one bundle that holds. `since` is a checkpoint that was kept earlier. Throws CliError with exit code 2 when that
+ * one is not the beginning of this log, and with its reason for anything else that does not hold.
+ */
 export async function proveEntry(
-  ask: <Answer>(path: string) => Promise<Answer>,
+  prover: Prover,
   entry: { readonly seq: number } | { readonly id: string },
   since?: string,
-) {
-  const query = 'id' in entry ? `id=${entry.id}` : `seq=${entry.seq}`;
-  const inclusion = await ask<InclusionProof>(`/proof/inclusion?${query}`);
-  if (since === undefined) return makeProofBundle(inclusion);
+): Promise<ProofBundle> {
+  const inclusion = await prover.inclusion(entry);
+  const bundle = since === undefined ? makeProofBundle(inclusion) : await grownSince(prover, inclusion, since);
+  const broken = verifyProofBundle(bundle, { logKey: parseVkey(bundle.log_key) }).checks.find(({ holds }) => !holds);
+  if (broken) throw new CliError(`nothing was written: ${broken.what}: ${broken.detail}`, 2);
+  return bundle;
+}
+
+async function grownSince(prover: Prover, inclusion: InclusionProof, since: string): Promise<ProofBundle> {
   const { size } = keptCheckpoint(since);
   if (size > inclusion.tree_size)
     throw new CliError(
       `the checkpoint that was kept is over ${size} entries, the ledger has ${inclusion.tree_size}`,
       2,
     );
-  const proof = await ask<ConsistencyProof>(`/proof/consistency?from=${size}&to=${inclusion.tree_size}`);
+  const proof = await prover.consistency(size, inclusion.tree_size);
   return makeProofBundle(inclusion, { checkpoint: since, proof });
+}
+
+/** Whose log a file is to be read as. */
+export interface FileLogOptions {
+  readonly key?: string;
+  readonly origin?: string;
+}
+const DEFAULT_ORIGIN = 'gate.local/ledger';
+
+/**
+ * Reads a ledger file as a transparency log. `key` is a private key in PEM, which signs a checkpoint over all entries, or a verifier key,
+ * whose newest checkpoint in the file is taken. Throws CliError saying what is missing; exit code 2 where the chain does not hold or is not
+ * what was signed before.
+ */
+export async function withLogOfFile<Result>(
+  ledger: Pick<ReadOnlyLedger, 'newestCheckpoint' | 'transparencyLog'>,
+  file: string,
+  { key, origin }: FileLogOptions,
+  use: (log: TransparencyLog) => Promise<Result>,
+): Promise<Result> {
+  try {
+    const newest = ledger.newestCheckpoint();
+    if (key === undefined)
+      throw new CliError(
+        newest
+          ? `${file} has a checkpoint of ${newest.origin} over ${newest.size} entries; give --key with the verifier key of that log, or with an Ed25519 key (PEM) that signs one over all entries`
+          : `${file} has no signed checkpoint; give --key with an Ed25519 key (PEM) to sign one`,
+      );
+    return await use(await ledger.transparencyLog(logKeyOf(key, origin ?? newest?.origin ?? DEFAULT_ORIGIN)));
+  } catch (error) {
+    if (!(error instanceof GateError)) throw error;
+    throw new CliError(`${file}: ${error.message}`, BROKEN_CHAIN.includes(error.code) ? 2 : 1);
+  }
+}
+const BROKEN_CHAIN: readonly string[] = ['chain_verification_incomplete', 'checkpoint_inconsistent'];
+
+function logKeyOf(given: string, origin: string): LogKey {
+  const inFile = existsSync(given);
+  const text = inFile ? readFileSync(given, 'utf8') : given;
+  if (!text.includes('PRIVATE KEY')) return { key: vkeyOf(given), privateKey: null };
+  try {
+    return signingLogKey(origin, createPrivateKey(text));
+  } catch {
+    // A key that was given as text is a secret.
+    throw new CliError(
+      `--key${inFile ? ` ${given}` : ''}: no Ed25519 private key in PEM, or --origin is no name for a log`,
+    );
+  }
 }
 
 function keptCheckpoint(text: string) {

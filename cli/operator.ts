@@ -10,7 +10,16 @@ import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { keysBeside } from '../lite/keys.js';
-import { type EvidenceTrust, proveEntry, readEvidence, verdictText, verifyEvidence } from './evidence.js';
+import {
+  type EvidenceTrust,
+  type FileLogOptions,
+  proveEntry,
+  proverOver,
+  readEvidence,
+  verdictText,
+  verifyEvidence,
+  withLogOfFile,
+} from './evidence.js';
 import { narrativePage } from './narrative.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { CliError, developmentFile, UUID } from './target.js';
@@ -187,8 +196,14 @@ export function registerOperatorCommands(program: Command): void {
     .command('checkpoint')
     .description('print the signed checkpoint of the ledger; who keeps it can prove later that the log only grew')
     .option('--out <file>', 'write it to a file instead')
-    .action(async ({ out }: { out?: string }) => {
-      const checkpoint = await textAsConsole('ledger', 'GET', '/checkpoint');
+    .addOption(ledgerFile())
+    .addOption(logKey())
+    .addOption(logOrigin())
+    .action(async ({ out, ledger: given, ...by }: FileLogOptions & { out?: string; ledger?: string }) => {
+      const ledger = ledgerOf(given, by);
+      const checkpoint = ledger
+        ? await withLedgerFile(ledger, (opened) => withLogOfFile(opened, ledger, by, (log) => log.checkpoint()))
+        : await textAsConsole('ledger', 'GET', '/checkpoint');
       if (out === undefined) process.stdout.write(checkpoint);
       else writeFileSync(out, checkpoint);
     });
@@ -199,14 +214,24 @@ export function registerOperatorCommands(program: Command): void {
     .argument('<seq | entry id>', 'the row')
     .requiredOption('--out <file>', 'where to; overwritten')
     .option('--since <file>', 'a checkpoint that was kept: the bundle then proves that the log only grew since')
-    .action(async (row: string, { out, since }: { out: string; since?: string }) => {
+    .addOption(ledgerFile())
+    .addOption(logKey())
+    .addOption(logOrigin())
+    .action(async (row: string, { out, since, ledger: given, ...by }: ProveOptions) => {
       const seq = /^[1-9][0-9]{0,15}$/.test(row) ? Number(row) : null;
       if (seq === null && !UUID.test(row)) throw new CliError(`${row} is neither a seq nor the id of an entry`, 2);
-      const bundle = await proveEntry(
-        (path) => asConsole('ledger', 'GET', path),
-        seq === null ? { id: row } : { seq },
-        since === undefined ? undefined : readEvidence(since).toString('utf8'),
-      );
+      const entry = seq === null ? { id: row } : { seq };
+      const kept = since === undefined ? undefined : readEvidence(since).toString('utf8');
+      const ledger = ledgerOf(given, by);
+      const bundle = ledger
+        ? await withLedgerFile(ledger, (opened) =>
+            withLogOfFile(opened, ledger, by, (log) => proveEntry(log, entry, kept)),
+          )
+        : await proveEntry(
+            proverOver((path) => asConsole('ledger', 'GET', path)),
+            entry,
+            kept,
+          );
       writeFileSync(out, `${JSON.stringify(bundle, null, 2)}\n`);
       process.stdout.write(`${out}: entry ${bundle.inclusion.seq} in a log of ${bundle.inclusion.tree_size} entries\n`);
     });
@@ -259,6 +284,12 @@ interface PendingOptions extends LiteTarget {
   readonly json?: boolean;
 }
 
+interface ProveOptions extends FileLogOptions {
+  readonly out: string;
+  readonly since?: string;
+  readonly ledger?: string;
+}
+
 interface VerifyOptions extends EvidenceTrust {
   readonly bundle?: string;
   readonly ledger?: string;
@@ -282,6 +313,23 @@ const decideToken = () =>
   new Option('--decide-token <token>', 'its decide token; better given as a variable').env('GATE_LITE_DECIDE_TOKEN');
 const ledgerFile = () =>
   new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
+
+const logKey = () =>
+  new Option(
+    '--key <file>',
+    'for a ledger file: the Ed25519 key (PEM) that signs its checkpoint, or the verifier key of the log whose newest one is taken',
+  );
+const logOrigin = () =>
+  new Option('--origin <name>', 'for a ledger file: the name of the log that --key signs for').env(
+    'GATE_LEDGER_ORIGIN',
+  );
+
+/** The file that proofs are to be made from; the running stack signs with a key of its own. */
+function ledgerOf(given: string | undefined, { key }: FileLogOptions): string | null {
+  const ledger = fileTarget(given);
+  if (ledger === null && key !== undefined) throw new CliError('--key is for a ledger file: give --ledger, too', 2);
+  return ledger;
+}
 
 const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
 

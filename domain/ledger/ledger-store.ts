@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { Ledger, VerifyResult } from '../../contracts/ledger.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type ActiveAgentMeter, createActiveAgentMeter } from './active-agents/active-agents.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
@@ -36,9 +35,10 @@ import {
   checkpointedLength,
   createTransparencyLog,
   type LogTables,
+  signingLogKey,
   type TransparencyLog,
 } from './tlog/transparency-log.js';
-import { createVerifier, type Verifier } from './verifier.js';
+import { createVerifier, verifiedHead, type Verifier } from './verifier.js';
 import { type ThreadOptions, walkInThreads, type WalkThreads } from './walk-threads.js';
 
 export interface LedgerOptions {
@@ -198,7 +198,8 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     checkpoints === undefined
       ? null
       : createTransparencyLog(store.db as unknown as Kysely<LogTables>, {
-          ...checkpoints,
+          ...signingLogKey(checkpoints.origin, checkpoints.privateKey),
+          witnesses: checkpoints.witnesses,
           verifiedHead: () => verifiedHead(verifier),
           entry: (id) => reader.get(id),
           clock,
@@ -301,17 +302,6 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
       return closing;
     },
   };
-}
-
-/** The newest entry of a chain that holds up to it. Only what is new since the last walk of this process is walked. */
-async function verifiedHead(verifier: Verifier): Promise<ChainHead> {
-  const { commitment, first_invalid_seq: seq } = await verifier.verify({ sinceCheckpoint: true });
-  if (!commitment)
-    throw new GateError(
-      'chain_verification_incomplete',
-      `the chain does not hold${seq === null ? '' : ` at seq ${seq}`}`,
-    );
-  return { length: commitment.length, hash: commitment.head_hash };
 }
 
 function chainOf(store: Store<LedgerTables>, keys: KeyRing): ChainStore {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Kysely } from 'kysely';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { sqliteStore } from '../store/database.js';
@@ -11,9 +12,19 @@ import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
 import { createLedgerReports, type LedgerReports } from './reads/reports.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
-import { createVerifier, type Verifier } from './verifier.js';
+import type { Checkpoint } from './tlog/checkpoint.js';
+import { fileLog, newestCheckpoint } from './tlog/file-log.js';
+import type { LogKey, LogTables, TransparencyLog } from './tlog/transparency-log.js';
+import { createVerifier, verifiedHead, type Verifier } from './verifier.js';
 
 export interface ReadOnlyLedger extends LedgerReader, Verifier, Pick<LedgerReports, 'narrative'> {
+  /** What the newest checkpoint in the file says, whoever signed it; `null` where there is none. Throws `checkpoint_inconsistent`. */
+  newestCheckpoint(): Checkpoint | null;
+  /**
+   * The file as a transparency log: checkpoints and proofs as the ledger itself would give them, none of which the file keeps. Once per
+   * opening. Throws `chain_verification_incomplete` and `checkpoint_inconsistent`.
+   */
+  transparencyLog(by: LogKey): Promise<TransparencyLog>;
   close(): Promise<void>;
 }
 
@@ -41,9 +52,19 @@ export function openLedgerReadOnly(
       allowedSilence: () => Promise.resolve(new Set()),
       clock: Date.now,
     });
+    const verifier = createVerifier(sqliteChainReader(connection), sidecarKeys);
     return {
-      ...createVerifier(sqliteChainReader(connection), sidecarKeys),
+      ...verifier,
       ...reader,
+      newestCheckpoint: () => newestCheckpoint(connection),
+      transparencyLog: (by) =>
+        fileLog({
+          connection,
+          db: store.db as unknown as Kysely<LogTables>,
+          by,
+          verifiedHead: () => verifiedHead(verifier),
+          entry: (id) => reader.get(id),
+        }),
       narrative: reports.narrative,
       async close() {
         await store.close();

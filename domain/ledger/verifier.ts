@@ -1,6 +1,7 @@
 import type { VerifyResult } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { EMPTY_CHAIN } from './chain.js';
+import { GateError } from '../errors.js';
+import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import { asUnavailable, type ChainReader, ENTRY_COLUMNS } from './chain-store.js';
 import { type Checkpoint, type InvalidReason, verifyChain, type WalkRange } from './verify.js';
 
@@ -90,4 +91,16 @@ export function createVerifier(
       forgotten += 1;
     },
   };
+}
+
+/** The newest entry of a chain that holds up to it. Only what is new since the last walk of this process is walked. Throws
+ * `chain_verification_incomplete` otherwise. */
+export async function verifiedHead(verifier: Verifier): Promise<ChainHead> {
+  const { commitment, first_invalid_seq: seq } = await verifier.verify({ sinceCheckpoint: true });
+  if (!commitment)
+    throw new GateError(
+      'chain_verification_incomplete',
+      `the chain does not hold${seq === null ? '' : ` at seq ${seq}`}`,
+    );
+  return { length: commitment.length, hash: commitment.head_hash };
 }

@@ -5,7 +5,7 @@ import type { ConsistencyProof, CosignResult, InclusionProof } from '../../../co
 import { errorText, GateError } from '../../errors.js';
 import type { ChainHead } from '../chain.js';
 import { reading } from '../chain-store.js';
-import { parseCheckpoint, signCheckpoint } from './checkpoint.js';
+import { type Checkpoint, parseCheckpoint, signCheckpoint } from './checkpoint.js';
 import { consistencyHolds, consistencySpans, inclusionHolds, inclusionSpans, leafHash } from './merkle.js';
 import { formatVkey, noteKey, type NoteKey, verifiedSignatures } from './note.js';
 import { ledgerTree, type TreeTables } from './tree.js';
@@ -30,7 +30,20 @@ export interface CheckpointKeys {
   readonly witnesses: readonly NoteKey[];
 }
 
-export interface TransparencyLogOptions extends CheckpointKeys {
+/** Whose log it is, and what it signs with; without that it answers from the checkpoints that are stored. */
+export interface LogKey {
+  readonly key: NoteKey;
+  readonly privateKey: KeyObject | null;
+}
+
+/** The log of `origin`, signed with an Ed25519 key. Throws on another kind of key, and on a name that notes do not take. */
+export const signingLogKey = (origin: string, privateKey: KeyObject): LogKey => ({
+  key: noteKey(origin, createPublicKey(privateKey)),
+  privateKey,
+});
+
+export interface TransparencyLogOptions extends LogKey {
+  readonly witnesses: readonly NoteKey[];
   /** The head of a chain that was walked and found valid up to it. Throws when the chain is not valid. */
   readonly verifiedHead: () => Promise<ChainHead>;
   readonly entry: (id: string) => Promise<LedgerEntry | null>;
@@ -71,7 +84,7 @@ const SIGN_EVERY_MS = 1_000;
 /** Clocks of witnesses may run ahead of this one by so much. */
 const CLOCK_SKEW_SECS = 300;
 
-const inconsistent = (why: string): GateError =>
+export const inconsistent = (why: string): GateError =>
   new GateError('checkpoint_inconsistent', `${why}; run \`gate verify\` and compare with checkpoints kept elsewhere`);
 
 /** How many entries the longest checkpoint that was ever signed is over; 0 without one. */
@@ -87,9 +100,8 @@ export async function checkpointedLength(db: Kysely<LogTables>): Promise<number>
 
 export function createTransparencyLog(
   db: Kysely<LogTables>,
-  { origin, privateKey, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
+  { key, privateKey, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
 ): TransparencyLog {
-  const key = noteKey(origin, createPublicKey(privateKey));
   const tree = ledgerTree(db as unknown as Kysely<TreeTables>);
   /** What this process signed or compared with the tree; the kept nodes below it lead to its root. */
   let newest: SignedHead | null = null;
@@ -106,10 +118,10 @@ export function createTransparencyLog(
       .limit(1)
       .executeTakeFirst();
     if (!row) return null;
-    const { size, root, note, origin: stored } = parseCheckpoint(row.note);
+    const checkpoint = parseCheckpoint(row.note);
+    const { size, root } = checkpoint;
     // Signed by a key this process no longer has, or not signed at all: no reason to believe the nodes, but still a promise to keep.
-    const own = stored === origin && holds(note, key);
-    if (!own || !(await rootOf(size)).equals(root)) await recompute(size, root);
+    if (!isSignedBy(checkpoint, key) || !(await rootOf(size)).equals(root)) await recompute(size, root);
     return { size, root, signedAtMs: Date.parse(row.signed_at) };
   }
 
@@ -124,10 +136,15 @@ export function createTransparencyLog(
     const last = newest ?? (await fromStore());
     if (last && last.size > head.length)
       throw inconsistent(`a checkpoint over ${last.size} entries was signed, the chain has ${head.length}`);
-    if (last?.size === head.length) {
+    if (last && (last.size === head.length || privateKey === null)) {
       newest = last;
       return last;
     }
+    if (privateKey === null)
+      throw new GateError(
+        'signing_unavailable',
+        `no checkpoint by ${formatVkey(key)} is stored, and no key to sign one with was given`,
+      );
     await tree.grow(last?.size ?? 0, head.length);
     const root = await rootOf(head.length);
     const signedAtMs = clock();
@@ -135,7 +152,7 @@ export function createTransparencyLog(
       .insertInto('ledger_checkpoints')
       .values({
         tree_size: head.length,
-        note: signCheckpoint({ origin, size: head.length, root }, privateKey),
+        note: signCheckpoint({ origin: key.name, size: head.length, root }, privateKey),
         signed_at: new Date(signedAtMs).toISOString(),
       })
       .onConflict((conflict) => conflict.doNothing())
@@ -305,9 +322,10 @@ function readCheckpoint(text: string, refuse: (why: string, cause?: unknown) => 
   }
 }
 
-function holds(note: Parameters<typeof verifiedSignatures>[0], key: NoteKey): boolean {
+/** Whether a checkpoint is one of the log with that key. */
+export function isSignedBy({ origin, note }: Checkpoint, key: NoteKey): boolean {
   try {
-    return verifiedSignatures(note, [key]).length > 0;
+    return origin === key.name && verifiedSignatures(note, [key]).length > 0;
   } catch {
     return false;
   }
