@@ -103,7 +103,7 @@ export const replayCorpus = z.object({
 });
 export type ReplayCorpus = z.infer<typeof replayCorpus>;
 
-const behavior = z.object({
+const period = z.object({
   since: z.string(),
   until: z.string(),
   total: count,
@@ -111,6 +111,9 @@ const behavior = z.object({
   denied: count,
   deny_rate: rate,
   intent_mean: z.number().nullable(),
+});
+
+const behavior = period.extend({
   tool_mix: z.array(z.object({ tool_type: z.string(), count })),
   /** Requests by hour of the day, UTC. */
   hourly: z.array(count).length(24),
@@ -177,14 +180,7 @@ export const envelopeRecommendations = z.object({
 });
 export type EnvelopeRecommendations = z.infer<typeof envelopeRecommendations>;
 
-const canaryWindow = z.object({
-  since: z.string(),
-  until: z.string(),
-  total: count,
-  authorized: count,
-  denied: count,
-  deny_rate: rate,
-  intent_mean: z.number().nullable(),
+const canaryWindow = period.extend({
   signal_mix: z.array(z.object({ signal: z.string(), count })),
   models: z.array(
     z.object({

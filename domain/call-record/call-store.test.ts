@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import type { CallInput } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
+import { callInput } from '../../test/support/call-input.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
@@ -19,27 +20,7 @@ const NO_LIMIT = { limit: 0, windowMs: 60_000 };
 const MINUTE = 60_000;
 
 let clock = T0;
-const callOf = (change: Partial<CallInput> = {}): CallInput => ({
-  correlation_id: randomUUID(),
-  tenant: 'acme',
-  agent: 'bot',
-  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190b8d0-0000-7000-8000-000000000000',
-  credential_fingerprint: 'f'.repeat(64),
-  contract: 'gate.server-execution/v1',
-  idempotency_id: randomUUID(),
-  method: 'tools/call',
-  tool: 'read_file',
-  digest: 'sha256:one',
-  mode: 'enforce',
-  received_ms: clock,
-  not_after_ms: clock + 10_000,
-  ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
-  upstream_timeout_ms: 30_000,
-  has_callback: false,
-  recent_request_count: 1,
-  velocity_limit: 100,
-  ...change,
-});
+const callOf = (change: Partial<CallInput> = {}): CallInput => callInput(clock, { digest: 'sha256:one', ...change });
 const body: JsonObject = {
   jsonrpc: '2.0',
   id: 1,

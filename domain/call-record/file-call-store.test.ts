@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
 import { callMigrations } from '../../migrations/calls.js';
+import { callInput } from '../../test/support/call-input.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
-import { openCallStore, type CallStore } from './call-store.js';
+import { type CallStore, openCallStore } from './call-store.js';
 import { callStoreInFile } from './file-call-store.js';
 import type { VerdictEvidence } from './record.js';
 
@@ -16,27 +17,8 @@ let clock = 1_000_000;
 const now = () => (clock += 1);
 const NO_LIMIT = { limit: 0, windowMs: 60_000 };
 
-const call = (overrides: Partial<CallInput> = {}): CallInput => ({
-  correlation_id: randomUUID(),
-  tenant: 'acme',
-  agent: 'bot',
-  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/x',
-  credential_fingerprint: 'f',
-  contract: 'gate.server-execution/v1',
-  idempotency_id: randomUUID(),
-  method: 'tools/call',
-  tool: 'read_file',
-  digest: 'sha256:a',
-  mode: 'enforce',
-  received_ms: now(),
-  not_after_ms: clock + 10_000,
-  ttl_secs: { auto: 1, standard: 2, strict: 3 },
-  upstream_timeout_ms: 1_000,
-  has_callback: false,
-  recent_request_count: 0,
-  velocity_limit: 0,
-  ...overrides,
-});
+const call = (overrides: Partial<CallInput> = {}): CallInput =>
+  callInput(now(), { digest: 'sha256:a', recent_request_count: 0, ...overrides });
 const evidence = (of: CallInput): VerdictEvidence => ({
   call: of,
   verdict: null,

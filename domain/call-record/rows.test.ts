@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { newLedgerRow } from '../../contracts/ledger.js';
+import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { foldVerdict } from '../pipeline/verdict.js';
@@ -36,26 +37,14 @@ function recordOf(tier: 'green' | 'yellow' | 'red', change: Partial<CallRecord> 
     decision: null,
     outcome: null,
     evidence: {
-      call: {
+      call: callInput(Date.parse(AT), {
         correlation_id: ID,
-        tenant: 'acme',
         agent: 'support-bot',
         agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/0190b8d0-0000-7000-8000-000000000000',
-        credential_fingerprint: 'f'.repeat(64),
-        contract: 'gate.server-execution/v1',
         idempotency_id: ID,
-        method: 'tools/call',
         tool: 'wire_transfer',
         digest: `sha256:${'0'.repeat(64)}`,
-        mode: 'enforce',
-        received_ms: Date.parse(AT),
-        not_after_ms: Date.parse(AT) + 10_000,
-        ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
-        upstream_timeout_ms: 30_000,
-        has_callback: false,
-        recent_request_count: 1,
-        velocity_limit: 100,
-      },
+      }),
       verdict,
       inspection,
       inspection_failure: null,

@@ -1,41 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { CallInput, CallState, CallSummary } from '../../contracts/call.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
+import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import {
   APPROVED_CLAIM_LIMIT_MS,
   type Evaluated,
   type Inspected,
-  judgeCall,
   type JudgeSteps,
-  PipelineUnavailable,
+  judgeCall,
   type PipelineSteps,
+  PipelineUnavailable,
   runCall,
 } from './pipeline.js';
 
 const NOW = Date.parse('2026-03-02T10:00:00Z');
-const callOf = (change: Partial<CallInput> = {}): CallInput => ({
-  correlation_id: randomUUID(),
-  tenant: 'acme',
-  agent: 'bot',
-  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190b8d0-0000-7000-8000-000000000000',
-  credential_fingerprint: 'f'.repeat(64),
-  contract: 'gate.server-execution/v1',
-  idempotency_id: randomUUID(),
-  method: 'tools/call',
-  tool: 'read_file',
-  digest: 'sha256:0',
-  mode: 'enforce',
-  received_ms: NOW,
-  not_after_ms: NOW + 10_000,
-  ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
-  upstream_timeout_ms: 30_000,
-  has_callback: false,
-  recent_request_count: 1,
-  velocity_limit: 100,
-  ...change,
-});
+const callOf = (change: Partial<CallInput> = {}): CallInput => callInput(NOW, change);
 const summaryOf = (state: CallState, change: Partial<CallSummary> = {}): CallSummary => ({
   correlation_id: 'c',
   state,

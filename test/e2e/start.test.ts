@@ -49,6 +49,20 @@ afterAll(async () => {
   await rm(stateDir, { recursive: true, force: true });
 });
 
+/** A start whose setting names a port that another program listens on. */
+async function startedOnTakenPort(setting: string, stateDir: string): Promise<{ refused: Ran; port: number }> {
+  const taken = createServer();
+  await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
+  const { port } = taken.address() as { port: number };
+  const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
+    ...FREE_PORTS,
+    [setting]: String(port),
+    GATE_STATE_DIR: stateDir,
+  });
+  taken.close();
+  return { refused, port };
+}
+
 const shell = (command: string) => run('/bin/sh', ['-c', command]);
 const cli = (...args: string[]) => run(process.execPath, [GATE_PROGRAM, ...args], { GATE_STATE_DIR: stateDir });
 const park = async (amount: number, idempotencyId: string = randomUUID()) => {
@@ -103,16 +117,8 @@ describe('gate start', () => {
   });
 
   it('names the setting of a port that is taken, and leaves nothing running', async () => {
-    const taken = createServer();
-    await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
-    const { port } = taken.address() as { port: number };
     const elsewhere = await mkdtemp(join(tmpdir(), 'gate-start-'));
-    const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
-      ...FREE_PORTS,
-      GATE_PROXY_PORT: String(port),
-      GATE_STATE_DIR: elsewhere,
-    });
-    taken.close();
+    const { refused, port } = await startedOnTakenPort('GATE_PROXY_PORT', elsewhere);
     expect(refused.code).toBe(1);
     expect(refused.err).toMatch(new RegExp(`^gate: port ${port} of the proxy is in use .*GATE_PROXY_PORT`));
     expect(refused.err).not.toMatch(/ at .*\.js/);
@@ -122,16 +128,8 @@ describe('gate start', () => {
   });
 
   it('says in one line that the port of the engine is taken, and which setting moves it', async () => {
-    const taken = createServer();
-    await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
-    const { port } = taken.address() as { port: number };
     const elsewhere = await mkdtemp(join(tmpdir(), 'gate-start-'));
-    const refused = await run(process.execPath, [GATE_PROGRAM, 'start'], {
-      ...FREE_PORTS,
-      GATE_TEMPORAL_PORT: String(port),
-      GATE_STATE_DIR: elsewhere,
-    });
-    taken.close();
+    const { refused, port } = await startedOnTakenPort('GATE_TEMPORAL_PORT', elsewhere);
     await rm(elsewhere, { recursive: true, force: true });
     expect(refused.code).toBe(1);
     expect(refused.err.trim().split('\n')).toHaveLength(1);

@@ -5,6 +5,7 @@ import type { RecordedDecision, RecordedOutcome } from '../../domain/call-record
 import { rowsOf } from '../../domain/call-record/rows.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { foldVerdict } from '../../domain/pipeline/verdict.js';
+import { callInput } from './call-input.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 
 export interface TestCall {
@@ -55,26 +56,16 @@ export function callRows(call: TestCall): NewLedgerRow[] {
       created_ms: ms,
       updated_ms: ms,
       evidence: {
-        call: {
+        call: callInput(ms, {
           correlation_id: id,
           tenant: call.tenant ?? 'acme',
           agent: call.agent ?? 'agent-a',
           agent_spiffe: `spiffe://gate.local/tenant/acme/agent/agent-a/instance/${id}`,
-          credential_fingerprint: 'f'.repeat(64),
-          contract: 'gate.server-execution/v1',
           idempotency_id: id,
-          method: 'tools/call',
           tool,
           digest: `sha256:${'0'.repeat(64)}`,
           mode,
-          received_ms: ms,
-          not_after_ms: ms + 10_000,
-          ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
-          upstream_timeout_ms: 30_000,
-          has_callback: false,
-          recent_request_count: 1,
-          velocity_limit: 100,
-        },
+        }),
         verdict,
         inspection,
         inspection_failure: null,

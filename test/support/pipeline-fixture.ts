@@ -3,25 +3,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import type { Runs } from '../../activities/reconcile.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import { openCallStore, type CallStore } from '../../domain/call-record/call-store.js';
+import { type CallStore, openCallStore } from '../../domain/call-record/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
-import { keyRing, type KeyRing } from '../../domain/crypto/key-ring.js';
+import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Callback } from '../../domain/egress/ports.js';
 import type { Inspector } from '../../domain/inspection/port.js';
-import { openLedger, type LedgerStore } from '../../domain/ledger/ledger-store.js';
+import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { openReviewStore, type ReviewStore } from '../../domain/review/review-store.js';
-import type { Runs } from '../../activities/reconcile.js';
-import { createActivities, type ActivityPorts, type GateActivities } from '../../workers/activities.js';
-import { createInProcessHost, machineClock, type Clock, type InProcessHost } from '../../lite/host.js';
+import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/host.js';
+import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
+import { callInput } from './call-input.js';
 
 /**
  * The real stores, activities and host over a folder, with scripted neighbours: what Brain, policy and the tools say is the test's to
@@ -178,28 +179,15 @@ export async function openPipeline({
         method: 'tools/call',
         params: { name: overrides.tool ?? 'read_file', arguments: given },
       };
-      const now = clock.now();
-      const call: CallInput = {
-        correlation_id: randomUUID(),
-        tenant: 'acme',
+      const call = callInput(clock.now(), {
         agent: 'support-bot',
         agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/0190b8d0-0000-7000-8000-000000000000',
         credential_fingerprint: randomBytes(32).toString('hex'),
-        contract: 'gate.server-execution/v1',
-        idempotency_id: randomUUID(),
-        method: 'tools/call',
-        tool: 'read_file',
         digest: canonicalDigest({ route: '/mcp', body } as Json),
-        mode: 'enforce',
-        received_ms: now,
-        not_after_ms: now + 10_000,
-        ttl_secs: { auto: 120, standard: 600, strict: 1800 },
         upstream_timeout_ms: 5_000,
         has_callback: callback_url !== null,
-        recent_request_count: 1,
-        velocity_limit: 100,
         ...overrides,
-      };
+      });
       await calls.admit(call, { body, callback_url }, { limit: 0, windowMs: 60_000 });
       return call;
     },
