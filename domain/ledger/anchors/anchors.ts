@@ -7,6 +7,7 @@ import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { errorText } from '../../errors.js';
 import { reading } from '../chain-store.js';
 import type { ChainHead } from '../chain.js';
+import { turn } from '../reads/rows.js';
 import { backOffMs } from '../sweeps/sweep.js';
 import type { LedgerTables } from '../tables.js';
 import { readTimeStamp, TimeStampError, type TimeStampTrust, verifyTimeStamp } from './time-stamp.js';
@@ -311,6 +312,7 @@ export function createAnchors(options: AnchorOptions): Anchors {
           }
           const last = page.at(-1);
           if (!last || page.length < PAGE) break;
+          await turn();
           after = Number(last.anchored_seq);
         }
         if (timeStampsRequired && observed === 0) first = { seq: null, reason: 'tsa_missing' };

@@ -5,6 +5,7 @@ import type { Ledger } from '../../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
+import { turn } from '../reads/rows.js';
 import type { LedgerTables } from '../tables.js';
 
 /** Rows hidden by one statement; between two of them others get their turn. */
@@ -85,6 +86,7 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
         .executeTakeFirstOrThrow();
       hidden += Number(numUpdatedRows);
       after = Number(last.seq);
+      await turn();
     }
     return hidden;
   }

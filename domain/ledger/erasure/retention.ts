@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { reading } from '../chain-store.js';
+import { turn } from '../reads/rows.js';
 import type { LedgerTables } from '../tables.js';
 
 /** How long the bytes beside entries are kept, by the class policy gave the call; without a number for good (ledger sheet 7.2). */
@@ -71,7 +72,7 @@ export function createRetention({ db, purgeSidecar, clock }: RetentionOptions): 
       const last = rows.at(-1);
       if (!last || rows.length < PAGE) return purged;
       after = Number(last.seq);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
     }
   };
 }

@@ -90,7 +90,7 @@ export function detailMatches(detail: RowFilter['detail'], decision: JsonObject 
 }
 
 /** A turn of the event loop: a file store answers synchronously, and a long read must not keep appends waiting. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Places looked at by one statement where no index leads to the rows. */
 const SCAN_BLOCK = 20_000;

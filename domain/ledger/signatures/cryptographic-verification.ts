@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { CryptographicFailure, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
 import type { Json } from '../../../contracts/json.js';
+import { turn } from '../reads/rows.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
 import { type KeyFault, type KeySet, KeySetError, type TrustedKeys } from './key-set.js';
 import { SIGNED_FIELDS, type SignedFields, signatureFault } from './row-signature.js';
@@ -57,7 +58,7 @@ export async function checkSignatures(
     const last = rows.at(-1);
     if (!last || rows.length < PAGE) break;
     after = Number(last.seq);
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
   }
   return {
     key_set: keySet?.summary ?? null,
