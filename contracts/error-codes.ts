@@ -235,6 +235,11 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'A tombstone needs the final export of the same operation first.',
   },
+  tenant_reserved: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The tenant is Gate itself: rows about the ledger, its keys and its tenants are not erased.',
+  },
   tenant_required: { status: 400, retry: 'no', meaning: 'Name one tenant: ?tenant=…' },
   signature_invalid: {
     status: 400,

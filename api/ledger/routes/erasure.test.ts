@@ -25,6 +25,15 @@ describe.each(STORES)('ledger sheet 7.1: erasure on %s', (kind) => {
       expect((await gate.call('POST /admin/tenants/unknown/tombstone', {})).body).toEqual({ tombstoned: 0 });
     });
 
+    it('refuses to hide the rows of Gate itself, such as those about erasures', async () => {
+      await gate.ledger.append([testRow(), testRow({ tenant: 'system' })]);
+      expect(await gate.call('POST /admin/tenants/system/tombstone', { reason: 'x' })).toMatchObject({
+        status: 400,
+        body: { error: 'tenant_reserved' },
+      });
+      expect(await seqs('/audit/agent-a')).toEqual([1, 2]);
+    });
+
     it('leaves the chain whole: the same head, every row walked, and the next row chained to it', async () => {
       await gate.ledger.append([testRow(), testRow()]);
       await gate.call('POST /admin/tenants/acme/tombstone');

@@ -142,6 +142,12 @@ describe.each(STORES)('ledger sheet 7.1: POST /admin/tenants/{tenant}/lifecycle 
     expect((await step('final_export')).status).toBe(200);
   });
 
+  it('is refused for the rows of Gate itself, whatever the step', async () => {
+    for (const what of ['final_export', 'tombstone', 'lifecycle_marker'])
+      expect(await step(what, { tenant: 'system' })).toMatchObject({ status: 400, body: { error: 'tenant_reserved' } });
+    expect(await gate.ledger.head()).toMatchObject({ length: 3 });
+  });
+
   it("is 404 for another tenant's operation", async () => {
     await step('final_export');
     for (const what of ['final_export', 'tombstone', 'lifecycle_marker'])

@@ -3,6 +3,7 @@ import type { EventKind } from '../../../contracts/event-kinds.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { Ledger } from '../../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
+import { GateError } from '../../errors.js';
 import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
 import { turn } from '../reads/rows.js';
@@ -23,7 +24,10 @@ export interface NamespaceCleanup {
  * hashed stay. Each erasure that hides anything leaves a row that says how many rows went and why.
  */
 export interface Erasure {
-  /** Hides every row of the tenant that is there when the call is made; how many were visible until now. Repeating hides 0. */
+  /**
+   * Hides every row of the tenant that is there when the call is made; how many were visible until now. Repeating hides 0. Throws
+   * `tenant_reserved` for Gate's own rows.
+   */
   tombstoneTenant(tenant: string, reason?: string): Promise<number>;
   /** Hides every row of the demonstration's namespace; an operator's row is never touched. Safe to repeat. */
   cleanUpDemo(): Promise<NamespaceCleanup>;
@@ -33,6 +37,14 @@ interface ErasureOptions {
   readonly store: Store<LedgerTables>;
   readonly append: Ledger['append'];
   readonly clock: () => number;
+}
+
+/** Under this name Gate writes of itself: of every tenant's erasure, of keys, agents and anchors. */
+const OWN_TENANT = 'system';
+
+/** Throws `tenant_reserved` for the name that no customer has. */
+export function refuseReserved(tenant: string): void {
+  if (tenant === OWN_TENANT) throw new GateError('tenant_reserved');
 }
 
 /** What is hidden: the column that says when, and the rows it concerns. */
@@ -121,7 +133,7 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
         reasoning: '',
         policy_decision: subject,
         state_namespace: 'operator',
-        tenant: 'system',
+        tenant: OWN_TENANT,
         ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
       },
     ]);
@@ -130,6 +142,7 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
   return {
     tombstoneTenant: (tenant, reason) =>
       reading(async () => {
+        refuseReserved(tenant);
         const through = await newestSeq();
         if (!(await visible('tenant', tenant, through))) return 0;
         await note('tenant.tombstoned', `tenant:${tenant}`, { tenant, through_seq: through }, reason ?? null);

@@ -14,7 +14,7 @@ import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
 import type { Bundle, MakeBundle } from '../regulatory/bundle.js';
 import type { LedgerTables } from '../tables.js';
-import type { Erasure } from './erasure.js';
+import { type Erasure, refuseReserved } from './erasure.js';
 
 export interface LifecycleTables extends LedgerTables {
   tenant_lifecycle: {
@@ -31,7 +31,7 @@ export interface LifecycleTables extends LedgerTables {
 export interface TenantLifecycle {
   /**
    * Takes the step, or returns the receipt of the one that was taken, word for word. A step that was cut off is taken again from its
-   * beginning; that harms nothing. Throws `not_found` for an operation of another tenant, `final_export_required` for a tombstone
+   * beginning; that harms nothing. Throws `tenant_reserved` for Gate's own rows, `not_found` for an operation of another tenant, `final_export_required` for a tombstone
    * whose operation has no final export, and what an export throws.
    */
   step(tenant: string, operationId: string, kind: LifecycleKind): Promise<LifecycleReceipt>;
@@ -68,6 +68,7 @@ export function createTenantLifecycle({
     reading(() => db.selectFrom('tenant_lifecycle').selectAll().where('operation_id', '=', operationId).execute());
 
   async function take(tenant: string, operationId: string, kind: LifecycleKind): Promise<LifecycleReceipt> {
+    refuseReserved(tenant);
     const taken = await stepsOf(operationId);
     if (taken.some((step) => step.tenant !== tenant))
       throw new GateError('not_found', 'no such operation of this tenant');
