@@ -3,6 +3,7 @@ import { dialectOf } from './dialect.js';
 import { anchors } from './ledger-anchors.js';
 import { cases } from './ledger-cases.js';
 import { exports } from './ledger-exports.js';
+import { lifecycleGeneration } from './ledger-lifecycle-generation.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
 import { tenantLifecycle } from './ledger-tenant-lifecycle.js';
@@ -147,4 +148,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0007_tenant_lifecycle': tenantLifecycle,
   '0008_anchors': anchors,
   '0009_exports': exports,
+  '0011_lifecycle_generation': lifecycleGeneration,
 };

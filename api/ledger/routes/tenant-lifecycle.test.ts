@@ -133,6 +133,13 @@ describe.each(STORES)('ledger sheet 7.1: POST /admin/tenants/{tenant}/lifecycle 
     expect(await gate.ledger.head()).toMatchObject({ length });
   });
 
+  it('numbers the steps of a tenant, also those that are taken at once', async () => {
+    const operations = Array.from({ length: 8 }, (_, index) => `0190a000-0000-4000-8000-0000000000${10 + index}`);
+    const receipts = await Promise.all(operations.map((operation) => step('lifecycle_marker', { operation })));
+    expect(receipts.map(({ body }) => body.generation).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect((await step('lifecycle_marker')).body.generation).toBe(9);
+  });
+
   it('leaves no receipt when the export fails, so that the step can be taken again', async () => {
     const sign = signs;
     signs = () => Promise.reject(new Error('away'));

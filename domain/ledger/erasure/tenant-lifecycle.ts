@@ -49,6 +49,8 @@ interface LifecycleOptions {
 
 type Outcome = Pick<LifecycleReceipt, 'state' | 'rows_affected' | 'artifact_sha256' | 'artifact_bytes'>;
 
+const notOfTenant = (): GateError => new GateError('not_found', 'no such operation of this tenant');
+
 const PART_BYTES = 1_048_576;
 /** The last moment whose text sorts behind all others. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
@@ -70,8 +72,7 @@ export function createTenantLifecycle({
   async function take(tenant: string, operationId: string, kind: LifecycleKind): Promise<LifecycleReceipt> {
     refuseReserved(tenant);
     const taken = await stepsOf(operationId);
-    if (taken.some((step) => step.tenant !== tenant))
-      throw new GateError('not_found', 'no such operation of this tenant');
+    if (taken.some((step) => step.tenant !== tenant)) throw notOfTenant();
     const receipt = taken.find((step) => step.kind === kind)?.receipt;
     if (receipt !== undefined) return JSON.parse(receipt) as LifecycleReceipt;
     if (kind === 'tombstone' && !taken.some((step) => step.kind === 'final_export'))
@@ -148,34 +149,37 @@ export function createTenantLifecycle({
     outcome: Outcome,
   ): Promise<LifecycleReceipt> {
     return reading(async () => {
-      const before = await db
-        .selectFrom('tenant_lifecycle')
-        .select((make) => make.fn.max('generation').as('generation'))
-        .where('tenant', '=', tenant)
-        .executeTakeFirstOrThrow();
-      const generation = Number(before.generation ?? 0) + 1;
-      const said = {
-        tenant,
-        operation_id: operationId,
-        kind,
-        ...outcome,
-        generation,
-        updated_at: new Date(clock()).toISOString(),
-      };
-      const receipt: LifecycleReceipt = { ...said, receipt_sha256: sha256Hex(canonicalJson(said)) };
-      await db
-        .insertInto('tenant_lifecycle')
-        .values({ operation_id: operationId, kind, tenant, generation, receipt: JSON.stringify(receipt) })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-      const kept = await db
-        .selectFrom('tenant_lifecycle')
-        .select('receipt')
-        .where('operation_id', '=', operationId)
-        .where('kind', '=', kind)
-        .where('tenant', '=', tenant)
-        .executeTakeFirstOrThrow();
-      return JSON.parse(kept.receipt) as LifecycleReceipt;
+      for (;;) {
+        const before = await db
+          .selectFrom('tenant_lifecycle')
+          .select((make) => make.fn.max('generation').as('generation'))
+          .where('tenant', '=', tenant)
+          .executeTakeFirstOrThrow();
+        const generation = Number(before.generation ?? 0) + 1;
+        const said = {
+          tenant,
+          operation_id: operationId,
+          kind,
+          ...outcome,
+          generation,
+          updated_at: new Date(clock()).toISOString(),
+        };
+        const receipt: LifecycleReceipt = { ...said, receipt_sha256: sha256Hex(canonicalJson(said)) };
+        await db
+          .insertInto('tenant_lifecycle')
+          .values({ operation_id: operationId, kind, tenant, generation, receipt: JSON.stringify(receipt) })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        const kept = await db
+          .selectFrom('tenant_lifecycle')
+          .select(['tenant', 'receipt'])
+          .where('operation_id', '=', operationId)
+          .where('kind', '=', kind)
+          .executeTakeFirst();
+        if (kept && kept.tenant !== tenant) throw notOfTenant();
+        if (kept) return JSON.parse(kept.receipt) as LifecycleReceipt;
+        // The number went to another step of the tenant; there is a next one.
+      }
     });
   }
 
