@@ -85,7 +85,8 @@ export function createTenantLifecycle({
       const to = await reading(() => behindEverything(tenant));
       const bundle = await makeBundle({ tenant, from: '1970-01-01T00:00:00.000Z', to, includeCompliance: true });
       const { row_count } = bundle.manifest;
-      const artifact = await reading(() => keepArtifact(bundle));
+      // What lies on disk for it goes with its last byte, which a failure may keep from being read.
+      const artifact = await reading(() => keepArtifact(bundle)).finally(() => bundle.discard());
       await note('tenant.final_export', tenant, {
         tenant,
         operation_id: operationId,
