@@ -136,7 +136,7 @@ describe.each(STORES)('ledger sheet 7.1: POST /admin/tenants/{tenant}/lifecycle 
   it('numbers the steps of a tenant, also those that are taken at once', async () => {
     const operations = Array.from({ length: 8 }, (_, index) => `0190a000-0000-4000-8000-0000000000${10 + index}`);
     const receipts = await Promise.all(operations.map((operation) => step('lifecycle_marker', { operation })));
-    expect(receipts.map(({ body }) => body.generation).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(receipts.map(({ body }) => body.generation).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect((await step('lifecycle_marker')).body.generation).toBe(9);
   });
 

@@ -85,8 +85,13 @@ export function createTenantLifecycle({
       const to = await reading(() => behindEverything(tenant));
       const bundle = await makeBundle({ tenant, from: '1970-01-01T00:00:00.000Z', to, includeCompliance: true });
       const { row_count } = bundle.manifest;
-      // What lies on disk for it goes with its last byte, which a failure may keep from being read.
-      const artifact = await reading(() => keepArtifact(bundle)).finally(() => bundle.discard());
+      let artifact: Pick<Outcome, 'artifact_sha256' | 'artifact_bytes'>;
+      try {
+        artifact = await reading(() => keepArtifact(bundle));
+      } finally {
+        // It goes with its last byte, which a failure may keep from being read.
+        await bundle.discard();
+      }
       await note('tenant.final_export', tenant, {
         tenant,
         operation_id: operationId,
