@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
+import { postTo } from '../domain/egress/webhook.js';
 import { errorText } from '../domain/errors.js';
 import type { LiteMetrics } from './metrics.js';
 
@@ -37,7 +38,7 @@ export function createNotices(options: NoticeOptions): Notices {
       noticed(kind, 'dropped');
       return;
     }
-    const sending = send(url, JSON.stringify(body))
+    const sending = postTo({ url, timeoutMs: LIMIT_MS }, 'application/json', JSON.stringify(body))
       .then(
         () => noticed(kind, 'sent'),
         (error: unknown) => {
@@ -91,18 +92,6 @@ export function createNotices(options: NoticeOptions): Notices {
   };
 }
 
-async function send(url: string, body: string): Promise<void> {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(LIMIT_MS),
-  });
-  await answer.body?.cancel();
-  if (!answer.ok) throw new Error(`the receiver answered ${answer.status}`);
-}
-
 function eventOf(outcome: 'allow' | 'park' | 'deny', would: 'deny' | 'pend' | null): string {
   if (would !== null) return would === 'deny' ? 'would_deny' : 'would_park';
   return outcome;
@@ -131,9 +120,6 @@ export const plain = (text: string): string =>
 
 /** What failed, without the address: errors of the network repeat it. */
 const withoutAddress = (error: unknown, url: string): string => {
-  const cause = error instanceof Error && error.cause !== undefined ? ` (${errorText(error.cause)})` : '';
-  return `${errorText(error)}${cause}`
-    .replaceAll(url, 'the address')
-    .replaceAll(new URL(url).host, 'its host')
-    .replaceAll(new URL(url).hostname, 'its host');
+  const { host, hostname } = new URL(url);
+  return [url, host, hostname].reduce((text, part) => text.replaceAll(part, 'the receiver'), errorText(error));
 };
