@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
-import { ENGINE_START_LIMIT_MS } from '../support/engine.js';
 import { type FaultBench, openBench, pooled } from '../support/kill-host-driver.js';
 import { runKillCase } from './kill-case.js';
 import { type KillCase, killPointsOf, nameOf } from './kill-points.js';
@@ -10,13 +9,12 @@ let bench: FaultBench;
 let outcomes: Map<KillCase, Promise<void>>;
 
 beforeAll(async () => {
-  bench = await openBench('lite');
-  // Cases mostly wait for time-outs of the host: several run at a time, each is awaited by its own test.
+  bench = await openBench('lite', 'lite-process');
   outcomes = pooled(CASES, 3, (point) => runKillCase(bench, point));
-}, ENGINE_START_LIMIT_MS);
+}, 60_000);
 afterAll(() => bench.end(), 60_000);
 
-describe('the kill-point table on the in-process host (DESIGN section 2)', () => {
+describe("the kill-point table on lite's own process, behind its listener (DESIGN section 2)", () => {
   it.each(CASES.map((point) => [nameOf(point), point] as const))(
     '%s',
     async (_name, point) => {
