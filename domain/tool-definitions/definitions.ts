@@ -65,19 +65,31 @@ export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): T
 
 /** What the pages of one list add up to. */
 export interface SeenTools {
+  /** What each name stood for when it came first. */
   readonly digests: Map<string, string>;
-  readonly twice: Set<string>;
-  readonly injected: Map<string, readonly string[]>;
+  /** Every meaning of the names that came with more than one. */
+  readonly twice: Map<string, Set<string>>;
+  readonly injected: Map<string, { readonly found: Set<string>; readonly sha256: Set<string> }>;
 }
-export const nothingSeen = (): SeenTools => ({ digests: new Map(), twice: new Set(), injected: new Map() });
+export const nothingSeen = (): SeenTools => ({ digests: new Map(), twice: new Map(), injected: new Map() });
 
 export function addPage(seen: SeenTools, { tools }: ToolPage): void {
   for (const { name, sha256, injected } of tools) {
-    const known = seen.digests.get(name);
-    if (known !== undefined && known !== sha256) seen.twice.add(name);
-    else seen.digests.set(name, sha256);
-    if (injected.length > 0) seen.injected.set(name, injected);
+    const known = seen.digests.get(name) ?? sha256;
+    seen.digests.set(name, known);
+    if (known !== sha256) seen.twice.set(name, (seen.twice.get(name) ?? new Set([known])).add(sha256));
+    if (injected.length === 0) continue;
+    const finding = seen.injected.get(name) ?? { found: new Set(), sha256: new Set() };
+    for (const rule of injected) finding.found.add(rule);
+    finding.sha256.add(sha256);
+    seen.injected.set(name, finding);
   }
+}
+
+/** Every digest a name came with, sorted; none of a name that did not come. */
+export function digestsOf({ digests, twice }: SeenTools, name: string): string[] {
+  const first = digests.get(name);
+  return first === undefined ? [] : [...(twice.get(name) ?? [first])].toSorted();
 }
 
 const objectOf = (value: Json | undefined): JsonObject | null =>

@@ -14,6 +14,8 @@ export interface PinOwner {
 /** What an agent's tools looked like at first: digest by tool. `complete` once a whole list was seen. */
 export interface PinnedTools {
   readonly digests: ReadonlyMap<string, string>;
+  /** When the first of them was pinned, ISO 8601: another moment after they were let go. */
+  readonly since: string | null;
   readonly complete: boolean;
 }
 
@@ -36,7 +38,7 @@ export function toolPinStoreOver({ db }: Store<ToolPinTables>, now: () => number
     async read({ tenant, agent }) {
       const rows = await db
         .selectFrom('tool_pins')
-        .select(['tool', 'sha256'])
+        .select(['tool', 'sha256', 'pinned_at'])
         .where('tenant', '=', tenant)
         .where('agent', '=', agent)
         .execute();
@@ -46,7 +48,11 @@ export function toolPinStoreOver({ db }: Store<ToolPinTables>, now: () => number
         .where('tenant', '=', tenant)
         .where('agent', '=', agent)
         .executeTakeFirst();
-      return { digests: new Map(rows.map(({ tool, sha256 }) => [tool, sha256])), complete: list !== undefined };
+      return {
+        digests: new Map(rows.map(({ tool, sha256 }) => [tool, sha256])),
+        since: rows.map(({ pinned_at }) => pinned_at).toSorted()[0] ?? null,
+        complete: list !== undefined,
+      };
     },
     async pin({ tenant, agent }, digests) {
       const pinned_at = time();

@@ -4,8 +4,8 @@ import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import { addPage, driftOf, nothingSeen, type SeenTools, type ToolDrift, toolPageOf } from './definitions.js';
-import type { PinOwner, ToolPinStore } from './pin-store.js';
+import { addPage, digestsOf, driftOf, nothingSeen, type SeenTools, toolPageOf } from './definitions.js';
+import type { PinnedTools, PinOwner, ToolPinStore } from './pin-store.js';
 
 export interface ToolWatchOptions {
   readonly pins: ToolPinStore;
@@ -28,6 +28,7 @@ const MAX_WALKS = 1_000;
 /** An upstream that never ends its list has it judged as far as it came. */
 const MAX_PAGES = 100;
 const MAX_NAMED = 50;
+const MAX_DETAIL = 100_000;
 
 /**
  * The upstream with its tool definitions watched (lite sheet 13). The first list an agent sees is pinned; later ones are compared, pages
@@ -78,13 +79,17 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (whole) walks.delete(key);
     else walks.set(key, walk);
 
-    const pinned = await options.pins.read(owner);
+    let pinned = await options.pins.read(owner);
     if (!pinned.complete) {
       await options.pins.pin(owner, walk.seen.digests);
       if (whole && walk.from === null) await options.pins.complete(owner);
+      // What is said of a first list is said of the pins that came of it, as it will be when it is listed again.
+      pinned = { ...(await options.pins.read(owner)), complete: false };
     }
-    const drift = driftOf(pinned, walk.seen, whole && walk.from === null);
-    const rows = [driftRow(owner, drift), injectionRow(owner, walk.seen.injected)].filter((row) => row !== null);
+    const rows = [
+      driftRow(owner, pinned, walk.seen, whole && walk.from === null),
+      injectionRow(owner, walk.seen.injected),
+    ].filter((row) => row !== null);
     // One row for the whole list; of a list that is refused page by page nothing more may come.
     if (rows.length > 0 && (whole || options.block)) await options.ledger.append(rows);
     return rows.length > 0;
@@ -103,11 +108,17 @@ function cursorOf({ params }: JsonObject): string | null {
   return typeof cursor === 'string' ? cursor : null;
 }
 
-function driftRow(owner: PinOwner, { changed, added, removed }: ToolDrift): NewLedgerRow | null {
+function driftRow(owner: PinOwner, pinned: PinnedTools, seen: SeenTools, whole: boolean): NewLedgerRow | null {
+  const { changed, added, removed } = driftOf(pinned, seen, whole);
   const count = changed.length + added.length + removed.length;
   if (count === 0) return null;
   const said = ([word, names]: readonly [string, readonly string[]]) =>
     names.length === 0 ? [] : [`${word} ${shown(names)}`];
+  const digests = [...changed, ...added, ...removed].map((name) => {
+    const known = pinned.digests.get(name);
+    const found = digestsOf(seen, name);
+    return [name, { ...(known !== undefined && { pinned: known }), ...(found.length > 0 && { seen: found }) }] as const;
+  });
   return supplyChainRow(
     owner,
     'tool_schema_poisoned',
@@ -121,28 +132,40 @@ function driftRow(owner: PinOwner, { changed, added, removed }: ToolDrift): NewL
       .flatMap(said)
       .join('; '),
     { changed: [...changed], added: [...added], removed: [...removed] },
+    { sha256: Object.fromEntries(digests), pinned_since: pinned.since },
   );
 }
 
 function injectionRow(owner: PinOwner, injected: SeenTools['injected']): NewLedgerRow | null {
   if (injected.size === 0) return null;
   const names = [...injected.keys()].toSorted();
-  return supplyChainRow(owner, 'tool_definition_injection', `instructions to a model in ${shown(names)}`, {
-    found: Object.fromEntries(names.map((name) => [name, [...(injected.get(name) ?? [])]])),
-  });
+  const sorted = (of: 'found' | 'sha256') =>
+    Object.fromEntries(names.map((name) => [name, [...(injected.get(name)?.[of] ?? [])].toSorted()]));
+  return supplyChainRow(
+    owner,
+    'tool_definition_injection',
+    `instructions to a model in ${shown(names)}`,
+    { found: sorted('found') },
+    { sha256: sorted('sha256') },
+  );
 }
 
-/** The same finding about the same agent's tools is the same row, whenever it is met. */
+/**
+ * The same finding about the same agent's tools is the same row, whenever it is met. Which definitions were pinned and seen belongs to
+ * the finding: another change of the same tool is another one, and so is the same change after the operator accepted what was there.
+ */
 function supplyChainRow(
   { tenant, agent }: PinOwner,
   signal: 'tool_schema_poisoned' | 'tool_definition_injection',
   reasoning: string,
-  detail: JsonObject,
+  names: JsonObject,
+  definitions: JsonObject,
 ): NewLedgerRow {
-  // A list of thousands must not grow a row beyond what a row may hold; its digest still tells two of them apart.
-  const digest = sha256Hex(canonicalJson(detail));
+  const whole = { ...names, ...definitions };
+  const digest = sha256Hex(canonicalJson(whole));
   const id = uuidFromDigest('gate.tool-definitions', tenant, agent, signal, digest);
-  const small = canonicalJson(detail).length < 100_000;
+  // A list of thousands must not grow a row beyond what a row may hold; its digest still tells two of them apart.
+  const detail = [whole, names].find((one) => canonicalJson(one).length < MAX_DETAIL) ?? {};
   return {
     id,
     agent_id: agent,
@@ -151,7 +174,7 @@ function supplyChainRow(
     intent_category: signal === 'tool_definition_injection' ? 'Meta-Reasoning' : 'Privileged Action',
     authorized: false,
     reasoning: reasoning.slice(0, 8192),
-    policy_decision: { signal, detail_sha256: digest, ...(small && detail) },
+    policy_decision: { signal, detail_sha256: digest, ...detail },
     state_namespace: 'operator',
     correlation_id: id,
     tenant,
