@@ -108,6 +108,11 @@ export async function startLite({
       ledger,
       block: config.blockPoisonedDefinitions,
       onFault: (error) => logger.error({ reason: errorText(error) }, 'a list of tools could not be compared'),
+      onTooLong: ({ tenant, agent }, pages) =>
+        logger.warn(
+          { tenant, agent, pages },
+          'a list of tools goes on beyond so many pages: what comes after is not pinned, and nothing of the list counts as gone',
+        ),
     });
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   // Here and for the upstream: what a start does not need is loaded by what needs it.

@@ -14,18 +14,23 @@ export interface ToolWatchOptions {
   readonly block: boolean;
   /** A list that could not be looked at is handed on, unless `block`. */
   readonly onFault: (error: unknown) => void;
+  /** A list goes on beyond what is put together: told once per list. */
+  readonly onTooLong: (owner: PinOwner, pages: number) => void;
 }
 
 /** A list under way, page by page. */
 interface Walk {
-  readonly seen: SeenTools;
+  seen: SeenTools;
   readonly from: string | null;
   next: string | null;
   pages: number;
 }
 
 const MAX_WALKS = 1_000;
-/** An upstream that never ends its list has it judged as far as it came. */
+/**
+ * An upstream may never end its list. So many pages are pinned and put together; what comes after is looked at page by page, and is not
+ * pinned: a first list that is longer stays an open one, of which nothing can be said to be new or gone.
+ */
 const MAX_PAGES = 100;
 const MAX_NAMED = 50;
 const MAX_DETAIL = 100_000;
@@ -72,26 +77,30 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (!page) return false;
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
-    addPage(walk.seen, page);
     walk.next = page.nextCursor;
     walk.pages += 1;
-    const whole = walk.next === null || walk.pages >= MAX_PAGES;
-    if (whole) walks.delete(key);
+    const within = walk.pages <= MAX_PAGES;
+    if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
+    const { seen } = walk;
+    addPage(seen, page);
+    if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
+    const ended = walk.next === null;
+    const whole = ended && within && walk.from === null;
+    if (ended) walks.delete(key);
     else walks.set(key, walk);
 
     let pinned = await options.pins.read(owner);
-    if (!pinned.complete) {
-      await options.pins.pin(owner, walk.seen.digests);
-      if (whole && walk.from === null) await options.pins.complete(owner);
+    if (!pinned.complete && within) {
+      await options.pins.pin(owner, seen.digests);
+      if (whole) await options.pins.complete(owner);
       // What is said of a first list is said of the pins that came of it, as it will be when it is listed again.
       pinned = { ...(await options.pins.read(owner)), complete: false };
     }
-    const rows = [
-      driftRow(owner, pinned, walk.seen, whole && walk.from === null),
-      injectionRow(owner, walk.seen.injected),
-    ].filter((row) => row !== null);
-    // One row for the whole list; of a list that is refused page by page nothing more may come.
-    if (rows.length > 0 && (whole || options.block)) await options.ledger.append(rows);
+    const rows = [driftRow(owner, pinned, seen, whole), injectionRow(owner, seen.injected)].filter(
+      (row) => row !== null,
+    );
+    // One row for the list as far as it is put together; of a list that is refused page by page nothing more may come.
+    if (rows.length > 0 && (ended || walk.pages >= MAX_PAGES || options.block)) await options.ledger.append(rows);
     return rows.length > 0;
   }
 
