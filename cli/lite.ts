@@ -117,7 +117,8 @@ export function registerLiteCommands(program: Command): void {
         remove(copy);
       }
       process.stdout.write(`snapshot ${output} OK - ${pages} pages, ${result.entries_checked} entries verified\n`);
-      process.stdout.write(`its keys are not in it: keep ${ledger}.keys apart from it, and safe\n`);
+      const keys = existsSync(`${ledger}.keys`) ? `${ledger}.keys` : 'them';
+      process.stdout.write(`its keys are not in it: keep ${keys} apart from it, and safe\n`);
     });
 
   program

@@ -1,0 +1,82 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { machineClock } from '../../lite/host.js';
+import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
+
+/**
+ * A file as an earlier version of Gate left it: an executed call, two denied ones, a decision, a call that was approved and executed, one
+ * that still waits, pinned tools. It is kept as it is for good; another one is added when the schema of any store changes.
+ */
+const FILE = 'lite-2026-11-21.db';
+const KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
+const MADE_MS = Date.parse('2026-11-21T20:08:00Z');
+const ROWS = 23;
+const idempotency = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
+
+let folder: string;
+let tools: EchoTools;
+let gate: LiteFixture;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-older-'));
+  const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${FILE}.gz`));
+  await writeFile(join(folder, 'gate-lite.db'), gunzipSync(packed));
+  tools = await echoTools();
+  const aheadMs = Date.now() - MADE_MS;
+  gate = await openLite(
+    { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_KEYS: KEYS },
+    { folder, clock: { ...machineClock, now: () => Date.now() - aheadMs } },
+  );
+});
+afterAll(async () => {
+  await gate.close();
+  await tools.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('a file of an earlier version', () => {
+  it('is migrated when it is opened; what is open in it goes on', () => {
+    expect(gate.lite.resumed).toBe(1);
+  });
+
+  it.each([
+    [1, 'read_file', { path: 'notes.txt' }, 200],
+    [2, 'delete_file', { path: 'notes.txt' }, 403],
+    [3, 'wire_transfer', { from: 'operating', to: 'vendor', amount: 25 }, 200],
+  ])('answers call %i from its record and executes nothing again', async (n, tool, args, status) => {
+    expect(await gate.call(tool, { id: idempotency(n), arguments: args })).toMatchObject({ status });
+    expect(tools.executed).toHaveLength(0);
+  });
+
+  it('still knows the arguments of the call that waits, and executes it once after the approval', async () => {
+    const waiting = (await gate.send('GET', '/pending')).body as unknown as { id: string; request_payload: object }[];
+    expect(waiting).toMatchObject([{ request_payload: { params: { arguments: { amount: 26 } } } }]);
+    expect(await gate.send('POST', `/decide/${waiting[0]?.id}`, { body: { decision: 'approve' } })).toMatchObject({
+      status: 200,
+    });
+    const again = () =>
+      gate.call('wire_transfer', {
+        id: idempotency(4),
+        arguments: { from: 'operating', to: 'vendor', amount: 26 },
+      });
+    const limit = Date.now() + 30_000;
+    let reply = await again();
+    while (reply.status !== 200 && Date.now() < limit) reply = await again();
+    expect(reply.status).toBe(200);
+    expect(tools.executed).toHaveLength(1);
+  });
+
+  it('keeps its chain: old rows and new ones verify as one', async () => {
+    await gate.call('read_file');
+    const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: parseKeyRing(KEYS) });
+    const walked = await ledger.verify();
+    await ledger.close();
+    expect(walked).toMatchObject({ valid: true });
+    expect(walked.entries_checked).toBeGreaterThanOrEqual(ROWS + 3 + 2);
+  });
+});
