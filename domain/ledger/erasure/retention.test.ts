@@ -3,6 +3,7 @@ import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { type LedgerStore, openLedger } from '../ledger-store.js';
+import { maskedParams } from '../reads/call-rows.js';
 
 const DAY = 86_400_000;
 const START = Date.parse('2026-01-02T03:04:05.006Z');
@@ -64,6 +65,18 @@ describe.each(STORES)('ledger sheet 7.2: retention of what lies beside entries, 
     expect(await ledger.purgeSidecars({ standardMs: DAY })).toBe(1);
     expect(await kept('none', 'theirs', 'own')).toEqual(['none', 'theirs']);
     expect(await ledger.purgeSidecars({ standardMs: DAY, extendedMs: 29 * DAY })).toBe(2);
+  });
+
+  it('takes the longer-lived of two classes, in whatever order and row they were given, as does who asks for it', async () => {
+    const own = { policy_decision: { retention_class: 'standard' } };
+    await ledger.append([committed('up'), evaluated('up', 'standard'), evaluated('up', 'extended')]);
+    await ledger.append([committed('down'), evaluated('down', 'extended'), evaluated('down', 'standard')]);
+    await ledger.append([committed('both', own), evaluated('both', 'extended')]);
+    now += 30 * DAY;
+    expect(await ledger.purgeSidecars({ standardMs: DAY })).toBe(0);
+    expect(await kept('up', 'down', 'both')).toEqual(['up', 'down', 'both']);
+    for (const name of ['up', 'down', 'both'])
+      expect(await maskedParams(ledger, id(name), {})).toMatchObject({ retention_class: 'extended' });
   });
 
   it('keeps everything where nothing is said', async () => {

@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
+import type { JsonObject } from '../../../contracts/json.js';
 import { reading } from '../chain-store.js';
 import { turn } from '../reads/rows.js';
 import type { LedgerTables } from '../tables.js';
+import { classIn, longerLived } from './retention-class.js';
 
 /** How long the bytes beside entries are kept, by the class policy gave the call; without a number for good (ledger sheet 7.2). */
 export interface RetentionPeriods {
@@ -19,7 +21,7 @@ interface RetentionOptions {
 
 /**
  * Purges what has been kept long enough: the sealed bytes beside an entry, never the entry, so that the chain verifies as before. How many went.
- * A row is of its call's class; where nobody gave one, of the longer-lived. May stop at any point and be repeated.
+ * A row is of its call's class, of the longer-lived where several were given or none. May stop at any point and be repeated.
  */
 export type PurgeSidecars = (periods: RetentionPeriods) => Promise<number>;
 
@@ -36,7 +38,7 @@ export function createRetention({ db, purgeSidecar, clock }: RetentionOptions): 
       .orderBy('seq')
       .execute();
     for (const row of rows) {
-      const given = classIn(row.policy_decision);
+      const given = longerLived(classes.get(callOf(row)) ?? null, classOf(row));
       if (given !== null) classes.set(callOf(row), given);
     }
     return classes;
@@ -64,7 +66,7 @@ export function createRetention({ db, purgeSidecar, clock }: RetentionOptions): 
       const calls = [...new Set(rows.map((row) => row.correlation_id).filter((id) => id !== null))];
       const classes = await reading(() => classesOf(calls));
       for (const row of rows) {
-        const retention = classIn(row.policy_decision) ?? classes.get(callOf(row));
+        const retention = longerLived(classOf(row), classes.get(callOf(row)) ?? null);
         const period = retention === 'standard' ? standardMs : extendedMs;
         if (period !== undefined && Date.parse(row.timestamp) < now - period && (await purgeSidecar(row.id)))
           purged += 1;
@@ -80,7 +82,5 @@ export function createRetention({ db, purgeSidecar, clock }: RetentionOptions): 
 const callOf = (row: { readonly correlation_id: string | null; readonly tenant: string | null }): string =>
   `${row.tenant ?? ''} ${row.correlation_id ?? ''}`;
 
-function classIn(decision: string | null): string | null {
-  const said = decision === null ? null : (JSON.parse(decision) as Record<string, unknown>)['retention_class'];
-  return typeof said === 'string' ? said : null;
-}
+const classOf = ({ policy_decision: said }: { readonly policy_decision: string | null }): string | null =>
+  classIn(said === null ? null : (JSON.parse(said) as JsonObject | null));

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { mask } from '../../masking/mask.js';
+import { classIn, longerLived } from '../erasure/retention-class.js';
 import type { LedgerReader } from '../ledger-reader.js';
 import type { RowFilter } from './rows.js';
 
@@ -55,18 +56,13 @@ function paramsOf(entry: LedgerEntry, payload: Json): JsonObject | null {
 }
 
 async function retentionClassOf(ledger: LedgerReader, entry: LedgerEntry): Promise<string | null> {
-  const own = classOf(entry);
-  if (own !== null || entry.correlation_id === null) return own;
+  let found = classIn(entry.policy_decision);
+  if (entry.correlation_id === null) return found;
   for await (const page of ledger.pages({ correlationId: entry.correlation_id, eventKinds: ['policy.evaluated'] }))
-    for (const row of page) {
-      const found = row['tenant'] === entry['tenant'] ? classOf(row) : null;
-      if (found !== null) return found;
-    }
-  return null;
+    for (const row of page)
+      if (row['tenant'] === entry['tenant']) found = longerLived(found, classIn(row.policy_decision));
+  return found;
 }
-
-const classOf = ({ policy_decision: decision }: LedgerEntry): string | null =>
-  typeof decision?.['retention_class'] === 'string' ? decision['retention_class'] : null;
 
 const inScope = (entry: LedgerEntry, { tenant, demoPrefix }: Scope): boolean =>
   demoPrefix === undefined
