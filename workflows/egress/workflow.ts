@@ -1,7 +1,8 @@
 import { condition, continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { EgressActivities } from '../../activities/egress.js';
 import type { Sweep } from '../../domain/ledger/egress/deliver.js';
-import { afterSweep, waitMs, type StreamProgress } from '../../domain/ledger/egress/progress.js';
+import { afterSweep, type StreamProgress } from '../../domain/ledger/egress/progress.js';
+import { backOffMs } from '../../domain/ledger/sweeps/back-off.js';
 import { configureStream, type Stream, streamProgress } from './messages.js';
 
 // What repeats an attempt is the stream itself, which knows its back-off; ten seconds are the sink's, the rest is the ledger's.
@@ -46,7 +47,7 @@ export async function egress(stream: Stream): Promise<void> {
     const next = afterSweep(progress, sweep, settings.batch_size);
     progress = next.progress;
     if (!next.atOnce) {
-      await condition(() => woken, waitMs(settings.interval_ms, progress.failures));
+      await condition(() => woken, backOffMs(settings.interval_ms, progress.failures));
       woken = false;
     }
   }

@@ -8,7 +8,7 @@ import { errorText } from '../../errors.js';
 import { reading } from '../chain-store.js';
 import type { ChainHead } from '../chain.js';
 import { turn } from '../reads/rows.js';
-import { backOffMs } from '../sweeps/sweep.js';
+import { backOffMs } from '../sweeps/back-off.js';
 import type { LedgerTables } from '../tables.js';
 import { readTimeStamp, TimeStampError, type TimeStampTrust, verifyTimeStamp } from './time-stamp.js';
 

@@ -2,7 +2,7 @@ import type { AuthorityNotification } from '../../../contracts/cases.js';
 import { errorText } from '../../errors.js';
 import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
-import { backOffMs } from '../sweeps/sweep.js';
+import { backOffMs } from '../sweeps/back-off.js';
 import type { CaseTables, NotificationTable } from './case-tables.js';
 
 /** A report that could not be delivered this long after its deadline is given up: then only people can help. */

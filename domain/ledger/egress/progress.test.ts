@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { afterSweep, type StreamProgress, waitMs } from './progress.js';
+import { afterSweep, type StreamProgress } from './progress.js';
 
 const at = (change: Partial<StreamProgress> = {}): StreamProgress => ({
   cursor: 10,
@@ -43,11 +43,5 @@ describe('the progress of a stream', () => {
     expect(progress).toMatchObject({ cursor: 10, failures: 1, last_error: 'no to entry 11' });
     // A batch may be smaller than its limit, because rows are filtered or large.
     expect(afterSweep(at(), failed(true, 4), 100).progress.limit).toBe(2);
-  });
-
-  it('waits the interval, then twice as long with each failure, five minutes at most', () => {
-    expect([0, 1, 2, 3, 4, 5, 60].map((failures) => waitMs(30_000, failures))).toEqual([
-      30_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000,
-    ]);
   });
 });

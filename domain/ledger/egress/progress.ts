@@ -11,12 +11,6 @@ export interface StreamProgress {
   readonly last_error: string | null;
 }
 
-const MAX_WAIT_MS = 300_000;
-
-/** Ledger sheet 9.3: the interval, doubled with each failure, five minutes at most. */
-export const waitMs = (intervalMs: number, failures: number): number =>
-  failures === 0 ? intervalMs : Math.max(intervalMs, Math.min(intervalMs * 2 ** (failures - 1), MAX_WAIT_MS));
-
 /**
  * What comes after an attempt, and whether it comes at once. A batch that was rejected is halved until the row that is at fault stands
  * alone: what is in front of it is delivered, and it holds the stream.

@@ -4,12 +4,6 @@ export interface RunningSweep {
   stop(): Promise<void>;
 }
 
-const MAX_WAIT_MS = 300_000;
-
-/** How long to wait before attempt number `attempts + 1`: the interval, doubled with each failure, five minutes at most. */
-export const backOffMs = (intervalMs: number, attempts: number): number =>
-  Math.max(intervalMs, Math.min(intervalMs * 2 ** Math.max(attempts - 1, 0), MAX_WAIT_MS));
-
 /**
  * Runs `sweep` now and then again an interval after each end; two never overlap. What it throws is told, and the next run comes all the
  * same. An interval of 0 runs nothing.
