@@ -1,9 +1,8 @@
-import type { Json } from '../../../contracts/json.js';
 import { GateError } from '../../errors.js';
 import { contentIndex, type ContentField } from '../canonical-bytes.js';
 import type { PreparedRow } from '../entry.js';
 import { KeySetError, type TrustedKeys } from './key-set.js';
-import { SIGNED_FIELDS, type SignedFields, signatureFault } from './row-signature.js';
+import { signatureFault, signedFields } from './row-signature.js';
 
 /** How far the clock of a signer may be ahead. */
 const AHEAD_MS = 60_000;
@@ -36,24 +35,14 @@ export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKey
   for (const row of rows) {
     if (row.timestamp === null)
       throw new GateError('signed_position_invalid', 'a signed row brings its id and its timestamp');
-    const at = (field: ContentField) => row.values[contentIndex(field)] as string;
-    const key = keySet.key(at('key_id'), row.timestamp);
-    const fault = typeof key === 'string' ? key : signatureFault(fieldsOf(row, row.timestamp), at('signature'), key);
+    const { id, timestamp } = row;
+    const at = (field: ContentField) => row.values[contentIndex(field)] ?? null;
+    const key = keySet.key(String(at('key_id')), timestamp);
+    const fields = signedFields((field) => (field === 'id' ? id : field === 'timestamp' ? timestamp : at(field)));
+    const fault = typeof key === 'string' ? key : signatureFault(fields, String(at('signature')), key);
     if (fault !== null)
       throw new GateError('signature_invalid', `the signature of row ${row.id} does not hold: ${fault}`, {
         fields: { id: row.id, reason: fault },
       });
   }
-}
-
-function fieldsOf(row: PreparedRow, timestamp: string): SignedFields {
-  const fields: Record<string, Json> = { id: row.id, timestamp };
-  for (const field of SIGNED_FIELDS) {
-    if (field === 'id' || field === 'timestamp') continue;
-    const value = row.values[contentIndex(field)] ?? null;
-    if (field === 'authorized') fields[field] = value === 1;
-    else if (field === 'policy_decision' && value !== null) fields[field] = JSON.parse(String(value)) as Json;
-    else fields[field] = value;
-  }
-  return fields as SignedFields;
 }

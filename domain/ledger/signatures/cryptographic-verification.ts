@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { CryptographicFailure, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
-import type { Json } from '../../../contracts/json.js';
 import { turn } from '../reads/rows.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
 import { type KeyFault, type KeySet, KeySetError, type TrustedKeys } from './key-set.js';
-import { SIGNED_FIELDS, type SignedFields, signatureFault } from './row-signature.js';
+import { SIGNED_FIELDS, signatureFault, type SignedFields, signedFields } from './row-signature.js';
 
 const PAGE = 500;
 const COLUMNS = ['seq', 'signature', 'key_id', ...SIGNED_FIELDS] as const;
@@ -72,13 +71,12 @@ function rowFault(row: SignedRow, keySet: KeySet): CryptographicFailure['reason'
   if (row.signature === null || row.key_id === null) return 'partial_signature';
   const key = keySet.key(row.key_id, row.timestamp);
   if (typeof key === 'string') return key;
-  return signatureFault(fieldsOf(row), row.signature, key);
-}
-
-function fieldsOf(row: SignedRow): SignedFields {
-  const fields: Record<string, Json> = {};
-  for (const field of SIGNED_FIELDS) fields[field] = row[field];
-  fields['authorized'] = Number(row.authorized) === 1;
-  fields['policy_decision'] = row.policy_decision === null ? null : (JSON.parse(row.policy_decision) as Json);
-  return fields as SignedFields;
+  let fields: SignedFields;
+  try {
+    fields = signedFields((field) => row[field]);
+  } catch {
+    // The walk says that the row was changed; nobody signed what it is now.
+    return 'signature_forged';
+  }
+  return signatureFault(fields, row.signature, key);
 }

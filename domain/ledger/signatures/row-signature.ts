@@ -28,6 +28,16 @@ export const SIGNED_FIELDS = [
 ] as const;
 export type SignedFields = { readonly [Field in (typeof SIGNED_FIELDS)[number]]: Json };
 
+/** The signed fields of a row whose columns are as the chain holds them. Throws when `policy_decision` is no JSON. */
+export function signedFields(column: (field: keyof SignedFields) => string | number | null): SignedFields {
+  const fields: Record<string, Json> = {};
+  for (const field of SIGNED_FIELDS) fields[field] = column(field);
+  fields['authorized'] = Number(fields['authorized']) === 1;
+  const decision = column('policy_decision');
+  fields['policy_decision'] = decision === null ? null : (JSON.parse(String(decision)) as Json);
+  return fields as SignedFields;
+}
+
 /**
  * The 32 bytes that are signed: SHA-256 over the genesis hash, one `|` and RFC 8785 JSON of the signed fields, absent ones as null, without
  * `policy_decision.forensic_identity`, which the ledger adds. Same row, same bytes, in every release.

@@ -256,6 +256,22 @@ describe.each(STORES)('ledger sheet 1.5 and 2.4: row signatures on %s', (kind) =
       });
     });
 
+    it('is an answer, not an outage, where what was signed is no JSON any more', async () => {
+      await ledger.append([signer.row(T), signer.row(T)]);
+      await place.unlock();
+      await place.sql("update ledger_entries set policy_decision = '{' where seq = 1");
+      expect(await ledger.verifyAssured()).toMatchObject({
+        valid: false,
+        first_invalid_seq: 1,
+        cryptographic_verification: {
+          status: 'invalid',
+          signed_rows: 2,
+          verified_signed_rows: 1,
+          first_failure: { seq: 1, reason: 'signature_forged' },
+        },
+      });
+    });
+
     it('finds a signature that never held: a row written while nobody checked', async () => {
       await ledger.close();
       ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => AT });
