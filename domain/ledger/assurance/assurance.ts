@@ -5,7 +5,7 @@ import { reading } from '../chain-store.js';
 import type { PreparedRow } from '../entry.js';
 import { admitSigned, isSigned, refuseFuture } from '../signatures/admission.js';
 import type { Anchors } from '../anchors/anchors.js';
-import { checkSignatures, type SignatureFindings } from '../signatures/cryptographic-verification.js';
+import { createSignatureCheck, type SignatureFindings } from '../signatures/cryptographic-verification.js';
 import { type KeySet, type KeySetSource, trustedKeys } from '../signatures/key-set.js';
 import type { LedgerTables } from '../tables.js';
 import type { Verifier } from '../verifier.js';
@@ -51,13 +51,14 @@ export function createAssurance({
       }),
     clock,
   );
+  const checkSignatures = createSignatureCheck(db, keys);
   /** One look at the signatures per walk, however many asked for it. */
   const looks = new WeakMap<VerifyResult, Promise<AssuredVerifyResult>>();
 
-  async function look(result: VerifyResult): Promise<AssuredVerifyResult> {
-    const length = result.commitment?.length ?? 0;
+  async function look(result: VerifyResult, sinceCheckpoint: boolean): Promise<AssuredVerifyResult> {
+    const { commitment: chain, entries_checked: entriesChecked } = result;
     const signatures = await reading(() =>
-      checkSignatures(db, keys, result.commitment ? length : Number.MAX_SAFE_INTEGER),
+      checkSignatures({ length: chain?.length ?? null, entriesChecked, sinceCheckpoint }),
     );
     const verification = verificationOf(signatures, await anchors.timeStamps(), result.entries_checked);
     const { anchors: found, mismatch } = await anchors.found();
@@ -77,7 +78,7 @@ export function createAssurance({
       const result = await verifier.verify(options);
       let looking = looks.get(result);
       if (!looking) {
-        looking = look(result);
+        looking = look(result, options?.sinceCheckpoint ?? false);
         looks.set(result, looking);
       }
       return looking;

@@ -5,7 +5,8 @@ import type { EntryTable, LedgerTables } from '../tables.js';
 import { type KeyFault, type KeySet, KeySetError, type TrustedKeys } from './key-set.js';
 import { SIGNED_FIELDS, signatureFault, type SignedFields, signedFields } from './row-signature.js';
 
-const PAGE = 500;
+/** Rows per look; so many signatures take a few milliseconds, then others get their turn. */
+const PAGE = 100;
 const COLUMNS = ['seq', 'signature', 'key_id', ...SIGNED_FIELDS] as const;
 type SignedRow = Pick<EntryTable, (typeof COLUMNS)[number]>;
 
@@ -17,55 +18,101 @@ export interface SignatureFindings {
   readonly first_failure: CryptographicFailure | null;
 }
 
+/** The walk whose rows are asked about. */
+export interface WalkedRows {
+  /** Length of a chain that is valid; `null` of one that is not. */
+  readonly length: number | null;
+  readonly entriesChecked: number;
+  /** Whether the walk itself went on from an earlier one. */
+  readonly sinceCheckpoint: boolean;
+}
+
+/** What was found of the first rows under one lineage of keys. */
+interface Remembered {
+  readonly lineage: string;
+  readonly length: number;
+  readonly entriesChecked: number;
+  readonly found: Omit<SignatureFindings, 'key_set'>;
+}
+
 /**
- * Checks the signature of every signed row up to `length` (ledger sheet 2.4). Meant for a chain that was just walked: that the columns are
- * what was hashed is the walk's finding, whose key signed them is this one's. A key set that cannot be had is a finding, not an
- * error; rows without a signature ask for none.
+ * Checks the signature of every signed row of a chain that was just walked (ledger sheet 2.4): that the columns are what was hashed is the
+ * walk's finding, whose key signed them is this one's. After a walk that went on from an earlier one, only the rows behind those that were
+ * checked under the same keys. A key set that cannot be had is a finding, not an error; rows without a signature ask for none.
  */
-export async function checkSignatures(
+export function createSignatureCheck(
   db: Kysely<LedgerTables>,
-  keys: TrustedKeys | null,
-  length: number,
-): Promise<SignatureFindings> {
-  let keySet: KeySet | null = null;
-  let noKeys: KeyFault = 'key_set_unavailable';
-  try {
-    keySet = (await keys?.current()) ?? null;
-  } catch (error) {
-    if (!(error instanceof KeySetError)) throw error;
-    noKeys = error.fault;
-  }
-  let signed = 0;
-  let verified = 0;
-  let failure: CryptographicFailure | null = null;
-  for (let after = 0; ; ) {
-    const rows: SignedRow[] = await db
+  keys: TrustedKeys,
+): (walked: WalkedRows) => Promise<SignatureFindings> {
+  let remembered: Remembered | null = null;
+
+  const signedRows = (after: number, through: number) =>
+    db
       .selectFrom('ledger_entries')
-      .select([...COLUMNS])
       .where((match) => match.or([match('signature', 'is not', null), match('key_id', 'is not', null)]))
       .where('seq', '>', after)
-      .where('seq', '<=', length)
-      .orderBy('seq')
-      .limit(PAGE)
-      .execute();
-    for (const row of rows) {
-      signed += 1;
-      const fault = keySet ? rowFault(row, keySet) : noKeys;
-      if (fault === null) verified += 1;
-      else failure ??= { seq: keySet ? Number(row.seq) : null, reason: fault };
-    }
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE) break;
-    after = Number(last.seq);
-    await turn();
+      .where('seq', '<=', through);
+
+  /** Nobody can tell of any of them. */
+  async function uncheckable(reason: KeyFault, through: number): Promise<SignatureFindings> {
+    const { rows } = await signedRows(0, through)
+      .select((make) => make.fn.countAll().as('rows'))
+      .executeTakeFirstOrThrow();
+    const signed = Number(rows);
+    return {
+      key_set: null,
+      signed_rows: signed,
+      verified_signed_rows: 0,
+      first_failure: signed === 0 ? null : { seq: null, reason },
+    };
   }
-  return {
-    key_set: keySet?.summary ?? null,
-    signed_rows: signed,
-    verified_signed_rows: verified,
-    first_failure: failure,
+
+  return async ({ length, entriesChecked, sinceCheckpoint }) => {
+    const through = length ?? Number.MAX_SAFE_INTEGER;
+    let keySet: KeySet;
+    try {
+      keySet = await keys.current();
+    } catch (error) {
+      if (!(error instanceof KeySetError)) throw error;
+      return uncheckable(error.fault, through);
+    }
+    const lineage = keySet.summary.lineage_sha256;
+    const known =
+      sinceCheckpoint &&
+      length !== null &&
+      remembered?.lineage === lineage &&
+      remembered.length <= length &&
+      // After a vacuum the rows that were counted are not those that are there.
+      length - remembered.length === entriesChecked - remembered.entriesChecked
+        ? remembered
+        : null;
+    let { signed_rows: signed, verified_signed_rows: verified, first_failure: failure } = known?.found ?? NOTHING;
+    for (let after = known?.length ?? 0; ; ) {
+      const rows: SignedRow[] = await signedRows(after, through)
+        .select([...COLUMNS])
+        .orderBy('seq')
+        .limit(PAGE)
+        .execute();
+      for (const row of rows) {
+        signed += 1;
+        const fault = rowFault(row, keySet);
+        if (fault === null) verified += 1;
+        else failure ??= { seq: Number(row.seq), reason: fault };
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < PAGE) break;
+      after = Number(last.seq);
+      await turn();
+    }
+    const found = { signed_rows: signed, verified_signed_rows: verified, first_failure: failure };
+    if (length === null) remembered = null;
+    else if (remembered?.lineage !== lineage || !sinceCheckpoint || length >= remembered.length)
+      remembered = { lineage, length, entriesChecked, found };
+    return { key_set: keySet.summary, ...found };
   };
 }
+
+const NOTHING = { signed_rows: 0, verified_signed_rows: 0, first_failure: null } as const;
 
 function rowFault(row: SignedRow, keySet: KeySet): CryptographicFailure['reason'] | null {
   if (row.signature === null || row.key_id === null) return 'partial_signature';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
+import type { CryptographicVerification } from '../../../contracts/ledger-evidence.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { type RowSigner, rowSigner } from '../../../test/support/row-signer.js';
 import { type LedgerOptions, type LedgerStore, openLedger } from '../ledger-store.js';
@@ -254,6 +255,37 @@ describe.each(STORES)('ledger sheet 1.5 and 2.4: row signatures on %s', (kind) =
           first_failure: { seq: 1, reason: 'key_untrusted' },
         },
       });
+    });
+
+    it('goes on behind what it checked before, unless all is asked for, the keys are others or the chain is not valid', async () => {
+      const quick = async () =>
+        (await ledger.verifyAssured({ sinceCheckpoint: true })).cryptographic_verification as CryptographicVerification;
+      const counts = ({ signed_rows, verified_signed_rows, first_failure }: CryptographicVerification) => [
+        signed_rows,
+        verified_signed_rows,
+        first_failure?.seq ?? null,
+      ];
+      await ledger.append(Array.from({ length: 130 }, () => signer.row(T)));
+      expect(counts(await quick())).toEqual([130, 130, null]);
+      await place.unlock();
+      // Nothing that was walked and checked is read again by a quick look: a change of it waits for the next full one.
+      await place.sql("update ledger_entries set reasoning = 'forged' where seq = 3");
+      await ledger.append([signer.row(T), testRow(), signer.row(T)]);
+      expect(counts(await quick())).toEqual([132, 132, null]);
+      expect(counts(await quick())).toEqual([132, 132, null]);
+      const next = rowSigner(['historical_trusted', 'historical_trusted', 'active']);
+      const own = document;
+      document = () => next.document(AT);
+      expect(counts(await quick())).toEqual([132, 0, 1]);
+      await reopen({});
+      document = null;
+      expect(await quick()).toMatchObject({ signed_rows: 132, verified_signed_rows: 0, key_set: null });
+      document = own;
+      expect(counts(await cryptography())).toEqual([132, 131, 3]);
+      await place.sql("update ledger_entries set reasoning = 'read of a file the agent owns' where seq = 3");
+      expect(counts(await quick())).toEqual([132, 132, null]);
+      await place.sql("update ledger_entries set reasoning = 'forged' where seq = 3");
+      expect(counts(await cryptography())).toEqual([132, 131, 3]);
     });
 
     it('is an answer, not an outage, where what was signed is no JSON any more', async () => {
