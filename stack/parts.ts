@@ -36,6 +36,7 @@ import { createSigner, type Signer } from '../domain/identity/signer.js';
 import type { LedgerOptions } from '../domain/ledger/ledger-store.js';
 import { readTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
+import { keySetFile } from '../domain/ledger/signatures/key-set-file.js';
 import type { ColdSink } from '../domain/ledger/cold-tier/cold-tier.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { createInspector } from '../domain/inspection/inspector.js';
@@ -69,7 +70,7 @@ export async function ledgerSignatures(
   config: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
 ): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography' | 'timeStamps' | 'legalHold'>> {
-  const { exportKeyFile, exportKeyId, keySetFile, requireCrypto, anchorTsaCaFile, anchorTsaUrl } = config;
+  const { exportKeyFile, exportKeyId, keySetFile: keySetPath, requireCrypto, anchorTsaCaFile, anchorTsaUrl } = config;
   const signer =
     exportKeyFile === undefined
       ? null
@@ -78,8 +79,7 @@ export async function ledgerSignatures(
           keyId: exportKeyId,
           issuer: serviceSpiffe(trustDomain, 'ledger'),
         });
-  const fromFile = async (): Promise<unknown> => JSON.parse(await readFile(keySetFile ?? '', 'utf8')) as unknown;
-  const keySet = keySetFile === undefined ? signer?.keySet : fromFile;
+  const keySet = keySetPath === undefined ? signer?.keySet : keySetFile(keySetPath);
   const trust = anchorTsaCaFile === undefined ? null : readTrust(await readFile(anchorTsaCaFile, 'utf8'));
   const timeStamps = { trust, required: requireCrypto && anchorTsaUrl !== undefined };
   return {

@@ -99,11 +99,7 @@ export function checkKeySet(value: unknown, nowMs: number, accepted: AcceptedKey
       `the key set has not the documented shape: ${parsed.error.issues[0]?.path.join('.')}`,
     );
   const { keys, contract: _, ...rest } = parsed.data;
-  const [generated, expires] = [Date.parse(rest.generated_at), Date.parse(rest.expires_at)];
-  if (expires - generated > MAX_LIFE_MS || expires <= generated)
-    throw refuse('key_set_stale', `a key set lives for at most ${MAX_LIFE_MS / 1000} seconds`);
-  if (nowMs > expires + SKEW_MS || nowMs < generated - SKEW_MS)
-    throw refuse('key_set_stale', `the key set was good from ${rest.generated_at} to ${rest.expires_at}`);
+  refuseStale(rest, nowMs);
   if (lineageOf(parsed.data) !== rest.lineage_sha256)
     throw refuse('key_substituted', 'lineage_sha256 is not that of the keys');
   const versions = keys.map(({ kid }) => Number(/[0-9]+$/.exec(kid)?.[0]));
@@ -133,6 +129,15 @@ export function checkKeySet(value: unknown, nowMs: number, accepted: AcceptedKey
   };
 }
 
+function refuseStale({ generated_at, expires_at }: KeySetSummary, nowMs: number): void {
+  const refuse = (detail: string) => new KeySetError('key_set_stale', detail);
+  const [generated, expires] = [Date.parse(generated_at), Date.parse(expires_at)];
+  if (expires - generated > MAX_LIFE_MS || expires <= generated)
+    throw refuse(`a key set lives for at most ${MAX_LIFE_MS / 1000} seconds`);
+  if (nowMs > expires + SKEW_MS || nowMs < generated - SKEW_MS)
+    throw refuse(`the key set was good from ${generated_at} to ${expires_at}`);
+}
+
 function publicKeyOf(key: KeyDocument): KeyObject {
   if (sha256Hex(key.public_key_pem) !== key.public_key_sha256)
     throw new KeySetError('key_substituted', `${key.kid}: the key is not the one its digest names`);
@@ -147,7 +152,7 @@ function publicKeyOf(key: KeyDocument): KeyObject {
   return publicKey;
 }
 
-/** Where key sets come from. Throws when there is none to be had. */
+/** Where key sets come from; the very same object while nothing changed is checked once. Throws when there is none to be had. */
 export type KeySetSource = () => Promise<unknown>;
 
 /** Fetches and checks key sets, and remembers the greatest sequence it accepted. */
@@ -158,6 +163,7 @@ export interface TrustedKeys {
 
 export function trustedKeys(source: KeySetSource, clock: () => number): TrustedKeys {
   let accepted: AcceptedKeySet | null = null;
+  let last: { readonly document: unknown; readonly keySet: KeySet } | null = null;
   return {
     async current() {
       let document: unknown;
@@ -166,7 +172,12 @@ export function trustedKeys(source: KeySetSource, clock: () => number): TrustedK
       } catch (error) {
         throw new KeySetError('key_set_unavailable', error instanceof Error ? error.message : String(error));
       }
+      if (last !== null && last.document === document) {
+        refuseStale(last.keySet.summary, clock());
+        return last.keySet;
+      }
       const keySet = checkKeySet(document, clock(), accepted);
+      last = { document, keySet };
       accepted = { sequence: keySet.summary.sequence, lineage: keySet.summary.lineage_sha256 };
       return keySet;
     },
