@@ -33,6 +33,11 @@ export const PROXY_SETTINGS = {
     onOff,
     'Adds the scores of the detectors to denials and parks: for tuning; it tells an attacker what to change.',
   ),
+  blockPoisonedDefinitions: setting(
+    'GATE_PROXY_BLOCK_POISONED_DEFINITIONS',
+    onOff,
+    'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model.',
+  ),
   velocityLimit: setting(
     'GATE_VELOCITY_LIMIT',
     z.coerce.number().int().min(0).max(1_000_000).default(100),

@@ -20,7 +20,7 @@ import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
-import { watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -107,12 +107,7 @@ export async function startLite({
       pins: toolPinStoreOver(file.store<ToolPinTables>(), now),
       ledger,
       block: config.blockPoisonedDefinitions,
-      onFault: (error) => logger.error({ reason: errorText(error) }, 'a list of tools could not be compared'),
-      onTooLong: ({ tenant, agent }, pages) =>
-        logger.warn(
-          { tenant, agent, pages },
-          'a list of tools goes on beyond so many pages: what comes after is not pinned, and nothing of the list counts as gone',
-        ),
+      ...toolWatchLog(logger),
     });
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   // Here and for the upstream: what a start does not need is loaded by what needs it.

@@ -42,7 +42,7 @@ import {
   listen,
   needed,
   newRegistry,
-  openCalls,
+  openProxyStore,
   openInspector,
   openPolicies,
   readSigner,
@@ -128,7 +128,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
 
   async function bringUp(): Promise<Stack> {
     const engine = await startEngine();
-    const calls = await openCalls(config.shared, config.callStore.recordKeys);
+    const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys);
     undo.push(() => calls.close());
     const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
     const ledger = await openLedger({
@@ -236,6 +236,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
           trustDomain: config.shared.trustDomain,
           tls: services.proxy,
           calls,
+          pins,
           runner: createCallRunner(client, config.engine.taskQueue, { park: config.engine.park }),
           ledger,
           upstream,

@@ -26,7 +26,7 @@ import type { ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
 import type { EgressSource } from '../contracts/ledger-egress.js';
 import type { Ledger } from '../contracts/ledger.js';
-import { openCallStore, type CallStore } from '../domain/call-record/call-store.js';
+import { type CallStore, callStoreOver, type CallTables, openCallStore } from '../domain/call-record/call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -47,7 +47,11 @@ import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../domain/review/decision-signature.js';
 import type { DecisionSender } from '../domain/review/ports.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
-import type { StoreTarget } from '../domain/store/database.js';
+import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
+import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
+import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import { callMigrations } from '../migrations/calls.js';
+import { toolPinMigrations } from '../migrations/tool-pins.js';
 
 /** Parts that more than one composition puts together: `gate start`, `gate serve <service>`, `gate worker`. */
 
@@ -127,6 +131,20 @@ export async function checkpointKeys(
 
 export const openCalls = (shared: Config<typeof SHARED_SETTINGS>, keys: KeyRing): Promise<CallStore> =>
   openCallStore({ target: storeTarget(shared, 'calls'), keys });
+
+/** What the proxy keeps: its calls, and in the same place the tools its agents saw first. `calls.close` closes both. */
+export async function openProxyStore(
+  shared: Config<typeof SHARED_SETTINGS>,
+  keys: KeyRing,
+): Promise<{ readonly calls: CallStore; readonly pins: ToolPinStore }> {
+  const store = await openStore<CallTables & ToolPinTables>(storeTarget(shared, 'calls'), callMigrations, {
+    pins: toolPinMigrations,
+  });
+  return {
+    calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
+    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>),
+  };
+}
 
 export const openInspector = async ({ injectionLevel, personasDir }: Config<typeof BRAIN_SETTINGS>) =>
   createInspector({
@@ -210,6 +228,7 @@ export interface ProxyParts {
   readonly trustDomain: string;
   readonly tls: TlsMaterial;
   readonly calls: CallStore;
+  readonly pins: ToolPinStore;
   readonly runner: CallRunner;
   readonly ledger: Ledger;
   readonly upstream: Upstream;
@@ -218,12 +237,19 @@ export interface ProxyParts {
   readonly signer: Signer;
 }
 
-export function buildProxy({ config, ...parts }: ProxyParts): Service {
+export function buildProxy({ config, pins, ...parts }: ProxyParts): Service {
+  const { logger } = parts;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   if (config.verboseVerdicts)
-    parts.logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
+    logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
   return createProxyService({
     ...parts,
+    upstream: watchToolDefinitions(parts.upstream, {
+      pins,
+      ledger: parts.ledger,
+      block: config.blockPoisonedDefinitions,
+      ...toolWatchLog(logger),
+    }),
     registry: newRegistry(),
     mode: config.mode,
     velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },

@@ -44,6 +44,7 @@ import {
   needed,
   newRegistry,
   openCalls,
+  openProxyStore,
   openInspector,
   openPolicies,
   readSigner,
@@ -302,7 +303,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const { config, tls, trustDomain, logger } = parts;
   const { ledgerUrl, hilUrl } = config.urls;
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
-  const calls = await needed('the call store', openCalls(config.shared, config.callStore.recordKeys));
+  const { calls, pins } = await needed('the call store', openProxyStore(config.shared, config.callStore.recordKeys));
   parts.onStop(() => calls.close());
   const { client } = await openEngine(parts, config.engine);
   const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl);
@@ -313,6 +314,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     trustDomain,
     tls,
     calls,
+    pins,
     runner: createCallRunner(client, config.engine.taskQueue, { park: config.engine.park }),
     ledger,
     upstream,

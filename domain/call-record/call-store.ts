@@ -18,7 +18,7 @@ import {
 } from './sealed-record.js';
 import { CALL_MOVES, type CallMove } from './transitions.js';
 
-interface CallTables {
+export interface CallTables {
   call_requests: {
     correlation_id: string;
     tenant: string;
@@ -127,13 +127,15 @@ export interface CallStoreOptions {
 export const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
   Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
 
-export async function openCallStore({
-  target,
-  keys,
-  now = Date.now,
-  replica = 'gate-0',
-}: CallStoreOptions): Promise<CallStore> {
-  const store: Store<CallTables> = await openStore<CallTables>(target, callMigrations);
+export async function openCallStore({ target, ...options }: CallStoreOptions): Promise<CallStore> {
+  return callStoreOver(await openStore<CallTables>(target, callMigrations), options);
+}
+
+/** The call records over a store that is open and migrated. Takes the store over: `close` closes it. */
+export function callStoreOver(
+  store: Store<CallTables>,
+  { keys, now = Date.now, replica = 'gate-0' }: Omit<CallStoreOptions, 'target'>,
+): CallStore {
   const { db } = store;
   const writer = createGroupWriter(store);
   const sealing = recordSealing(keys);

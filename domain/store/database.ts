@@ -20,17 +20,21 @@ export interface Store<Tables> {
 }
 
 /**
- * Opens the store and brings it to the newest migration. SQLite runs in WAL mode with `synchronous=FULL`: a commit that returned
+ * Opens the store and brings it to the newest migration, and with it the authorities that share its place, each by its name. SQLite runs in WAL mode with `synchronous=FULL`: a commit that returned
  * survives kill -9 and power loss. Throws when the file or server cannot be opened; nothing falls back to another store (spec 7).
  */
 export async function openStore<Tables>(
   target: StoreTarget,
   migrations: Record<string, Migration>,
+  beside: Readonly<Record<string, Record<string, Migration>>> = {},
 ): Promise<Store<Tables>> {
   const store =
     'file' in target ? openSqlite<Tables>(target.file) : await openPostgres<Tables>(target.url, target.schema);
   try {
-    await migrate(store, migrations, { schema: 'schema' in target ? target.schema : undefined });
+    const schema = 'schema' in target ? target.schema : undefined;
+    await migrate(store, migrations, { schema });
+    for (const [authority, more] of Object.entries(beside))
+      await migrate(store, more, { schema, table: `kysely_migration_${authority}` });
   } catch (error) {
     await store.close();
     throw error;

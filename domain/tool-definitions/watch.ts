@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
-import { GateError } from '../errors.js';
+import { errorText, GateError } from '../errors.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { addPage, digestsOf, driftOf, nothingSeen, type SeenTools, toolPageOf } from './definitions.js';
 import type { PinnedTools, PinOwner, ToolPinStore } from './pin-store.js';
@@ -17,6 +18,18 @@ export interface ToolWatchOptions {
   /** A list goes on beyond what is put together: told once per list. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
 }
+
+/** Where the watch tells what it cannot do, in the same words in every edition. */
+export const toolWatchLog = (
+  logger: Pick<Logger, 'error' | 'warn'>,
+): Pick<ToolWatchOptions, 'onFault' | 'onTooLong'> => ({
+  onFault: (error) => logger.error({ reason: errorText(error) }, 'a list of tools could not be compared'),
+  onTooLong: ({ tenant, agent }, pages) =>
+    logger.warn(
+      { tenant, agent, pages },
+      'a list of tools goes on beyond so many pages: what comes after is not pinned, and nothing of the list counts as gone',
+    ),
+});
 
 /** A list under way, page by page. */
 interface Walk {
@@ -36,7 +49,7 @@ const MAX_NAMED = 50;
 const MAX_DETAIL = 100_000;
 
 /**
- * The upstream with its tool definitions watched (lite sheet 13). The first list an agent sees is pinned; later ones are compared, pages
+ * The upstream with its tool definitions watched (lite sheet 13, proxy sheet 15). The first list an agent sees is pinned; later ones are compared, pages
  * of one list together, and a difference is one ledger row, however often it is seen. Texts that instruct a model are another row.
  * Detection only, unless `block`; pins are never replaced here.
  */
