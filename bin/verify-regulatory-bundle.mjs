@@ -173,6 +173,10 @@ function verifyParts(archive, publicKeyPem, check, notes) {
       return [`${manifest[key].byte_size} bytes, sha256 ${manifest[key].sha256}`];
     });
   }
+  if ('vacuumed' in manifest)
+    notes.push(
+      `${manifest.vacuumed.row_count} rows of the window are not here: the ledger keeps entries from ${manifest.vacuumed.kept_from_seq} on`,
+    );
   if ('parquet_pointers' in manifest && manifest.parquet_pointers.length > 0)
     notes.push(
       `${manifest.parquet_pointers.length} Parquet files are named and not in the bundle: compare their data_sha256`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readLedgerConfig } from './ledger.js';
+import { readLedgerConfig, vacuumFault } from './ledger.js';
 
 const KEY = '0123456789abcdef'.repeat(4);
 
@@ -16,6 +16,21 @@ describe('the settings of the ledger', () => {
       expect(() => readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: keys })).toThrow(/GATE_LEDGER_SIDECAR_KEYS/);
       expect(() => readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: keys })).not.toThrow(new RegExp(KEY));
     }
+  });
+
+  it('vacuums nothing unless told to, nothing younger than 183 days, and nothing that is not kept and proved elsewhere', () => {
+    const read = (env: Record<string, string>) => readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: `k1:${KEY}`, ...env });
+    expect(read({})).toMatchObject({ vacuumIntervalSecs: 3600, vacuumSinks: [] });
+    expect(read({}).vacuumRetentionSecs).toBeUndefined();
+    expect(vacuumFault(read({}))).toBeNull();
+    for (const seconds of ['15811199', '0', '-1', '220752001', 'a year'])
+      expect(() => read({ GATE_LEDGER_VACUUM_RETENTION_SECS: seconds })).toThrow(/GATE_LEDGER_VACUUM_RETENTION_SECS/);
+    expect(() => read({ GATE_LEDGER_VACUUM_SINKS: 'splunk,elsewhere' })).toThrow(/GATE_LEDGER_VACUUM_SINKS/);
+    const on = { GATE_LEDGER_VACUUM_RETENTION_SECS: '15811200' };
+    expect(vacuumFault(read(on))).toMatch(/GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE/);
+    expect(vacuumFault(read({ ...on, GATE_LEDGER_EXPORT_DIR: 'cold' }))).toMatch(/CHECKPOINT_KEY_FILE/);
+    const files = { GATE_LEDGER_EXPORT_DIR: 'cold', GATE_LEDGER_CHECKPOINT_KEY_FILE: 'log.pem' };
+    expect(vacuumFault(read({ ...on, ...files }))).toBeNull();
   });
 
   it('takes verifier keys of witnesses, all well-formed', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { SINK_KINDS } from '../domain/ledger/egress/sinks.js';
 import { parseVkey } from '../domain/ledger/tlog/note.js';
-import { type Config, type Env, port, readConfig, seconds, setting } from './env.js';
+import { type Config, csv, type Env, port, readConfig, seconds, setting } from './env.js';
 import { keyRingText, parsedBy } from './shared.js';
 
 const loopback = z.string().min(1).default('127.0.0.1');
@@ -140,6 +141,29 @@ export const LEDGER_SETTINGS = {
     z.stringbool().default(false),
     'Erase nothing that time would erase; exports go on and say so in their row.',
   ),
+  vacuumRetentionSecs: setting(
+    'GATE_LEDGER_VACUUM_RETENTION_SECS',
+    z.coerce
+      .number()
+      .int()
+      .min(15_811_200, 'must be 15811200 (183 days) or more')
+      .max(220_752_000, 'must be 220752000 (7 years) or less')
+      .optional(),
+    'Entries older than this that were copied to the cold tier are deleted from the chain (docs/decisions/ledger-vacuum.md); without it none ever is. Needs GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE.',
+  ),
+  vacuumIntervalSecs: setting(
+    'GATE_LEDGER_VACUUM_INTERVAL_SECS',
+    seconds(3600),
+    'Seconds between two looks at what may be deleted.',
+  ),
+  vacuumSinks: setting(
+    'GATE_LEDGER_VACUUM_SINKS',
+    csv.refine(
+      (names) => names.every((name) => SINK_KINDS.some((kind) => kind === name)),
+      `must be names out of ${SINK_KINDS.join(', ')}, separated by commas`,
+    ),
+    'Sinks without whose confirmation no entry is deleted, separated by commas; empty: every sink whose stream ever asked for rows.',
+  ),
   authorityWebhook: setting(
     'GATE_LEDGER_AUTHORITY_WEBHOOK',
     webhookUrl,
@@ -158,6 +182,13 @@ export const LEDGER_SETTINGS = {
   ),
 } as const;
 export type LedgerConfig = Config<typeof LEDGER_SETTINGS>;
+
+/** What is wrong with settings that belong together, or `null`: nothing is vacuumed that is not kept and proved elsewhere. */
+export function vacuumFault(config: Pick<LedgerConfig, 'vacuumRetentionSecs' | 'exportDir' | 'checkpointKeyFile'>) {
+  const { vacuumRetentionSecs, exportDir, checkpointKeyFile } = config;
+  if (vacuumRetentionSecs === undefined || (exportDir !== undefined && checkpointKeyFile !== undefined)) return null;
+  return 'GATE_LEDGER_VACUUM_RETENTION_SECS: needs GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE';
+}
 
 /** The settings of the ledger. Throws ConfigError with every fault at once. */
 export const readLedgerConfig = (env: Env): LedgerConfig => readConfig('ledger', LEDGER_SETTINGS, env);

@@ -153,6 +153,12 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'The chain does not verify as a whole, so nothing is signed over it; see GET /verify.',
   },
+  window_vacuumed: {
+    status: 410,
+    retry: 'no',
+    meaning:
+      'Rows of the window were vacuumed and are in the cold tier only; begin the window behind them (`kept_from_seq`), or read the files.',
+  },
   export_sink_unavailable: {
     status: 503,
     retry: 'after_wait',

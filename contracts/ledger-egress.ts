@@ -15,5 +15,6 @@ export type EgressPage = z.infer<typeof egressPage>;
 
 /** Where streams get their rows from: the ledger in process, or over mutual TLS. */
 export interface EgressSource {
-  egressPage(after: number, limit: number): Promise<EgressPage>;
+  /** Rows behind `after`. Who names a sink says that it has confirmed all rows up to there. */
+  egressPage(after: number, limit: number, sink?: string): Promise<EgressPage>;
 }

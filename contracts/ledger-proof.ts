@@ -16,7 +16,7 @@ export const inclusionProof = z.object({
   checkpoint: z.string(),
   /** Verifier key of the log (C2SP signed-note). Whoever trusts it must have it from somewhere else. */
   log_key: z.string(),
-  /** `null` where the entry is hidden from reads; its hash is proved all the same. */
+  /** `null` where the entry is hidden from reads or was vacuumed; its hash is proved all the same. */
   entry: ledgerEntry.nullable(),
 });
 export type InclusionProof = z.infer<typeof inclusionProof>;

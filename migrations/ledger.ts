@@ -8,6 +8,7 @@ import { hiddenRows } from './ledger-hidden-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
 import { tenantLifecycle } from './ledger-tenant-lifecycle.js';
 import { tree } from './ledger-tree.js';
+import { vacuum } from './ledger-vacuum.js';
 
 type Database = Parameters<Migration['up']>[0];
 
@@ -149,4 +150,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0008_anchors': anchors,
   '0009_exports': exports,
   '0011_lifecycle_generation': lifecycleGeneration,
+  '0012_vacuum': vacuum,
 };

@@ -6,6 +6,7 @@ import { createLedgerService } from '../api/ledger/app.js';
 import type { Service } from '../api/plugins/service.js';
 import { createPolicyService } from '../api/policy/app.js';
 import { readConfig, readGroups, type Env } from '../config/env.js';
+import { vacuumFault } from '../config/ledger.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
@@ -130,6 +131,8 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     const engine = await startEngine();
     const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys);
     undo.push(() => calls.close());
+    const fault = vacuumFault(config.ledger);
+    if (fault) throw new StartError(fault);
     const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
     const ledger = await openLedger({
       target: storeTarget(config.shared, 'ledger'),

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { readLedgerConfig } from '../config/ledger.js';
 import type { VerifyResult } from '../contracts/ledger.js';
 import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
+import type { VacuumPass } from '../domain/ledger/vacuum/vacuum.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 
@@ -74,6 +75,8 @@ describe('what the ledger does by itself', () => {
       const fake = {
         ...ledger,
         purgeSidecars: (periods: unknown) => Promise.resolve(made.push(periods)),
+        vacuum: ({ retentionMs, sinks }: VacuumPass) =>
+          Promise.resolve(made.push({ retentionMs, ...(sinks && { sinks }) })),
         anchors: {
           ...ledger.anchors,
           sweep: ({ source }: { source: { source: string } }) => {
@@ -113,6 +116,21 @@ describe('what the ledger does by itself', () => {
       [
         'no purge under a legal hold',
         { GATE_LEDGER_RETENTION_STANDARD_SECS: '60', GATE_LEDGER_LEGAL_HOLD: 'true' },
+        [],
+      ],
+      [
+        'vacuums where there is a retention',
+        { GATE_LEDGER_VACUUM_RETENTION_SECS: '15811200' },
+        [{ retentionMs: 15_811_200_000 }],
+      ],
+      [
+        'vacuums what the sinks named have confirmed',
+        { GATE_LEDGER_VACUUM_RETENTION_SECS: '15811200', GATE_LEDGER_VACUUM_SINKS: 'splunk,generic' },
+        [{ retentionMs: 15_811_200_000, sinks: ['splunk', 'generic'] }],
+      ],
+      [
+        'no vacuum under a legal hold',
+        { GATE_LEDGER_VACUUM_RETENTION_SECS: '15811200', GATE_LEDGER_LEGAL_HOLD: 'true' },
         [],
       ],
     ])('does %s', async (_, env, expected) => {

@@ -13,19 +13,19 @@ import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js'
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  ledger: Pick<LedgerStore, 'anchors' | 'purgeSidecars' | 'cases' | 'transparency' | 'verify'>,
+  ledger: Pick<LedgerStore, 'anchors' | 'purgeSidecars' | 'vacuum' | 'cases' | 'transparency' | 'verify'>,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
   trust: TimeStampTrust | null = null,
 ): RunningSweep {
   const sweeps: RunningSweep[] = [];
-  let stopNow = (): void => undefined;
+  const stopped = new AbortController();
   const every = (name: string, intervalMs: number, sweep: () => Promise<unknown>) => {
     const failed = (error: unknown) => logger.error({ err: error, sweep: name }, 'a sweep failed; it is tried again');
     sweeps.push(startSweep(intervalMs, sweep, failed));
   };
   const stopping = new Promise<void>((stop) => {
-    stopNow = stop;
+    stopped.signal.addEventListener('abort', () => stop());
   });
   // The full walk (ledger sheet 2.1): the gauge of the chain says something soon after the start, and a checkpoint is signed of what
   // holds. A stop does not wait for a long one; the ledger's close ends it.
@@ -53,6 +53,17 @@ export function startLedgerSweeps(
       });
       if (purged > 0) logger.info({ purged }, 'bytes beside entries were kept long enough and are gone');
     });
+  const { vacuumRetentionSecs: vacuumAfter, vacuumSinks: sinks } = config;
+  if (vacuumAfter !== undefined && config.legalHold) logger.warn('GATE_LEDGER_LEGAL_HOLD: no entry is vacuumed');
+  else if (vacuumAfter !== undefined)
+    every('vacuum', config.vacuumIntervalSecs * 1000, async () => {
+      const vacuumed = await ledger.vacuum({
+        retentionMs: vacuumAfter * 1000,
+        ...(sinks.length > 0 && { sinks }),
+        signal: stopped.signal,
+      });
+      if (vacuumed > 0) logger.info({ vacuumed }, 'entries that the cold tier holds were deleted from the chain');
+    });
   const anchored = (source: AnchorSource) => {
     const intervalMs = config.anchorIntervalSecs * 1000;
     every(`anchor ${source.source}`, intervalMs, async () => {
@@ -65,7 +76,7 @@ export function startLedgerSweeps(
   if (config.anchorWebhook !== undefined) anchored(webhookAnchor(config.anchorWebhook));
   return {
     async stop() {
-      stopNow();
+      stopped.abort();
       await Promise.all(sweeps.map((sweep) => sweep.stop()));
     },
   };

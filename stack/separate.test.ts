@@ -24,7 +24,7 @@ const tlsOf = (service: 'brain' | 'ledger' | 'hil') => ({
   GATE_TLS_CERT_FILE: pki.services[service].certFile,
   GATE_TLS_KEY_FILE: pki.services[service].keyFile,
 });
-const faultsOf = (env: Record<string, string>, name: 'brain' | 'hil' = 'brain'): readonly string[] => {
+const faultsOf = (env: Record<string, string>, name: 'brain' | 'hil' | 'ledger' = 'brain'): readonly string[] => {
   try {
     loadSettings(name, env);
   } catch (error) {
@@ -72,6 +72,17 @@ describe('the certificate of a process apart', () => {
       'GATE_TLS_CA_FILE',
       'GATE_TLS_CERT_FILE',
       'GATE_TLS_KEY_FILE',
+    ]);
+  });
+
+  it('of a ledger that would vacuum what is kept nowhere else is refused', () => {
+    const env = {
+      ...tlsOf('ledger'),
+      GATE_LEDGER_SIDECAR_KEYS: `k1:${'0123456789abcdef'.repeat(4)}`,
+      GATE_LEDGER_VACUUM_RETENTION_SECS: '31536000',
+    };
+    expect(faultsOf(env, 'ledger')).toEqual([
+      'GATE_LEDGER_VACUUM_RETENTION_SECS: needs GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE',
     ]);
   });
 

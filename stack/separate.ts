@@ -14,6 +14,7 @@ import { healthApp } from '../api/plugins/health.js';
 import type { Service, TlsMaterial } from '../api/plugins/service.js';
 import { createPolicyService } from '../api/policy/app.js';
 import { ConfigError, type Config, type Env } from '../config/env.js';
+import { type LEDGER_SETTINGS, vacuumFault } from '../config/ledger.js';
 import { type ApartConfig, type ProcessName, readApartConfig } from '../config/processes.js';
 import type { ENGINE_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import { readCredential } from '../domain/identity/certificate-authority.js';
@@ -142,8 +143,9 @@ export function loadSettings<Name extends ProcessName>(
 ): { config: ApartConfig<Name>; tls: TlsMaterial } {
   const config = readApartConfig(name, env);
   const engine = 'engine' in config ? engineTlsFault(config.engine as Config<typeof ENGINE_SETTINGS>) : null;
+  const vacuum = name === 'ledger' ? vacuumFault(config.own as Config<typeof LEDGER_SETTINGS>) : null;
   const tls = readTls(config.tls, serviceSpiffe(config.shared.trustDomain, workloadOf(name)));
-  const faults = [...(engine ? [engine] : []), ...('faults' in tls ? tls.faults : [])];
+  const faults = [engine, vacuum].filter((fault) => fault !== null).concat('faults' in tls ? tls.faults : []);
   if (faults.length > 0 || 'faults' in tls)
     throw new ConfigError(`gate ${name === 'worker' ? 'worker' : `serve ${name}`}`, faults);
   return { config, tls };

@@ -65,6 +65,9 @@ describe.each(hosts)('the ledger as the pipeline needs it, %s', (_, host) => {
     const page = await ledger.egressPage(1, 1);
     expect(page).toMatchObject({ rows: [{ seq: 2, id: receipts[1]?.id }], through: 2, head: 3 });
     expect(await ledger.egressPage(3, 10)).toEqual({ rows: [], through: 3, head: 3 });
+    expect(await place.sql('select * from egress_cursors')).toEqual([]);
+    await ledger.egressPage(2, 10, 'splunk');
+    expect(await place.sql('select sink_id, last_seq from egress_cursors')).toMatchObject([{ sink_id: 'splunk' }]);
   });
 
   it('appends, and knows a row again', async () => {

@@ -41,8 +41,10 @@ export function createLedgerClient({
       const path = sinceCheckpoint ? '/verify?since_checkpoint=true' : '/verify';
       return ask(verifyResult, { method: 'GET', path, timeoutMs: verifyTimeoutMs });
     },
-    egressPage: (after, limit) =>
-      ask(egressPage, { method: 'GET', path: `/egress/rows?after=${after}&limit=${limit}`, timeoutMs }),
+    egressPage(after, limit, sink) {
+      const named = sink === undefined ? '' : `&sink=${sink}`;
+      return ask(egressPage, { method: 'GET', path: `/egress/rows?after=${after}&limit=${limit}${named}`, timeoutMs });
+    },
     byCorrelation(correlationId, { tenant } = {}) {
       const query = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
       const path = `/audit/correlation/${encodeURIComponent(correlationId)}${query}`;

@@ -5,6 +5,8 @@ import { wordsOf } from '../store/words.js';
 import { CONTENT_FIELDS, canonicalContent, type ContentValues } from './canonical-bytes.js';
 import { answers, type AppendCall, type ChainedRow, type ChainHead, type Judgement, type StoredRow } from './chain.js';
 import type { SidecarKind } from './entry.js';
+import { GENESIS_HASH } from './entry-hash.js';
+import { CURSOR_COLUMNS, type VacuumCursor, type VacuumedRow } from './vacuum/cursor.js';
 
 /** Columns of `ledger_entries` in the order in which both stores read and write them: position, content, hash. */
 export const ENTRY_COLUMNS: readonly string[] = [
@@ -36,11 +38,12 @@ export interface RawSidecar {
   readonly purgeSeal: Uint8Array | null;
 }
 
-/** The retained head and the extent of the entries, read at one instant. */
+/** The retained head, the extent of the entries and where the newest vacuum ended, read at one instant. */
 export interface ChainBounds {
   readonly head: (ChainHead & { readonly seal: Uint8Array | null }) | null;
   readonly first: number | null;
   readonly last: number | null;
+  readonly cursor: VacuumCursor | null;
 }
 
 /**
@@ -73,6 +76,10 @@ export interface ChainReader {
   sealedSidecar(seq: number, kind: SidecarKind): Promise<Uint8Array | null>;
   /** The same for all of a range, by `sidecarKey`. Only for ranges whose bytes fit into memory. */
   sealedSidecars?(from: number, to: number): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** Where each batch of the vacuum ended, by seq. */
+  cursors(): Promise<VacuumCursor[]>;
+  /** What stayed of vacuumed entries with `from <= seq <= to`, by seq, at most `limit` of them. */
+  vacuumed(from: number, to: number, limit: number): Promise<VacuumedRow[]>;
 }
 
 export const sidecarKey = (seq: number, kind: SidecarKind): string => `${seq}:${kind}`;
@@ -101,10 +108,22 @@ export const outcomeOf = (
   conflicts: judgement.verdicts.filter((verdict) => !verdict.accepted).length,
 });
 
+/** Statements of one transaction in either store (`?` for each value), each made knowing the rows of those before it. */
+export type Steps<Result> = Generator<
+  { readonly text: string; readonly values: readonly Cell[] },
+  Result,
+  readonly Cell[][]
+>;
+
 /** One store's side of the chain: the writer and the verifier's reader. */
 export interface ChainStore extends ChainReader {
   /** One durable transaction for all calls. Throws when it is not known to be stored; repeating the calls is then safe by id. */
   commit(calls: readonly AppendCall[], nowMs: number): Promise<CommitOutcome>;
+  /**
+   * One durable transaction that nobody appends in, over a newest entry that is the retained head. Writers of other processes look
+   * at the store anew afterwards. Throws what a step throws, and then nothing was changed.
+   */
+  exclusively<Result>(steps: (head: ChainHead) => Steps<Result>): Promise<Result>;
   /** Throws unless the newest entry is the retained head and the store takes writes. */
   probe(): Promise<void>;
   close(): Promise<void>;
@@ -205,6 +224,22 @@ export function integerCell(cell: Cell | undefined): number {
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw new TypeError('not an integer');
   return number;
 }
+
+/** What is left of a vacuumed entry with a known id, as VACUUMED_ROW reads it: its hash tells whether content is its. */
+export const vacuumedStoredRow = ([id, seq, hash, timestamp, prevHash]: readonly Cell[]): StoredRow => ({
+  id: String(id),
+  seq: Number(seq),
+  entryHash: String(hash),
+  content: null,
+  timestamp: String(timestamp),
+  prevHash: String(prevHash),
+});
+export const VACUUMED_ROW = `select v.id, v.seq, v.entry_hash, v.timestamp, coalesce(before.entry_hash, '${GENESIS_HASH}')
+  from ledger_vacuumed_rows v left join ledger_vacuumed_rows before on before.seq = v.seq - 1`;
+
+/** SQL of the newest cursor, to be put behind the columns of another question. */
+export const NEWEST_CURSOR = `(select 1) one left join (select * from ledger_vacuum_cursors order by seq desc limit 1) v on true`;
+export const cursorColumns = (from: string): string => CURSOR_COLUMNS.map((column) => `${from}.${column}`).join(', ');
 
 /** `id, seq, entry_hash` and the content columns of an entry with a known id. Content that cannot be rendered equals nothing. */
 export function storedRow([id, seq, hash, ...cells]: readonly Cell[]): StoredRow {

@@ -21,12 +21,15 @@ export interface ChainedRow extends PreparedRow {
 }
 
 /** An entry that was there before, as far as a repeated append needs it. */
-export interface StoredRow {
+export type StoredRow = {
   readonly id: string;
   readonly seq: number;
   readonly entryHash: string;
-  readonly content: string;
-}
+} & (
+  | { readonly content: string }
+  // Vacuumed: what it was hashed with, so that the hash tells whether content is its.
+  | { readonly content: null; readonly timestamp: string; readonly prevHash: string }
+);
 
 /** The rows of one call to `append`: all of them become adjacent entries, or none does. */
 export type AppendCall = readonly PreparedRow[];
@@ -56,7 +59,7 @@ export function judge(calls: readonly AppendCall[], stored: ReadonlyMap<string, 
       const kept = own.get(row.id) ?? fresh.get(row.id) ?? stored.get(row.id);
       if (!kept) {
         own.set(row.id, row);
-      } else if (kept.content !== row.content) {
+      } else if (!holdsContent(kept, row.content)) {
         // A call that contradicts itself leaves nothing behind for an alarm to point at.
         if (!own.has(row.id)) {
           const alarm = conflictAlarm(row, kept.content);
@@ -72,13 +75,20 @@ export function judge(calls: readonly AppendCall[], stored: ReadonlyMap<string, 
   return { verdicts, rows, alarms: [...alarms.values()].filter((alarm) => !fresh.has(alarm.id)) };
 }
 
+function holdsContent(kept: PreparedRow | StoredRow, content: string): boolean {
+  if (kept.content !== null) return kept.content === content;
+  const { id, seq, timestamp, prevHash } = kept;
+  const position = { chainVersion: CHAIN_VERSION, id, timestamp, seq, prevHash };
+  return entryHash(prevHash, canonicalEntry(position, content)) === kept.entryHash;
+}
+
 const conflict = (id: string): GateError =>
   new GateError('ledger_entry_conflict', `an entry ${id} with other content exists; nothing was appended`, {
     fields: { id },
   });
 
 /** Deterministic id: the same offered content raises one alarm, however often it is offered. */
-function conflictAlarm(offered: PreparedRow, keptContent: string): PreparedRow {
+function conflictAlarm(offered: PreparedRow, keptContent: string | null): PreparedRow {
   const offeredSha256 = sha256Hex(offered.content);
   const text = (field: ContentField) => offered.values[contentIndex(field)] as string;
   return prepareRow({
@@ -92,7 +102,7 @@ function conflictAlarm(offered: PreparedRow, keptContent: string): PreparedRow {
       'An append offered other content for an entry that exists. The entry stands; nothing of the append was stored.',
     policy_decision: {
       entry_id: offered.id,
-      kept_content_sha256: sha256Hex(keptContent),
+      kept_content_sha256: keptContent === null ? null : sha256Hex(keptContent),
       offered_content_sha256: offeredSha256,
     },
     state_namespace: text('state_namespace') === 'demo' ? 'demo' : 'operator',

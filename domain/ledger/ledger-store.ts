@@ -30,6 +30,9 @@ import { createLedgerReports, type LedgerReports } from './reads/reports.js';
 import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
+import { createGoneFrom } from './vacuum/gone.js';
+import { createVacuum, type Vacuum, type VacuumTables } from './vacuum/vacuum.js';
+import { createSinkCursors, type SinkCursors } from './egress/sink-cursors.js';
 import {
   type CheckpointKeys,
   checkpointedLength,
@@ -87,6 +90,9 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
    */
   purgeSidecar(id: string): Promise<boolean>;
   readonly purgeSidecars: PurgeSidecars;
+  readonly vacuum: Vacuum;
+  /** How far each sink has confirmed; the vacuum waits for them. */
+  readonly sinkCursors: SinkCursors;
   /** Called after every commit. */
   observe(listener: (observation: CommitObservation) => void): void;
   /** Called with what every walk found, and at once with what the last one did. */
@@ -129,7 +135,8 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   } = options;
   const chain = chainOf(store, sidecarKeys);
   // One database with several tables; each part knows its own.
-  const side = store as unknown as Store<CaseTables & SilenceTables & LifecycleTables & AnchorTables>;
+  const side = store as unknown as Store<CaseTables & SilenceTables & LifecycleTables & AnchorTables & VacuumTables>;
+  const goneFrom = createGoneFrom(store.db);
   let closing: Promise<void> | null = null;
   /** No row is committed at or before this moment any more: an invoice was issued through it. */
   let sealedThrough = 0;
@@ -212,12 +219,17 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     signer: signer ?? null,
     coldExports: (window) => coldTier.overlapping(window),
     anchorLines: (seqLo, seqHi) => anchors.lines(seqLo, seqHi),
+    goneFrom,
     clock,
   });
 
   const erasure = createErasure({ store, append, clock });
 
-  const coldTier = createColdTier(store.db as unknown as Kysely<ColdTables>, { sink: coldSink ?? null, clock });
+  const coldTier = createColdTier(store.db as unknown as Kysely<ColdTables>, {
+    sink: coldSink ?? null,
+    goneFrom,
+    clock,
+  });
   const silence = createSilenceAllowlist(side, clock);
 
   const purgeSidecar = (id: string): Promise<boolean> =>
@@ -257,6 +269,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
       reader,
       assurance,
       coldExports: async (window) => (await coldTier.overlapping(window)).length,
+      goneFrom,
       clock,
     }),
     activeAgents: createActiveAgentMeter({
@@ -268,6 +281,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
         sealedThrough = Math.max(sealedThrough, ms);
         await committing;
       },
+      goneFrom,
       clock,
     }),
     silence,
@@ -282,6 +296,8 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     ready: () => reading(() => chain.probe()),
     purgeSidecar,
     purgeSidecars: createRetention({ db: store.db, purgeSidecar, clock }),
+    vacuum: createVacuum({ db: side.db, chain, keys: sidecarKeys, transparency, coldTier, legalHold, clock }),
+    sinkCursors: createSinkCursors(side.db, clock),
     observe: (listener) => {
       listeners.push(listener);
     },

@@ -16,8 +16,10 @@ import {
   type Cell,
   type ChainStore,
   type CommitOutcome,
+  cursorColumns,
   ENTRY_COLUMNS,
   headSealHolds,
+  NEWEST_CURSOR,
   outcomeOf,
   type RawSidecar,
   renderingSql,
@@ -25,8 +27,12 @@ import {
   sealHead,
   sidecarContext,
   STORED_ROW_COLUMNS,
+  type Steps,
   storedRow,
+  VACUUMED_ROW,
+  vacuumedStoredRow,
 } from './chain-store.js';
+import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 
 /** A statement that hangs longer than this is given up with its connection; the rows are then offered again by their authors. */
 const STATEMENT_LIMIT_MS = 10_000;
@@ -44,15 +50,16 @@ const typeOf = (column: string): string => (INTEGER_COLUMNS.includes(column) ? '
 
 /**
  * One statement, hence one round trip and one durable commit: the head moves only if it is still the one the rows were chained to and
- * the newest entry agrees, and the entries go in only if the head moved. Parameters: the head to come (1 to 3), the head as it was
- * (4, 5), arrays of sidecars where there are any (6 to 9), the rows.
+ * the newest entry agrees, and the entries go in only if the head moved and none of them is one that was vacuumed. A vacuum seals the
+ * head anew: who waited for it here would otherwise not see what it moved. Parameters: the head to come (1 to 3), the head as it was
+ * (4 to 6), the ids of the rows (7), arrays of sidecars where there are any (8 to 11), the rows.
  */
 function writeStatement(rows: number, withSidecars: boolean): Statement {
   const asValues = rows <= MAX_ROWS_AS_VALUES;
   const name = `gate-ledger-write-${asValues ? rows : 'many'}${withSidecars ? '-sidecars' : ''}`;
   const known = statements.get(name);
   if (known) return known;
-  const first = withSidecars ? 10 : 6;
+  const first = withSidecars ? 12 : 8;
   const parameter = (row: number, column: number) => `$${first + row * ENTRY_COLUMNS.length + column}`;
   const source = asValues
     ? `(values ${Array.from(
@@ -62,14 +69,15 @@ function writeStatement(rows: number, withSidecars: boolean): Statement {
     : `unnest(${ENTRY_COLUMNS.map((name, column) => `${parameter(0, column)}::${typeOf(name)}[]`).join(', ')})`;
   const sidecars = `, sidecars as (
     insert into entry_payloads (entry_seq, kind, entry_id, sealed)
-    select s.* from moved, unnest($6::bigint[], $7::text[], $8::text[], $9::bytea[]) as s
+    select s.* from moved, unnest($8::bigint[], $9::text[], $10::text[], $11::bytea[]) as s
   )`;
   const statement = {
     name,
     text: `
   with moved as (
     update ledger_head set length = $1, head_hash = $2, head_seal = $3
-     where id = 1 and length = $4 and head_hash = $5
+     where id = 1 and length = $4 and head_hash = $5 and head_seal is not distinct from $6::bytea
+       and not exists (select 1 from ledger_vacuumed_rows where id = any($7::text[]))
        and ($4 = 0 or exists (select 1 from ledger_entries where seq = $4 and entry_hash = $5))
     returning 1
   ), entries as (
@@ -94,6 +102,7 @@ const RENDERED = `
 
 interface KnownHead {
   readonly head: ChainHead;
+  readonly seal: Buffer | null;
   /** The last commit time of the chain's own clock; `null` before the first. */
   readonly committedAt: string | null;
 }
@@ -151,7 +160,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     if (Number(seq) !== head.length || entryHash !== hash)
       throw brokenTail('the newest entry is not the retained head');
     if (!headSealHolds(keys, head)) throw brokenTail('the seal of the retained head does not hold');
-    return { head, committedAt };
+    return { head, seal, committedAt };
   }
 
   async function lookUp(client: pg.PoolClient, ids: readonly string[]): Promise<Map<string, StoredRow>> {
@@ -161,13 +170,24 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       `select ${STORED_ROW_COLUMNS.join(', ')} from ledger_entries where id = any($1)`,
       [ids],
     );
-    return new Map(rows.map((cells) => [cells[0] as string, storedRow(cells)]));
+    const stored = new Map(rows.map((cells) => [cells[0] as string, storedRow(cells)]));
+    // After the entries: one that is vacuumed between the two questions is found by the second.
+    const gone = await run(client, `${VACUUMED_ROW} where v.id = any($1)`, [ids]);
+    for (const cells of gone.rows) stored.set(cells[0] as string, vacuumedStoredRow(cells));
+    return stored;
   }
 
-  /** True when the head moved. Durable once this returns true; when it throws, nobody knows until the ids are looked up. */
-  async function write(client: pg.PoolClient, from: ChainHead, rows: readonly ChainedRow[]): Promise<boolean> {
+  /** The head after the rows, or `null` when it did not move. Durable once it did; when this throws, nobody knows until the ids are looked up. */
+  async function write(
+    client: pg.PoolClient,
+    { head: from, seal: seenSeal }: KnownHead,
+    rows: readonly ChainedRow[],
+    committedAt: string,
+  ): Promise<KnownHead | null> {
     const to = headAfter(from, rows);
-    const values: unknown[] = [to.length, to.hash, sealHead(keys, to), from.length, from.hash];
+    const seal = sealHead(keys, to);
+    const ids = rows.map((row) => row.id);
+    const values: unknown[] = [to.length, to.hash, seal, from.length, from.hash, seenSeal, ids];
     const sidecars = rows.flatMap((row) => (row.sidecar ? [{ ...row.sidecar, id: row.id, seq: row.seq }] : []));
     if (sidecars.length > 0)
       values.push(
@@ -180,7 +200,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     if (rows.length <= MAX_ROWS_AS_VALUES) values.push(...cells.flat());
     else values.push(...ENTRY_COLUMNS.map((_, column) => cells.map((row) => row[column])));
     const result = await run(client, writeStatement(rows.length, sidecars.length > 0), values);
-    return result.rows.length === 1;
+    return result.rows.length === 1 ? { head: to, seal, committedAt } : null;
   }
 
   /** The usual commit: no row is known, the head is where this process left it. `null` when the statement found it otherwise. */
@@ -195,13 +215,14 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     const committedAt = commitTime(nowMs, at.committedAt);
     const rows = chainRows(at.head, [...judgement.rows, ...judgement.alarms], committedAt);
     try {
-      if (rows.length > 0 && !(await write(client, at.head, rows))) return null;
+      const next = rows.length > 0 ? await write(client, at, rows, committedAt) : at;
+      if (next === null) return null;
+      known = next;
     } catch (error) {
       // An id or a seq is there already: repeated rows, or another writer. The statement was undone as a whole.
       if ((error as { code?: string }).code === UNIQUE_VIOLATION) return null;
       throw error;
     }
-    if (rows.length > 0) known = { head: headAfter(at.head, rows), committedAt };
     return outcomeOf(judgement, rows, stored);
   }
 
@@ -213,23 +234,23 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
   ): Promise<CommitOutcome> {
     await run(client, 'begin');
     try {
-      const { head, committedAt: last } = await checkedTail(client);
+      const at = await checkedTail(client);
       const stored = await lookUp(client, [...new Set(calls.flatMap((call) => call.map((row) => row.id)))]);
       const judgement = judge(calls, stored);
       const raised = await lookUp(
         client,
         judgement.alarms.map((alarm) => alarm.id),
       );
-      const committedAt = commitTime(nowMs, last);
+      const committedAt = commitTime(nowMs, at.committedAt);
       const rows = chainRows(
-        head,
+        at.head,
         [...judgement.rows, ...judgement.alarms.filter((alarm) => !raised.has(alarm.id))],
         committedAt,
       );
-      if (rows.length > 0 && !(await write(client, head, rows)))
-        throw brokenTail('the retained head moved under its lock');
+      const next = rows.length > 0 ? await write(client, at, rows, committedAt) : at;
+      if (next === null) throw brokenTail('the retained head moved under its lock');
       await run(client, 'commit');
-      known = { head: headAfter(head, rows), committedAt: rows.length > 0 ? committedAt : last };
+      known = next;
       return outcomeOf(judgement, rows, stored);
     } catch (error) {
       // The server undoes what was begun even when this does not arrive: the connection is given up with it.
@@ -265,6 +286,33 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
         return await attempt(calls, nowMs);
       }
     },
+    async exclusively<Result>(steps: (head: ChainHead) => Steps<Result>) {
+      const client = await pool.connect();
+      client.on('error', ignoreLoss);
+      let ended = false;
+      try {
+        await run(client, 'begin');
+        // The lock on the head row, which every append moves, is held to the end of the transaction.
+        const taken = steps((await checkedTail(client)).head);
+        let step = taken.next();
+        while (!step.done) {
+          let index = 0;
+          const text = step.value.text.replaceAll('?', () => `$${++index}`);
+          step = taken.next((await run(client, text, [...step.value.values])).rows);
+        }
+        await run(client, 'commit');
+        ended = true;
+        return step.value;
+      } finally {
+        client.off('error', ignoreLoss);
+        if (ended) client.release();
+        else
+          await run(client, 'rollback').then(
+            () => client.release(),
+            () => client.release(true),
+          );
+      }
+    },
     async probe() {
       const client = await pool.connect();
       client.on('error', ignoreLoss);
@@ -283,13 +331,15 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       const [row] = await read(
         'gate-ledger-bounds',
         `select (select length from ledger_head where id = 1), (select head_hash from ledger_head where id = 1),
-           (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries)`,
+           (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries),
+           ${cursorColumns('v')} from ${NEWEST_CURSOR}`,
       );
-      const [length, hash, seal, first, last] = row as Cell[];
+      const [length, hash, seal, first, last, ...cursor] = row as Cell[];
       return {
         head: length === null ? null : { length: Number(length), hash: String(hash), seal: seal as Uint8Array | null },
         first: first === null ? null : Number(first),
         last: last === null ? null : Number(last),
+        cursor: readCursor(cursor),
       };
     },
     async page(from, to) {
@@ -347,6 +397,21 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
         [seq, kind],
       );
       return (row?.[0] ?? null) as Uint8Array | null;
+    },
+    async cursors() {
+      const rows = await read(
+        'gate-ledger-cursors',
+        `select ${CURSOR_COLUMNS.join(', ')} from ledger_vacuum_cursors order by seq`,
+      );
+      return rows.map(readCursor).filter((cursor) => cursor !== null);
+    },
+    async vacuumed(from, to, limit) {
+      const rows = await read(
+        'gate-ledger-vacuumed',
+        `select ${VACUUMED_COLUMNS.join(', ')} from ledger_vacuumed_rows where seq between $1 and $2 order by seq limit $3`,
+        [from, to, limit],
+      );
+      return rows.map(readVacuumedRow);
     },
     close() {
       if (writer) drop(writer);

@@ -15,6 +15,7 @@ import type { LedgerTables } from './tables.js';
 import type { Checkpoint } from './tlog/checkpoint.js';
 import { fileLog, newestCheckpoint } from './tlog/file-log.js';
 import type { LogKey, LogTables, TransparencyLog } from './tlog/transparency-log.js';
+import { CURSOR_COLUMNS, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 import { createVerifier, verifiedHead, type Verifier } from './verifier.js';
 
 export interface ReadOnlyLedger extends LedgerReader, Verifier, Pick<LedgerReports, 'narrative'> {
@@ -39,11 +40,19 @@ export function openLedgerReadOnly(
   if (!existsSync(file) || !statSync(file).isFile()) throw refused(`no ledger file at ${file}`);
   const { connection, release } = opened(file);
   try {
-    // A file of before rows could be hidden: for this connection alone, none of its rows is.
+    // A file of before rows could be hidden or vacuumed: for this connection alone, none of its rows is.
     if (!connection.prepare("select 1 from pragma_table_info('ledger_entries') where name = 'deleted_at'").get())
       connection.exec(
         'create temp view ledger_entries as select *, null as deleted_at, null as demo_deleted_at from main.ledger_entries',
       );
+    for (const [table, columns] of Object.entries({
+      ledger_vacuum_cursors: CURSOR_COLUMNS,
+      ledger_vacuumed_rows: VACUUMED_COLUMNS,
+    }))
+      if (!connection.prepare('select 1 from pragma_table_info(?)').get(table))
+        connection.exec(
+          `create temp view ${table} as select ${columns.map((column) => `null as ${column}`).join(', ')} where false`,
+        );
     const store = sqliteStore<LedgerTables>(connection);
     const reader = createLedgerReader(store, sidecarKeys);
     const reports = createLedgerReports({

@@ -5,12 +5,14 @@ import { type AppendCall, type ChainHead, chainRows, commitTime, headAfter, judg
 import {
   brokenTail,
   type Cell,
+  cursorColumns,
   type ChainBounds,
   type ChainReader,
   type ChainStore,
   type CommitOutcome,
   ENTRY_COLUMNS,
   headSealHolds,
+  NEWEST_CURSOR,
   outcomeOf,
   type RawEntry,
   type RawSidecar,
@@ -20,7 +22,11 @@ import {
   sidecarContext,
   STORED_ROW_COLUMNS,
   storedRow,
+  type Steps,
+  VACUUMED_ROW,
+  vacuumedStoredRow,
 } from './chain-store.js';
+import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
 
@@ -49,7 +55,13 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
   const head = rawRows(
     connection,
     `select (select length from ledger_head where id = 1), (select head_hash from ledger_head where id = 1),
-       (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries)`,
+       (select head_seal from ledger_head where id = 1), (select min(seq) from ledger_entries), (select max(seq) from ledger_entries),
+       ${cursorColumns('v')} from ${NEWEST_CURSOR}`,
+  );
+  const cursors = rawRows(connection, `select ${CURSOR_COLUMNS.join(', ')} from ledger_vacuum_cursors order by seq`);
+  const vacuumed = rawRows(
+    connection,
+    `select ${VACUUMED_COLUMNS.join(', ')} from ledger_vacuumed_rows where seq between ? and ? order by seq limit ?`,
   );
   const page = rawRows(
     connection,
@@ -101,11 +113,12 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
 
   return {
     bounds() {
-      const [length, hash, seal, first, last] = head.get() as unknown as Cell[];
+      const [length, hash, seal, first, last, ...cursor] = head.get() as unknown as Cell[];
       return Promise.resolve({
         head: length === null ? null : { length: Number(length), hash: String(hash), seal: seal as Uint8Array | null },
         first: first === null ? null : Number(first),
         last: last === null ? null : Number(last),
+        cursor: readCursor(cursor),
       } satisfies ChainBounds);
     },
     page: (from, to) => Promise.resolve((page.all(from, to) as unknown as Cell[][]).map(rawEntry)),
@@ -145,6 +158,10 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
       const row = sealed.get(seq, kind) as unknown as Cell[] | undefined;
       return Promise.resolve((row?.[0] ?? null) as Uint8Array | null);
     },
+    cursors: () =>
+      Promise.resolve((cursors.all() as unknown as Cell[][]).map(readCursor).filter((cursor) => cursor !== null)),
+    vacuumed: (from, to, limit) =>
+      Promise.resolve((vacuumed.all(from, to, limit) as unknown as Cell[][]).map(readVacuumedRow)),
   };
 }
 
@@ -161,8 +178,8 @@ export interface SqliteChainWriter {
   save(): void;
   /** The transaction was undone: what this writer remembers of it never was. */
   forget(): void;
-  /** Throws unless the newest entry is the retained head. */
-  check(): void;
+  /** Throws unless the newest entry is the retained head, which is returned. */
+  check(): ChainHead;
 }
 
 export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRing): SqliteChainWriter {
@@ -177,6 +194,7 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
     'select timestamp from ledger_entries where signature is null order by seq desc limit 1',
   );
   const byId = rawRows(connection, `select ${STORED_ROW_COLUMNS.join(', ')} from ledger_entries where id = ?`);
+  const byVacuumedId = rawRows(connection, `${VACUUMED_ROW} where v.id = ?`);
   const insertEntry = connection.prepare(
     `insert into ledger_entries (${ENTRY_COLUMNS.join(', ')}) values (${ENTRY_COLUMNS.map(() => '?').join(', ')})`,
   );
@@ -213,7 +231,9 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
     const stored = new Map<string, StoredRow>();
     for (const id of ids) {
       const cells = byId.get(id) as unknown as Cell[] | undefined;
+      const gone = cells ? undefined : (byVacuumedId.get(id) as unknown as Cell[] | undefined);
       if (cells) stored.set(id, storedRow(cells));
+      else if (gone) stored.set(id, vacuumedStoredRow(gone));
     }
     return stored;
   }
@@ -255,9 +275,7 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
       own = null;
       ownSeal = null;
     },
-    check() {
-      if (!open) checkedTail();
-    },
+    check: () => open?.head ?? checkedTail(),
   };
 }
 
@@ -278,6 +296,26 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
         return outcome;
       } catch (error) {
         writer.forget();
+        try {
+          connection.exec('ROLLBACK');
+        } catch {
+          // The failed COMMIT ended the transaction itself.
+        }
+        throw error;
+      }
+    },
+    async exclusively<Result>(steps: (head: ChainHead) => Steps<Result>) {
+      connection.exec('BEGIN IMMEDIATE');
+      try {
+        const taken = steps(writer.check());
+        let step = taken.next();
+        while (!step.done) {
+          const statement = rawRows(connection, step.value.text);
+          step = taken.next(statement.all(...step.value.values) as unknown as Cell[][]);
+        }
+        connection.exec('COMMIT');
+        return step.value;
+      } catch (error) {
         try {
           connection.exec('ROLLBACK');
         } catch {

@@ -23,7 +23,26 @@ interface PayloadTable {
   purged_at: string | null;
   purge_seal: Uint8Array | null;
 }
+interface CursorTable {
+  seq: number | string;
+  entry_hash: string;
+  rows_sha256: string;
+  time_lo: string;
+  time_hi: string;
+  vacuumed_at: string;
+  seal: Uint8Array;
+}
+/** What stays of an entry that was vacuumed. */
+interface VacuumedTable {
+  seq: number | string;
+  id: string;
+  timestamp: string;
+  tenant: string | null;
+  entry_hash: string;
+}
 export interface LedgerTables {
   ledger_entries: EntryTable;
   entry_payloads: PayloadTable;
+  ledger_vacuum_cursors: CursorTable;
+  ledger_vacuumed_rows: VacuumedTable;
 }

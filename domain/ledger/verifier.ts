@@ -54,7 +54,10 @@ export function createVerifier(
     const { length, hash } = before?.head ?? EMPTY_CHAIN;
     if (commitment.length < Math.max(length, promised)) return invalid(commitment.length + 1, 'head');
     const [row] = await reader.page(length, length);
-    return row && row.cells[ENTRY_COLUMNS.indexOf('entry_hash')] !== hash ? invalid(length, 'entry_hash') : result;
+    if (row) return row.cells[ENTRY_COLUMNS.indexOf('entry_hash')] === hash ? result : invalid(length, 'entry_hash');
+    // Vacuumed since: what stayed of it is that entry's, or its cursor is a lie.
+    const [gone] = await reader.vacuumed(length, length, 1);
+    return gone && gone.entryHash !== hash ? invalid(length, 'vacuum') : result;
   }
 
   async function walk(from: Checkpoint | null): Promise<VerifyResult> {

@@ -484,6 +484,8 @@ describe('without keys', () => {
         nextSeq: () => Promise.resolve(null),
         sidecars: () => Promise.resolve([]),
         sealedSidecar: () => Promise.resolve(null),
+        cursors: () => Promise.resolve([]),
+        vacuumed: () => Promise.resolve([]),
       },
       testKeys(),
     );

@@ -5,6 +5,7 @@ import { canonicalContent, canonicalEntry, CHAIN_VERSION, CONTENT_FIELDS, conten
 import type { ContentValues, Position } from './canonical-bytes.js';
 import { type ChainHead, EMPTY_CHAIN } from './chain.js';
 import {
+  type ChainBounds,
   type ChainReader,
   type CommittedDigests,
   contentValues,
@@ -20,6 +21,7 @@ import {
 } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
 import { entryHash, renderedHash } from './entry-hash.js';
+import { cursorSealHolds, type VacuumCursor, vacuumedDigest, type VacuumedRow } from './vacuum/cursor.js';
 
 /** Entries per read; after each the event loop gets its turn. */
 const PAGE = 256;
@@ -39,6 +41,7 @@ export type InvalidReason =
   | 'sidecar_missing'
   | 'sidecar_unexpected'
   | 'sidecar_digest'
+  | 'vacuum'
   | 'head';
 
 /** What became of the committed bytes beside the chain. `unchecked`: no key was given. */
@@ -52,7 +55,8 @@ export interface SidecarCounts {
  * Walks the chain as it stands when the call is made and says whether it is what was appended (ledger sheet 2.2). Trusts no stored value:
  * every hash is computed anew from the columns, sidecars are opened and hashed, and the newest entry is compared with the sealed
  * head, so a change, removal, insertion or reordering is found wherever it is. Reads in pages and lets others work between
- * them. Without `keys` sidecars and the seal stay unchecked, and the result counts them so. Throws when the store cannot be read.
+ * them. Without `keys` sidecars and the seals stay unchecked, and the result counts them so. Where entries were vacuumed (7.3) the walk
+ * begins behind the newest cursor. Throws when the store cannot be read.
  */
 export async function verifyChain(
   reader: ChainReader,
@@ -60,8 +64,35 @@ export async function verifyChain(
   from: Checkpoint | null = null,
   walkElsewhere: WalkRange = () => null,
 ): Promise<VerifyResult> {
+  for (;;) {
+    const { result, keptFrom } = await walkOnce(reader, keys, from, walkElsewhere);
+    // A vacuum took entries away from under the walk: it is made again from where the chain begins now.
+    if (result.valid || ((await reader.bounds()).cursor?.seq ?? 0) <= keptFrom) return result;
+  }
+}
+
+async function walkOnce(
+  reader: ChainReader,
+  keys: KeyRing | null,
+  from: Checkpoint | null,
+  walkElsewhere: WalkRange,
+): Promise<{ readonly result: VerifyResult; readonly keptFrom: number }> {
+  const bounds = await reader.bounds();
+  return { result: await walkFrom(reader, keys, from, walkElsewhere, bounds), keptFrom: bounds.cursor?.seq ?? 0 };
+}
+
+async function walkFrom(
+  reader: ChainReader,
+  keys: KeyRing | null,
+  from: Checkpoint | null,
+  walkElsewhere: WalkRange,
+  { head, first, last, cursor }: ChainBounds,
+): Promise<VerifyResult> {
   const sidecars: SidecarCounts = { checked: 0, purged: 0, unchecked: 0 };
-  let checked = from?.checked ?? 0;
+  // Nothing at or below this place is in the chain any more.
+  const gone = cursor?.seq ?? 0;
+  const start = from && from.head.length > gone ? from : null;
+  let checked = start ? Math.min(start.checked, start.head.length - gone) : 0;
   const invalid = (seq: number, reason: InvalidReason): VerifyResult => ({
     valid: false,
     entries_checked: checked,
@@ -71,11 +102,15 @@ export async function verifyChain(
     sidecars,
   });
 
-  const { head, first, last } = await reader.bounds();
-  if (first !== null && first < 1) return invalid(first, 'seq');
+  const cursorFault = await checkCursors(reader, keys, cursor, from);
+  if (cursorFault !== null) return invalid(Math.max(cursorFault, 1), 'vacuum');
+  if (first !== null && first <= gone) return invalid(first, cursor ? 'vacuum' : 'seq');
   const end = last ?? 0;
-  let { length: seq, hash } = from?.head ?? EMPTY_CHAIN;
-  if (from && from.head.length > 0) {
+  // A vacuum leaves the newest entry.
+  if (cursor && end <= gone) return invalid(gone + 1, 'head');
+  const beginning = cursor ? { length: gone, hash: cursor.entryHash } : EMPTY_CHAIN;
+  let { length: seq, hash } = start?.head ?? beginning;
+  if (start) {
     const [anchor] = await reader.page(seq, seq);
     const entry = anchor && readEntry(anchor);
     if (!entry) return invalid(anchor ? seq : end < seq ? end + 1 : seq, anchor ? 'columns' : 'seq');
@@ -119,6 +154,53 @@ export async function verifyChain(
     anchor_mismatch: null,
     sidecars,
   };
+}
+
+/** What stayed of vacuumed entries, per read. */
+const VACUUMED_PAGE = 2_000;
+
+/**
+ * Whether the vacuum's own words hold: the cursors are sealed, and of every entry up to the newest one stayed what the cursors say.
+ * A walk that goes on from an earlier one looks at the newest cursor only, and at the entry where that walk ended. Returns the place of
+ * the first fault.
+ */
+async function checkCursors(
+  reader: ChainReader,
+  keys: KeyRing | null,
+  newest: VacuumCursor | null,
+  from: Checkpoint | null,
+): Promise<number | null> {
+  const sealed = (cursor: VacuumCursor) => !keys || cursorSealHolds(keys, cursor);
+  if (from) {
+    if (!newest) return null;
+    if (!sealed(newest)) return newest.seq;
+    const { length, hash } = from.head;
+    if (length > newest.seq || length === 0) return null;
+    const [end] = await reader.vacuumed(length, length, 1);
+    return end?.entryHash === hash ? null : length;
+  }
+  let before = 0;
+  for (const cursor of newest ? await reader.cursors() : []) {
+    if (cursor.seq > (newest?.seq ?? 0)) break;
+    if (!sealed(cursor)) return cursor.seq;
+    const rows: VacuumedRow[] = [];
+    while (before + rows.length < cursor.seq) {
+      const page = await reader.vacuumed(before + rows.length + 1, cursor.seq, VACUUMED_PAGE);
+      if (page.length === 0) return cursor.seq;
+      rows.push(...page);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const end = rows.at(-1);
+    if (end?.seq !== cursor.seq || end.entryHash !== cursor.entryHash || vacuumedDigest(rows) !== cursor.rowsSha256)
+      return cursor.seq;
+    before = cursor.seq;
+  }
+  if (before !== (newest?.seq ?? 0)) return newest?.seq ?? 0;
+  const [stray] = [
+    ...(await reader.vacuumed(Number.MIN_SAFE_INTEGER, 0, 1)),
+    ...(await reader.vacuumed(before + 1, Number.MAX_SAFE_INTEGER, 1)),
+  ];
+  return stray ? stray.seq : null;
 }
 
 /** A stretch of the chain. `prev` is the hash before it; `null` takes what its first entry says, for whoever walked up to there to judge. */

@@ -76,7 +76,13 @@ async function postgresPlace(durable: boolean): Promise<TestLedgerPlace> {
       return rows;
     },
     async unlock() {
-      for (const table of ['ledger_entries', 'entry_payloads', 'ledger_head'])
+      for (const table of [
+        'ledger_entries',
+        'entry_payloads',
+        'ledger_head',
+        'ledger_vacuum_cursors',
+        'ledger_vacuumed_rows',
+      ])
         await pool.query(`alter table ${table} disable trigger all`);
     },
     async remove() {

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { egressPage } from '../../../contracts/ledger-egress.js';
+import { SINK_KINDS } from '../../../domain/ledger/egress/sinks.js';
 import { egressSource } from '../../../domain/ledger/egress/source.js';
 import type { LedgerContext } from '../context.js';
 
 const query = z.object({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  sink: z.enum(SINK_KINDS).optional(),
 });
 
 /** Where a worker that runs apart reads the rows it streams to sinks (ledger sheet 9.3). */
@@ -14,6 +16,6 @@ export function egressRoutes({ app, ledger }: LedgerContext): void {
   app.get(
     '/egress/rows',
     { schema: { querystring: query, response: { 200: egressPage } } },
-    ({ query: { after, limit } }) => source.egressPage(after, limit),
+    ({ query: { after, limit, sink } }) => source.egressPage(after, limit, sink),
   );
 }

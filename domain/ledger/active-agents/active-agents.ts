@@ -18,6 +18,7 @@ import { type ChainHead, EMPTY_CHAIN } from '../chain.js';
 import { reading } from '../chain-store.js';
 import { committedBy, scan } from '../reads/rows.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
+import { type GoneFrom, windowVacuumed } from '../vacuum/gone.js';
 import { eventSorter, type EventSorter, type QualifiedEvent } from './event-sorter.js';
 
 const HOUR_MS = 3_600_000;
@@ -60,13 +61,15 @@ interface MeterOptions {
   readonly append: Ledger['append'];
   /** No row gets a commit time up to that moment any more; resolves when those that have one are stored. */
   readonly sealThrough: (ms: number) => Promise<void>;
+  /** What of a window was vacuumed. */
+  readonly goneFrom: GoneFrom;
   readonly clock: () => number;
 }
 
 type Adjustments = ActiveAgentInvoice['adjustments'];
 
 export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter {
-  const { db, assurance, head, append, sealThrough, clock } = options;
+  const { db, assurance, head, append, sealThrough, goneFrom, clock } = options;
 
   /** The chain as it was at a moment that is past, walked and found valid. */
   async function observed(ms: number): Promise<ChainHead> {
@@ -101,6 +104,14 @@ export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter 
           ];
         }),
       );
+    // Behind the rows: what went while they were read is gone too.
+    await refuseVacuumed(asOfMs);
+  }
+
+  /** What is counted of a window must be all of it, whoever's rows are gone: the place in the chain is part of an invoice. */
+  async function refuseVacuumed(asOfMs: number): Promise<void> {
+    const gone = await goneFrom({ from: instant(asOfMs - WINDOW_MS), to: instant(clock() + WINDOW_MS) });
+    if (gone) throw windowVacuumed(gone);
   }
 
   /** The adjustments of one invoice among the rows up to a place, by idempotency key. */

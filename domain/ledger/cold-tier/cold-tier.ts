@@ -1,4 +1,5 @@
-import { hash, randomInt, randomUUID } from 'node:crypto';
+import { createHash, hash, randomInt, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,6 +10,7 @@ import { GateError } from '../../errors.js';
 import { reading } from '../chain-store.js';
 import { countRows, scan } from '../reads/rows.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
+import { type GoneFrom, windowVacuumed } from '../vacuum/gone.js';
 import { COLD_COLUMNS } from './columns.js';
 import { manifestListOf, manifestOf, tableMetadata, type TableVersion } from './iceberg.js';
 import { parquetOf } from './parquet.js';
@@ -52,7 +54,7 @@ export interface Window {
 
 /**
  * Copies of the chain for readers of another kind (ledger sheet 6.1): an Iceberg v2 table of Parquet files, hidden rows included. Nothing is
- * ever taken out of the chain by it. Without a sink passes and the table are `export_sink_unavailable`, also where it cannot be
+ * taken out of the chain by it; the vacuum does that, behind it. Without a sink passes and the table are `export_sink_unavailable`, also where it cannot be
  * written.
  */
 export interface ColdTier {
@@ -63,8 +65,18 @@ export interface ColdTier {
   table(window: Window): Promise<IcebergExport>;
   /** Records of the passes that hold rows of the window; none where there is no sink. */
   overlapping(window: Window): Promise<ExportRecord[]>;
-  /** The window's rows as one Parquet file, exported or not. `payload_too_large` beyond `ROWS_PER_PASS`. */
+  /**
+   * The window's rows as one Parquet file, exported or not. `payload_too_large` beyond `ROWS_PER_PASS`, `window_vacuumed` where some of
+   * them are in the table's files only.
+   */
   parquet(window: Window): Promise<{ readonly bytes: Uint8Array; readonly sha256: string }>;
+  /** The last entry up to which every one behind `after` has been copied; `after` itself where nothing was, or where there is no sink. */
+  copiedThrough(after: number): Promise<number>;
+  /**
+   * Reads the files that hold the entries of a range and compares them with their digests, each file once for all ranges that are asked
+   * about. Throws `export_sink_unavailable` when one is missing or is not what was written.
+   */
+  copyCheck(): (seqFrom: number, seqTo: number) => Promise<void>;
 }
 
 const ROWS_PER_PASS = 100_000;
@@ -73,7 +85,11 @@ const COLUMNS = [...new Set(COLD_COLUMNS.map(({ from }) => from))];
 
 export function createColdTier(
   db: Kysely<ColdTables>,
-  { sink, clock }: { readonly sink: ColdSink | null; readonly clock: () => number },
+  {
+    sink,
+    goneFrom,
+    clock,
+  }: { readonly sink: ColdSink | null; readonly goneFrom: GoneFrom; readonly clock: () => number },
 ): ColdTier {
   const ledger = db as unknown as Kysely<LedgerTables>;
   let passes: Promise<unknown> = Promise.resolve();
@@ -217,13 +233,16 @@ export function createColdTier(
           await publish(all, { location, uri, path });
           const newest = all.at(-1);
           const filter = { from, to, seqTo: newest?.seqHi ?? 0, hiding: 'nothing' as const };
-          const rowCount = newest ? await countRows(ledger, filter) : 0;
+          const kept = newest ? await countRows(ledger, filter) : 0;
+          // What was vacuumed is in the files all the same.
+          const gone = newest ? await goneFrom({ from, to, seqTo: newest.seqHi }) : null;
+          const rowCount = kept + (gone?.rows ?? 0);
           return {
             contract: 'gate.iceberg-export/v1' as const,
             window: { from, to },
             row_count: rowCount,
-            seq_lo: rowCount > 0 ? await endOf(ledger, filter, false) : null,
-            seq_hi: rowCount > 0 ? await endOf(ledger, filter, true) : null,
+            seq_lo: gone?.seqLo ?? (kept > 0 ? await endOf(ledger, filter, false) : null),
+            seq_hi: kept > 0 ? await endOf(ledger, filter, true) : (gone?.seqHi ?? null),
             table: {
               location,
               metadata_uri: newest ? uri(metadataFile(newest.version)) : null,
@@ -242,8 +261,36 @@ export function createColdTier(
           throw new GateError('payload_too_large', `one file takes at most ${ROWS_PER_PASS} rows; narrow the window`);
         const pages = scan(ledger, filter, COLUMNS, { pageRows: PAGE_ROWS }) as AsyncGenerator<EntryTable[]>;
         const bytes = await parquetOf(pages);
+        // Behind the rows: what went while they were read is gone too.
+        const gone = await goneFrom({ from, to });
+        if (gone) throw windowVacuumed(gone);
         return { bytes, sha256: hash('sha256', bytes, 'hex') };
       }),
+    copiedThrough: (after) =>
+      reading(async () => {
+        if (!sink) return after;
+        let reach = after;
+        for (const { seqLo, seqHi, rowCount } of await versions())
+          if (seqLo <= reach + 1 && rowCount === seqHi - seqLo + 1) reach = Math.max(reach, seqHi);
+        return reach;
+      }),
+    copyCheck() {
+      const whole = new Set<string>();
+      return (seqFrom, seqTo) =>
+        reading(() =>
+          sinkFaults(async () => {
+            const { path } = sinkOf();
+            for (const { dataFile, dataSha256, seqLo, seqHi } of await versions()) {
+              if (seqHi < seqFrom || seqLo > seqTo || whole.has(dataFile)) continue;
+              const digest = createHash('sha256');
+              for await (const piece of createReadStream(path(dataFile))) digest.update(piece as Buffer);
+              if (digest.digest('hex') !== dataSha256)
+                throw new GateError('export_sink_unavailable', `${dataFile} is not the file that was exported`);
+              whole.add(dataFile);
+            }
+          }),
+        );
+    },
   };
 }
 

@@ -113,6 +113,23 @@ describe.each(STORES)('one attempt to deliver rows, from %s', (kind) => {
     expect(bodies).toHaveLength(1);
   });
 
+  it('tells the ledger what is confirmed, and nothing that is not, also when it is put back', async () => {
+    const cursors = () => place.sql('select sink_id, last_seq from egress_cursors');
+    const through = async (after: number) => {
+      await sweepOnce(sink(), source, { after, limit: 2 });
+      const [cursor] = await cursors();
+      return Number(cursor?.['last_seq']);
+    };
+    await ledger.append([testRow(), testRow(), testRow()]);
+    expect(await through(0)).toBe(0);
+    expect(await through(2)).toBe(2);
+    status = 503;
+    expect(await through(2)).toBe(2);
+    expect(await through(9)).toBe(2);
+    expect(await through(1)).toBe(1);
+    expect((await cursors()).map(({ sink_id }) => sink_id)).toEqual([sink().kind]);
+  });
+
   it('stands still, and says so, when the ledger is shorter than what was sent', async () => {
     await ledger.append([testRow()]);
     expect(await sweepOnce(sink(), source, { after: 5, limit: 10 })).toMatchObject({

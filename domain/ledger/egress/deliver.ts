@@ -49,7 +49,7 @@ export async function sweepOnce(
   });
   let page: Awaited<ReturnType<EgressSource['egressPage']>>;
   try {
-    page = await source.egressPage(after, limit);
+    page = await source.egressPage(after, limit, sink.kind);
   } catch (error) {
     return failed(error, 0, null, null);
   }

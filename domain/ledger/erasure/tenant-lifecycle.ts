@@ -83,8 +83,10 @@ export function createTenantLifecycle({
   const outcomes: Readonly<Record<LifecycleKind, (tenant: string, operationId: string) => Promise<Outcome>>> = {
     async final_export(tenant, operationId) {
       const to = await reading(() => behindEverything(tenant));
-      const bundle = await makeBundle({ tenant, from: '1970-01-01T00:00:00.000Z', to, includeCompliance: true });
-      const { row_count } = bundle.manifest;
+      // A tenant can leave although rows of his were vacuumed; the manifest says how many.
+      const all = { tenant, from: '1970-01-01T00:00:00.000Z', to, includeCompliance: true, markVacuumed: true };
+      const bundle = await makeBundle(all);
+      const { row_count, vacuumed } = bundle.manifest;
       let artifact: Pick<Outcome, 'artifact_sha256' | 'artifact_bytes'>;
       try {
         artifact = await reading(() => keepArtifact(bundle));
@@ -98,6 +100,7 @@ export function createTenantLifecycle({
         row_count,
         artifact_sha256: artifact.artifact_sha256,
         manifest_sha256: bundle.manifestSha256,
+        ...(vacuumed && { vacuumed_rows: vacuumed.row_count }),
       });
       return { state: 'exported', rows_affected: row_count, ...artifact };
     },

@@ -208,7 +208,10 @@ export async function committedBy(db: Kysely<LedgerTables>, ms: number): Promise
   if (last < first) return null;
   // What stands right before the first row of later is an unsigned row itself.
   const length = (await placeOf(db, new Date(ms + 1).toISOString(), { first, last })) - 1;
-  const row = await db.selectFrom('ledger_entries').select('entry_hash').where('seq', '=', length).executeTakeFirst();
+  const hashIn = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
+    db.selectFrom(table).select('entry_hash').where('seq', '=', length).executeTakeFirst();
+  // Where the chain is kept from the next place on, what stayed of the entry tells.
+  const row = (await hashIn('ledger_entries')) ?? (await hashIn('ledger_vacuumed_rows'));
   return row ? { length, hash: row.entry_hash } : null;
 }
 

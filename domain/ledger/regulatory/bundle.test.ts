@@ -35,6 +35,7 @@ describe('what a regulatory bundle leaves on this machine', () => {
         assurance: ledger,
         head: () => ledger.head(),
         signer,
+        goneFrom: () => Promise.resolve(null),
         coldExports: () => Promise.resolve([]),
         anchorLines: () => Promise.resolve([]),
         clock: Date.now,

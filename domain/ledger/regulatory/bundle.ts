@@ -22,6 +22,7 @@ import { toEntry } from '../ledger-reader.js';
 import { scan } from '../reads/rows.js';
 import { type BlobSignature, blobSignatureHolds, type BlobSigner } from '../signatures/blob-signer.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
+import { type GoneFrom, windowVacuumed } from '../vacuum/gone.js';
 import { annexIvDocumentation, countNames, emptyInventory, postMarketMonitoringPlan } from './documents.js';
 import { type Committed, type Manifest, manifestDigest, manifestText } from './manifest.js';
 import { bundleReadme } from './readme.js';
@@ -38,6 +39,8 @@ export interface BundleRequest {
   readonly postMarketPlan?: boolean;
   /** Prose of the provider, kept as it is. */
   readonly documentation?: Buffer;
+  /** The bundle of what is left, which says how much is not, where rows of the window were vacuumed; without it there is none. */
+  readonly markVacuumed?: boolean;
 }
 
 /** A bundle that is signed; its bytes are made while they are read. */
@@ -56,6 +59,8 @@ export interface BundleOptions {
   readonly head: () => Promise<{ readonly length: number }>;
   readonly signer: BlobSigner | null;
   readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<readonly Json[]>;
+  /** What of the tenant's window was vacuumed. */
+  readonly goneFrom: GoneFrom;
   /** The lines of anchors.ndjson that belong to the places given. */
   readonly anchorLines: (seqLo: number, seqHi: number) => Promise<readonly string[]>;
   readonly clock: () => number;
@@ -70,7 +75,8 @@ const SIGNATURE_LIFE_SECONDS = 300;
 /**
  * Makes bundles: walks the whole chain first, writes rows and links to a folder of its own, signs the manifest, and checks the signature
  * before anything leaves. Throws `chain_verification_incomplete` while the chain does not hold or is changed meanwhile,
- * `signing_unavailable` when nobody signs or nobody trusts who did, `ledger_store_unavailable`.
+ * `signing_unavailable` when nobody signs or nobody trusts who did, `window_vacuumed` where rows of the window are gone and that was not
+ * asked to be marked, `ledger_store_unavailable`.
  */
 export type MakeBundle = (request: BundleRequest) => Promise<Bundle>;
 
@@ -203,11 +209,13 @@ async function writeFiles(
   verification: CommittedWalk,
   folder: string,
 ): Promise<{ readonly files: TarFile[]; readonly unsigned: Manifest }> {
-  const { db, clock, coldExports, anchorLines } = options;
+  const { db, clock, coldExports, anchorLines, goneFrom } = options;
   const { tenant, from, to } = request;
   const window = { from, to };
   const { commitment } = verification;
   const generatedAt = new Date(clock()).toISOString();
+  const gone = await goneFrom({ tenant, from, to });
+  if (gone && !request.markVacuumed) throw windowVacuumed(gone);
   const facts: Facts = noFacts();
   const inventory = emptyInventory();
   try {
@@ -248,6 +256,8 @@ async function writeFiles(
       }
       if (expected !== high + 1) throw changed(expected);
     }
+    const after = await goneFrom({ tenant, from, to });
+    if ((after?.rows ?? 0) !== (gone?.rows ?? 0)) throw changed(after?.seqHi ?? 0);
     const linksFile = await closed(links);
 
     const documents: TarFile[] = [];
@@ -307,6 +317,9 @@ async function writeFiles(
       article_scope: articleScope(request),
       signature: null,
       ...optional,
+      ...(gone && {
+        vacuumed: { row_count: gone.rows, seq_lo: gone.seqLo, seq_hi: gone.seqHi, kept_from_seq: gone.cursor.seq + 1 },
+      }),
       chain_links: linksFile,
       readme,
     };

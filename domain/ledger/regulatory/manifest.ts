@@ -44,6 +44,13 @@ export interface Manifest {
   readonly anchors?: Committed & { readonly count: number };
   readonly annex_iv?: Committed;
   readonly post_market_monitoring_plan?: Committed;
+  /** Rows of the window that are not in the bundle, because the ledger does not hold them any more (7.3). Only in a final export. */
+  readonly vacuumed?: {
+    readonly row_count: number;
+    readonly seq_lo: number;
+    readonly seq_hi: number;
+    readonly kept_from_seq: number;
+  };
   readonly chain_links: Committed & { readonly count: number };
   readonly readme: Committed;
 }

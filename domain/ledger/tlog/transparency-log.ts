@@ -12,6 +12,7 @@ import { ledgerTree, type TreeTables } from './tree.js';
 
 export interface LogTables extends TreeTables {
   ledger_entries: TreeTables['ledger_entries'] & { id: string };
+  ledger_vacuumed_rows: TreeTables['ledger_vacuumed_rows'] & { id: string };
   ledger_checkpoints: { tree_size: number | string; note: string; signed_at: string };
   ledger_cosignatures: {
     tree_size: number | string;
@@ -213,9 +214,11 @@ export function createTransparencyLog(
     checkpoint: () => reading(async () => cosigned((await current()).size)),
     inclusion: (of, size) =>
       reading(async () => {
-        let query = db.selectFrom('ledger_entries').select(['seq', 'id', 'entry_hash']);
-        query = 'id' in of ? query.where('id', '=', of.id) : query.where('seq', '=', of.seq);
-        const row = await query.executeTakeFirst();
+        const find = (table: 'ledger_entries' | 'ledger_vacuumed_rows') => {
+          const query = db.selectFrom(table).select(['seq', 'id', 'entry_hash']);
+          return ('id' in of ? query.where('id', '=', of.id) : query.where('seq', '=', of.seq)).executeTakeFirst();
+        };
+        const row = (await find('ledger_entries')) ?? (await find('ledger_vacuumed_rows'));
         if (!row) throw new GateError('not_found', 'there is no such entry');
         const seq = Number(row.seq);
         let head = await current();

@@ -5,6 +5,7 @@ import { completeNodes, completeRoot, leafHash, spanRoot } from './merkle.js';
 export interface TreeTables {
   ledger_tree_nodes: { level: number | string; idx: number | string; hash: string };
   ledger_entries: { seq: number | string; entry_hash: string };
+  ledger_vacuumed_rows: { seq: number | string; entry_hash: string };
 }
 
 /** Levels that are kept: the tiles of C2SP tlog-tiles are of this height as well. */
@@ -23,17 +24,23 @@ export interface LedgerTree {
   roots(spans: readonly { readonly from: number; readonly to: number }[]): Promise<Buffer[]>;
 }
 
-/** The tree over the entries of a ledger: leaf `seq - 1` is the RFC 6962 leaf hash of the 32 bytes of that entry's hash. */
+/** The tree over the entries of a ledger, those that were vacuumed included: leaf `seq - 1` is the RFC 6962 leaf hash of the 32 bytes of that entry's hash. */
 export function ledgerTree(db: Kysely<TreeTables>): LedgerTree {
   /** Leaf hashes of the entries `from + 1` to `to`. */
   async function leaves(from: number, to: number): Promise<Buffer[]> {
-    const rows = await db
-      .selectFrom('ledger_entries')
-      .select(['seq', 'entry_hash'])
-      .where('seq', '>', from)
-      .where('seq', '<=', to)
-      .orderBy('seq')
-      .execute();
+    const hashes = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
+      db
+        .selectFrom(table)
+        .select(['seq', 'entry_hash'])
+        .where('seq', '>', from)
+        .where('seq', '<=', to)
+        .orderBy('seq')
+        .execute();
+    // The entries first: one that is vacuumed between the two reads is in both.
+    const kept = await hashes('ledger_entries');
+    const firstKept = Number(kept[0]?.seq ?? Number.POSITIVE_INFINITY);
+    const gone = firstKept === from + 1 ? [] : await hashes('ledger_vacuumed_rows');
+    const rows = [...gone.filter(({ seq }) => Number(seq) < firstKept), ...kept];
     return Array.from({ length: to - from }, (_, index) => {
       const row = rows[index];
       const bytes = Buffer.from(row?.entry_hash ?? '', 'hex');
