@@ -76,6 +76,11 @@ describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
     await place.remove();
   });
 
+  const linesOf = async (seqLo: number, seqHi: number) => {
+    const pages: string[][] = [];
+    for await (const page of ledger.anchors.lines(seqLo, seqHi)) pages.push(page);
+    return pages;
+  };
   const sweep = (source: AnchorSource = webhookAnchor(url)) => ledger.anchors.sweep({ source, intervalMs: INTERVAL });
 
   describe('with a webhook', () => {
@@ -205,6 +210,28 @@ describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
       });
     });
 
+    it('gives the lines of a bundle some at a time, each anchor once', async () => {
+      const one = (seq: number, source: string) =>
+        place.sql(
+          `insert into chain_anchors (id, anchored_seq, anchored_entry_hash, source, status, requested_at, attempts, next_attempt_at, proof, noted)
+           values (?, ?, ?, ?, 'anchored', '', 1, '', ?, 1)`,
+          [`${seq} ${source}`, seq, 'ab'.repeat(32), source, Buffer.from([seq % 256])],
+        );
+      for (let seq = 1; seq <= 150; seq++)
+        for (const source of ['webhook', 'rfc3161', 'identity']) await one(seq, source);
+      const pages = await linesOf(2, 149);
+      expect(pages.map((page) => page.length)).toEqual([200, 200, 44]);
+      const found = pages
+        .flat()
+        .map((line) => JSON.parse(line) as { anchored_seq: number; source: string; proof: string });
+      expect(found.map(({ anchored_seq, source }) => `${anchored_seq} ${source}`)).toEqual(
+        Array.from({ length: 148 }, (_, index) =>
+          ['identity', 'rfc3161', 'webhook'].map((name) => `${index + 2} ${name}`),
+        ).flat(),
+      );
+      expect(found.at(-1)?.proof).toBe(Buffer.from([149]).toString('base64'));
+    });
+
     it('says nothing of anchors where there are none, and never counts an answer as a time stamp', async () => {
       const before = await ledger.verifyAssured();
       expect([before.anchor_mismatch, 'anchors' in before]).toEqual([null, false]);
@@ -257,7 +284,7 @@ describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
           },
         },
       });
-      const [line = ''] = await ledger.anchors.lines(1, 9);
+      const [[line = ''] = []] = await linesOf(1, 9);
       const folder = mkdtempSync(join(tmpdir(), 'gate-anchor-'));
       writeFileSync(join(folder, 'token.tsr'), Buffer.from((JSON.parse(line) as { proof: string }).proof, 'base64'));
       const verified = execFileSync(

@@ -59,8 +59,10 @@ export interface Anchors {
   found(): Promise<{ readonly anchors: Anchor[]; readonly mismatch: boolean | null }>;
   /** What the time stamps among them are worth. */
   timeStamps(): Promise<CryptographicVerification['tsa']>;
-  /** Lines of a bundle's `anchors.ndjson`: what is known of each anchor between the two places, with its proof in base64. */
-  lines(seqLo: number, seqHi: number): Promise<string[]>;
+  /**
+   * Lines of a bundle's `anchors.ndjson`, some at a time: what is known of each anchor between the two places, with its proof in base64.
+   */
+  lines(seqLo: number, seqHi: number): AsyncGenerator<string[]>;
 }
 
 interface AnchorOptions {
@@ -326,24 +328,43 @@ export function createAnchors(options: AnchorOptions): Anchors {
           first_failure: first,
         };
       }),
-    lines: (seqLo, seqHi) =>
-      reading(async () => {
-        const rows = await db
-          .selectFrom('chain_anchors')
-          .select(['anchored_seq', 'anchored_entry_hash', 'source', 'gen_time', 'proof', 'proof_sha256', 'anchored_at'])
-          .where('status', '=', 'anchored')
-          .where('anchored_seq', '>=', seqLo)
-          .where('anchored_seq', '<=', seqHi)
-          .orderBy('anchored_seq')
-          .orderBy('source')
-          .execute();
-        return rows.map(({ proof, ...row }) =>
+    async *lines(seqLo, seqHi) {
+      let [seq, name] = [seqLo, ''];
+      for (;;) {
+        const rows = await reading(() =>
+          db
+            .selectFrom('chain_anchors')
+            .select([
+              'anchored_seq',
+              'anchored_entry_hash',
+              'source',
+              'gen_time',
+              'proof',
+              'proof_sha256',
+              'anchored_at',
+            ])
+            .where('status', '=', 'anchored')
+            .where('anchored_seq', '>=', seq)
+            .where('anchored_seq', '<=', seqHi)
+            .where((match) => match.or([match('anchored_seq', '>', seq), match(sql<string>`source`, '>', name)]))
+            .orderBy('anchored_seq')
+            .orderBy('source')
+            .limit(PAGE)
+            .execute(),
+        );
+        const last = rows.at(-1);
+        if (!last) return;
+        yield rows.map(({ proof, ...row }) =>
           JSON.stringify({
             ...row,
             anchored_seq: Number(row.anchored_seq),
             proof: Buffer.from(proof ?? []).toString('base64'),
           }),
         );
-      }),
+        if (rows.length < PAGE) return;
+        [seq, name] = [Number(last.anchored_seq), last.source];
+        await turn();
+      }
+    },
   };
 }

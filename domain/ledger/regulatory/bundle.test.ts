@@ -37,7 +37,7 @@ describe('what a regulatory bundle leaves on this machine', () => {
         signer,
         goneFrom: () => Promise.resolve(null),
         coldExports: () => Promise.resolve([]),
-        anchorLines: () => Promise.resolve([]),
+        anchorLines: async function* () {},
         clock: Date.now,
         folder,
         ...change,
@@ -85,7 +85,11 @@ describe('what a regulatory bundle leaves on this machine', () => {
   it('is nothing when it could not be signed, or a file could not be made', async () => {
     const unsigned = maker({ signer: { sign: () => Promise.reject(new Error('away')) } });
     await expect(unsigned(REQUEST)).rejects.toMatchObject({ code: 'signing_unavailable' });
-    const broken = maker({ anchorLines: () => Promise.reject(new Error('gone')) });
+    const broken = maker({
+      anchorLines: async function* () {
+        throw new Error('gone');
+      },
+    });
     await expect(broken(REQUEST)).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
     expect(readdirSync(folder)).toEqual([]);
   });

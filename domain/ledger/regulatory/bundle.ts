@@ -61,8 +61,8 @@ export interface BundleOptions {
   readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<readonly Json[]>;
   /** What of the tenant's window was vacuumed. */
   readonly goneFrom: GoneFrom;
-  /** The lines of anchors.ndjson that belong to the places given. */
-  readonly anchorLines: (seqLo: number, seqHi: number) => Promise<readonly string[]>;
+  /** The lines of anchors.ndjson that belong to the places given, some at a time. */
+  readonly anchorLines: (seqLo: number, seqHi: number) => AsyncIterable<readonly string[]>;
   readonly clock: () => number;
   /** Where rows wait for the signature; the system's folder for such things unless named. */
   readonly folder?: string;
@@ -260,6 +260,11 @@ async function writeFiles(
     if ((after?.rows ?? 0) !== (gone?.rows ?? 0)) throw changed(after?.seqHi ?? 0);
     const linksFile = await closed(links);
 
+    const anchors = hashedFile(join(folder, 'anchors.ndjson'));
+    if (low !== null && high !== null)
+      for await (const lines of anchorLines(low, high)) await writeLines(anchors, lines);
+    const anchorsFile = await closed(anchors);
+
     const documents: TarFile[] = [];
     const add = (name: string, content: Buffer | string): Committed => {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content;
@@ -268,7 +273,6 @@ async function writeFiles(
     };
     const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
     const pointers = await coldExports(window);
-    const anchors = low === null || high === null ? [] : await anchorLines(low, high);
     const document = { tenant, window, generatedAt, facts, inventory };
     const { cryptographic_verification: cryptography } = verification;
     const optional = {
@@ -282,9 +286,7 @@ async function writeFiles(
           json(complianceRegister({ window, facts, verification, coldExports: pointers.length, generatedAt })),
         ),
       }),
-      ...(anchors.length > 0 && {
-        anchors: { ...add('anchors.ndjson', `${anchors.join('\n')}\n`), count: anchors.length },
-      }),
+      ...(anchorsFile.count > 0 && { anchors: anchorsFile }),
       ...(request.annexIv && { annex_iv: add('annex_iv_documentation.json', json(annexIvDocumentation(document))) }),
       ...(request.postMarketPlan && {
         post_market_monitoring_plan: add('post_market_monitoring_plan.json', json(postMarketMonitoringPlan(document))),
@@ -328,6 +330,7 @@ async function writeFiles(
       files: [
         { name: 'entries.ndjson', path: entries.path, size: entriesFile.byte_size },
         { name: 'chain_links.ndjson', path: links.path, size: linksFile.byte_size },
+        ...(anchorsFile.count > 0 ? [{ name: 'anchors.ndjson', path: anchors.path, size: anchorsFile.byte_size }] : []),
         ...documents,
       ],
     };
