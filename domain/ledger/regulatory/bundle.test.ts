@@ -85,11 +85,8 @@ describe('what a regulatory bundle leaves on this machine', () => {
   it('is nothing when it could not be signed, or a file could not be made', async () => {
     const unsigned = maker({ signer: { sign: () => Promise.reject(new Error('away')) } });
     await expect(unsigned(REQUEST)).rejects.toMatchObject({ code: 'signing_unavailable' });
-    const broken = maker({
-      anchorLines: async function* () {
-        throw new Error('gone');
-      },
-    });
+    const gone = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('gone')) }) };
+    const broken = maker({ anchorLines: () => gone });
     await expect(broken(REQUEST)).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
     expect(readdirSync(folder)).toEqual([]);
   });
