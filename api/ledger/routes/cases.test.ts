@@ -96,6 +96,20 @@ describe.each(STORES)('ledger sheet 9.1: cases on %s', (kind) => {
       expect([evidence.length, evidence[0]?.seq, evidence.at(-1)?.seq]).toEqual([500, 501, 2]);
     });
 
+    it('shows the newest of all agents and calls together, whichever of them has more', async () => {
+      const rows = (agent_id: string, count: number) =>
+        gate.ledger.append(
+          Array.from({ length: count }, () => testRow({ agent_id, correlation_id: `call-${agent_id}` })),
+        );
+      await rows('a', 300);
+      await rows('b', 300);
+      await rows('c', 10);
+      const { evidence } = await read(
+        (await opened({ agent_ids: ['b', 'a'], correlation_ids: ['call-c', 'call-b'] })).id,
+      );
+      expect(evidence.map(({ seq }) => seq)).toEqual(Array.from({ length: 500 }, (_, index) => 610 - index));
+    });
+
     it('is 404 case_not_found for an unknown id', async () => {
       expect(await gate.call(`GET ${NOWHERE}`)).toMatchObject({ status: 404, body: { error: 'case_not_found' } });
     });

@@ -55,7 +55,10 @@ export interface Anchors {
    * sheet 2.3). For a sweep; never in the way of an append. How many were confirmed, and how many not.
    */
   sweep(sweep: AnchorSweep): Promise<{ readonly anchored: number; readonly failed: number }>;
-  /** Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that the chain does not have or no longer reaches. */
+  /**
+   * Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that is not the chain's or lies beyond its
+   * end. Of a vacuumed entry nothing is said.
+   */
   found(): Promise<{ readonly anchors: Anchor[]; readonly mismatch: boolean | null }>;
   /** What the time stamps among them are worth. */
   timeStamps(): Promise<CryptographicVerification['tsa']>;

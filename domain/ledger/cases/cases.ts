@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Compilable } from 'kysely';
+import type { Compilable, Kysely } from 'kysely';
 import {
   caseSeverity,
   caseStatus,
@@ -14,6 +14,7 @@ import type { Store } from '../../store/database.js';
 import { writeTogether } from '../../store/write-together.js';
 import { reading } from '../chain-store.js';
 import { toEntry } from '../ledger-reader.js';
+import { filtered, type RowFilter, turn } from '../reads/rows.js';
 import type { LedgerTables } from '../tables.js';
 import { type NotificationSweep, sweepNotifications, type SweptNotifications } from './authority-notifications.js';
 import type { CaseTables, CaseTable } from './case-tables.js';
@@ -63,6 +64,7 @@ export interface Cases {
 
 export function createCases(store: Store<LedgerTables & CaseTables>, clock: () => number): Cases {
   const { db } = store;
+  const ledger = db as unknown as Kysely<LedgerTables>;
   const now = () => new Date(clock()).toISOString();
 
   async function timelines(ids: readonly string[]): Promise<Map<string, CaseEvent[]>> {
@@ -195,20 +197,26 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
       }),
     evidence: ({ agent_ids, correlation_ids }) =>
       reading(async () => {
-        if (agent_ids.length + correlation_ids.length === 0) return [];
-        const rows = await db
-          .selectFrom('ledger_entries')
-          .selectAll()
-          .where('deleted_at', 'is', null)
-          .where('demo_deleted_at', 'is', null)
-          .where((match) =>
-            match.or([
-              ...(agent_ids.length > 0 ? [match('agent_id', 'in', agent_ids)] : []),
-              ...(correlation_ids.length > 0 ? [match('correlation_id', 'in', correlation_ids)] : []),
-            ]),
-          )
+        const subjects = [
+          ...agent_ids.map((agentId): RowFilter => ({ agentId })),
+          ...correlation_ids.map((correlationId): RowFilter => ({ correlationId })),
+        ];
+        // Subject by subject, each through its index: for all of them at once a store may read the whole chain.
+        let newest: number[] = [];
+        for (const subject of subjects) {
+          const seqFrom = newest.length === MAX_EVIDENCE ? newest.at(-1) : undefined;
+          const rows = await filtered(ledger.selectFrom('ledger_entries').select('seq'), { ...subject, seqFrom })
+            .orderBy('seq', 'desc')
+            .limit(MAX_EVIDENCE)
+            .execute();
+          const found = new Set([...newest, ...rows.map(({ seq }) => Number(seq))]);
+          newest = [...found].toSorted((one, other) => other - one).slice(0, MAX_EVIDENCE);
+          await turn();
+        }
+        if (newest.length === 0) return [];
+        const rows = await filtered(ledger.selectFrom('ledger_entries').selectAll(), {})
+          .where('seq', 'in', newest)
           .orderBy('seq', 'desc')
-          .limit(MAX_EVIDENCE)
           .execute();
         return rows.map(toEntry);
       }),
