@@ -41,4 +41,32 @@ describe('the settings of the ledger', () => {
     expect(read(`${vkey}, ${vkey}`).map(({ name }) => name)).toEqual(['example.com/foo', 'example.com/foo']);
     expect(() => read('example.com/foo')).toThrow(/GATE_LEDGER_WITNESSES: not a verifier key/);
   });
+
+  it('takes an object store for cold copies, and never repeats its secrets', () => {
+    const read = (settings: Record<string, string>) =>
+      readLedgerConfig({
+        GATE_LEDGER_SIDECAR_KEYS: `k1:${KEY}`,
+        ...Object.fromEntries(
+          Object.entries(settings).map(([name, value]) => [`GATE_LEDGER_EXPORT_S3_${name}`, value]),
+        ),
+      });
+    expect(read({})).toMatchObject({
+      exportS3Endpoint: undefined,
+      exportS3Prefix: 'gate',
+      exportS3Region: 'us-east-1',
+    });
+    expect(
+      read({ ENDPOINT: 'http://minio:9000', BUCKET: 'cold', PREFIX: 'a/b-1', SECRET_ACCESS_KEY: 'wJalrXUtnFEMI' }),
+    ).toMatchObject({ exportS3Endpoint: 'http://minio:9000', exportS3Prefix: 'a/b-1' });
+    for (const [name, values] of Object.entries({
+      ENDPOINT: ['minio:9000', 'https://user:word@minio', 'https://minio/path', 'https://minio?x', 'ftp://minio'],
+      BUCKET: ['Cold', 'a', 'a/b', '-ab'],
+      PREFIX: ['/a', 'a/', 'a//b', '..', 'a/../b', 'a/.', 'a b', 'ü'],
+      REGION: ['EU', 'eu_1'],
+      SECRET_ACCESS_KEY: ['changeme'],
+    }))
+      for (const value of values)
+        expect(() => read({ [name]: value })).toThrow(new RegExp(`GATE_LEDGER_EXPORT_S3_${name}`));
+    expect(() => read({ SECRET_ACCESS_KEY: 'x'.repeat(2_000) })).not.toThrow(/xxx/);
+  });
 });

@@ -35,7 +35,7 @@ export const LEDGER_SETTINGS = {
   exportDir: setting(
     'GATE_LEDGER_EXPORT_DIR',
     z.string().min(1).optional(),
-    'Folder of the Iceberg table that POST /export writes; without it there are no cold copies.',
+    'Folder of the Iceberg table that POST /export writes; without it and without an object store there are no cold copies.',
   ),
   exportUri: setting(
     'GATE_LEDGER_EXPORT_URI',
@@ -43,7 +43,54 @@ export const LEDGER_SETTINGS = {
       .string()
       .regex(/^[a-z][a-z0-9+.-]*:\/\/\S+$/, 'must be a URI')
       .optional(),
-    "How readers reach that folder, such as s3://bucket/gate where it is mirrored; the table's files name each other by it, for good.",
+    'How readers reach the table where that is not by its path or s3:// address; its files name each other by it, for good.',
+  ),
+  exportS3Endpoint: setting(
+    'GATE_LEDGER_EXPORT_S3_ENDPOINT',
+    z
+      .string()
+      .regex(/^https?:\/\/[^\s/@?#]+\/?$/, 'must be https://host[:port]')
+      .optional(),
+    'S3-compatible object store that cold copies go to instead of a folder; it has to honour If-None-Match on writes.',
+  ),
+  exportS3Bucket: setting(
+    'GATE_LEDGER_EXPORT_S3_BUCKET',
+    z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is no name of a bucket')
+      .optional(),
+    'Its bucket.',
+  ),
+  exportS3Prefix: setting(
+    'GATE_LEDGER_EXPORT_S3_PREFIX',
+    z
+      .string()
+      .regex(
+        /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/,
+        'is words of A-Z a-z 0-9 . _ - between slashes, none at its ends',
+      )
+      .default('gate'),
+    'What the keys of this ledger begin with, for good; no two ledgers share one.',
+  ),
+  exportS3Region: setting(
+    'GATE_LEDGER_EXPORT_S3_REGION',
+    z
+      .string()
+      .regex(/^[a-z0-9-]{1,63}$/)
+      .default('us-east-1'),
+    'The region that requests are signed for.',
+  ),
+  exportS3AccessKeyId: setting(
+    'GATE_LEDGER_EXPORT_S3_ACCESS_KEY_ID',
+    z.string().min(1).max(256).optional(),
+    'Access key for it: s3:GetObject and s3:PutObject below the prefix, s3:ListBucket on the bucket.',
+    { secret: true },
+  ),
+  exportS3SecretAccessKey: setting(
+    'GATE_LEDGER_EXPORT_S3_SECRET_ACCESS_KEY',
+    z.string().min(1).max(1_024).optional(),
+    'Its secret.',
+    { secret: true },
   ),
   exportRetentionSecs: setting(
     'GATE_LEDGER_EXPORT_RETENTION_SECS',

@@ -162,7 +162,8 @@ export const ERROR_CODES = {
   export_sink_unavailable: {
     status: 503,
     retry: 'after_wait',
-    meaning: 'No folder for exports is configured, or it cannot be written; nothing was exported.',
+    meaning:
+      'No place for exports is configured, or it cannot be read or written, or is that of another ledger; nothing was exported.',
   },
   checkpoint_inconsistent: {
     status: 503,

@@ -38,6 +38,8 @@ import { readTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
 import { keySetFile } from '../domain/ledger/signatures/key-set-file.js';
 import type { ColdSink } from '../domain/ledger/cold-tier/cold-tier.js';
+import { folderFiles } from '../domain/ledger/cold-tier/folder.js';
+import { s3Files } from '../domain/ledger/cold-tier/s3.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
@@ -169,13 +171,20 @@ export const reconcileTimes = (
   windowMs: proxy.velocityWindowSecs * 1000,
 });
 
-/** Where the ledger's cold copies go, if anywhere. */
-export const coldSink = ({
-  exportDir: directory,
-  exportUri: uri,
-  exportRetentionSecs,
-}: Config<typeof LEDGER_SETTINGS>): ColdSink | undefined =>
-  directory === undefined ? undefined : { directory, uri, retentionMs: exportRetentionSecs * 1000 };
+/** Where the ledger's cold copies go, if anywhere. Throws StartError when an object store is named in part. */
+export function coldSink(config: Config<typeof LEDGER_SETTINGS>): ColdSink | undefined {
+  const { exportDir: directory, exportUri: uri, exportRetentionSecs } = config;
+  const { exportS3Endpoint: endpoint, exportS3Bucket: bucket, exportS3Prefix: prefix, exportS3Region: region } = config;
+  const { exportS3AccessKeyId: accessKeyId, exportS3SecretAccessKey: secretAccessKey } = config;
+  const retentionMs = exportRetentionSecs * 1000;
+  if (endpoint && bucket && accessKeyId && secretAccessKey)
+    return { files: s3Files({ endpoint, bucket, prefix, region, accessKeyId, secretAccessKey }, { uri }), retentionMs };
+  if (endpoint || bucket || accessKeyId || secretAccessKey)
+    throw new StartError(
+      'GATE_LEDGER_EXPORT_S3_ENDPOINT, _BUCKET, _ACCESS_KEY_ID, _SECRET_ACCESS_KEY: set all four or none',
+    );
+  return directory === undefined ? undefined : { files: folderFiles({ directory, uri }), retentionMs };
+}
 
 /** The streams of a worker: their activities, and how they are started once the worker runs; nothing where no sink is configured. */
 export function egressParts(

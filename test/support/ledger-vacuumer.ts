@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openLedger } from '../../domain/ledger/ledger-store.js';
+import { folderFiles } from '../../domain/ledger/cold-tier/folder.js';
 import type { StoreTarget } from '../../domain/store/database.js';
 import { testRow } from './ledger.js';
 
@@ -14,7 +15,7 @@ const ledger = await openLedger({
   target: JSON.parse(target) as StoreTarget,
   sidecarKeys: keyRing(new Map([['test', Buffer.from(key, 'hex')]])),
   clock: () => Number(now),
-  coldSink: { directory, retentionMs: 0 },
+  coldSink: { files: folderFiles({ directory }), retentionMs: 0 },
   checkpoints: { origin: 'gate.test/ledger', privateKey: createPrivateKey(pem), witnesses: [] },
 });
 

@@ -14,6 +14,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../tes
 import { canonicalContent, canonicalEntry, CONTENT_FIELDS } from '../canonical-bytes.js';
 import { entryHash } from '../entry-hash.js';
 import { type LedgerStore, openLedger } from '../ledger-store.js';
+import { folderFiles } from './folder.js';
 
 const HOUR = 3_600_000;
 const FIRST = Date.parse('2026-01-02T03:04:05.006Z');
@@ -42,7 +43,7 @@ describe.each(STORES)('the cold tier over %s (ledger sheet 6.1)', (kind) => {
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
-      coldSink: { directory, uri, retentionMs: HOUR, ...over },
+      coldSink: { files: folderFiles({ directory, uri, ...over }), retentionMs: HOUR },
     });
   };
   const append = async (count: number) => {
@@ -268,6 +269,28 @@ print(len(table.scan().to_arrow()), sum(table.scan(row_filter='seq > 6').to_arro
     expect(await ledger.coldTier.export()).toBe('NothingToExport');
     expect(await readTable()).toHaveLength(4);
     expect(readdirSync(join(directory, 'metadata')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+
+  it('writes nowhere but in a table of its own, and none that is ahead of it', async () => {
+    await append(2);
+    await wrote();
+    const before = readdirSync(join(directory, 'metadata'));
+    const elsewhere = await ledgerPlace('sqlite');
+    const coldSink = { files: folderFiles({ directory, uri }), retentionMs: 0 };
+    const other = await openLedger({ target: elsewhere.target, sidecarKeys: elsewhere.keys, coldSink });
+    await other.append([testRow()]);
+    await expect(other.coldTier.export()).rejects.toMatchObject({
+      code: 'export_sink_unavailable',
+      message: expect.stringContaining('holds the table of another ledger'),
+    });
+    await other.close();
+    await elsewhere.remove();
+    expect(readdirSync(join(directory, 'metadata'))).toEqual(before);
+    writeFileSync(join(directory, 'metadata/version-hint.text'), '2');
+    await expect(ledger.coldTier.export()).rejects.toMatchObject({
+      code: 'export_sink_unavailable',
+      message: expect.stringContaining('has a version 2 that this ledger, which knows 1, did not make'),
+    });
   });
 
   it('passes take turns; none copies a row twice', async () => {

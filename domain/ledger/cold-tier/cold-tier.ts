@@ -1,17 +1,14 @@
-import { createHash, hash, randomInt, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { hash, randomInt, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { ExportPass, ExportRecord, IcebergExport } from '../../../contracts/ledger-export.js';
-import { uuidFromDigest } from '../../crypto/digest.js';
+import { canonicalJson, uuidFromDigest } from '../../crypto/digest.js';
 import { GateError } from '../../errors.js';
 import { reading } from '../chain-store.js';
 import { countRows, scan } from '../reads/rows.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
 import { type GoneFrom, windowVacuumed } from '../vacuum/gone.js';
 import { COLD_COLUMNS } from './columns.js';
+import { type ColdFiles, sinkUnavailable } from './files.js';
 import { manifestListOf, manifestOf, tableMetadata, type TableVersion } from './iceberg.js';
 import { parquetOf } from './parquet.js';
 
@@ -38,10 +35,7 @@ export interface ColdTables extends LedgerTables {
 
 /** Where cold files go. */
 export interface ColdSink {
-  /** The table's folder. */
-  readonly directory: string;
-  /** How readers address that folder, where it is not by its path: the table's files name each other by it. Never changes. */
-  readonly uri?: string | undefined;
+  readonly files: ColdFiles;
   /** Only rows at least this old are exported. */
   readonly retentionMs: number;
 }
@@ -94,26 +88,22 @@ export function createColdTier(
   const ledger = db as unknown as Kysely<LedgerTables>;
   let passes: Promise<unknown> = Promise.resolve();
 
-  function sinkOf() {
-    if (!sink) throw new GateError('export_sink_unavailable', 'set GATE_LEDGER_EXPORT_DIR to export entries');
-    const directory = resolve(sink.directory);
-    const location = (sink.uri ?? pathToFileURL(directory).href).replace(/\/+$/, '');
-    return {
-      location,
-      uri: (file: string) => `${location}/${file}`,
-      path: (file: string) => join(directory, file),
-      cutoff: new Date(clock() - sink.retentionMs).toISOString(),
-    };
+  function sinkOf(): ColdSink {
+    if (!sink)
+      throw sinkUnavailable(
+        'set GATE_LEDGER_EXPORT_DIR, or GATE_LEDGER_EXPORT_S3_ENDPOINT and its kind, to export entries',
+      );
+    return sink;
   }
 
   const versions = async (): Promise<TableVersion[]> =>
     (await db.selectFrom('ledger_exports').selectAll().orderBy('version').execute()).map(versionOf);
 
-  const recordOf = (row: ExportTable, uri: (file: string) => string): ExportRecord => ({
+  const recordOf = (row: ExportTable, { location }: ColdFiles): ExportRecord => ({
     snapshot_id: row.snapshot_id,
     written_at: row.written_at,
-    data_uri: uri(row.data_file),
-    manifest_uri: uri(row.manifest_file),
+    data_uri: `${location}/${row.data_file}`,
+    manifest_uri: `${location}/${row.manifest_file}`,
     data_sha256: row.data_sha256,
     byte_size: Number(row.byte_size),
     row_count: Number(row.row_count),
@@ -122,7 +112,7 @@ export function createColdTier(
   });
 
   async function overlapping({ from, to }: Window): Promise<ExportRecord[]> {
-    const { uri } = sinkOf();
+    const { files } = sinkOf();
     const rows = await db
       .selectFrom('ledger_exports')
       .selectAll()
@@ -130,7 +120,7 @@ export function createColdTier(
       .where('time_lo', '<', to)
       .orderBy('version')
       .execute();
-    return rows.map((row) => recordOf(row, uri));
+    return rows.map((row) => recordOf(row, files));
   }
 
   /** Pages of the rows to copy next, up to the first one that is too young. */
@@ -145,7 +135,9 @@ export function createColdTier(
   }
 
   async function pass(): Promise<ExportPass> {
-    const { location, uri, path, cutoff } = sinkOf();
+    const { files, retentionMs } = sinkOf();
+    const uri = uriIn(files);
+    const cutoff = new Date(clock() - retentionMs).toISOString();
     const before = await versions();
     const version = (before.at(-1)?.version ?? 0) + 1;
     const after = before.at(-1)?.seqHi ?? 0;
@@ -165,8 +157,10 @@ export function createColdTier(
     };
     const bytes = await parquetOf(counted());
     // A crash may have come between a commit and the table's metadata.
-    await publish(before, { location, uri, path });
+    await publish(before);
     if (seen.count === 0) return 'NothingToExport';
+    await claim(files);
+    if ((await files.read(metadataFile(version))) !== null) throw ahead(files, version, version - 1);
 
     const snapshotId = randomUUID();
     const writtenAtMs = clock();
@@ -187,9 +181,9 @@ export function createColdTier(
     const manifest = await manifestOf(added, uri);
     const all = [...before, { ...added, manifestSize: manifest.length }];
     // Files first: what is not in the store is in no table, and a crash here leaves files that nobody names.
-    await writeFileDurably(path(added.dataFile), bytes);
-    await writeFileDurably(path(added.manifestFile), manifest);
-    await writeFileDurably(path(added.manifestListFile), await manifestListOf(all, uri));
+    await files.write(added.dataFile, bytes);
+    await files.write(added.manifestFile, manifest);
+    await files.write(added.manifestListFile, await manifestListOf(all, uri));
     const row = {
       version,
       snapshot_id: snapshotId,
@@ -209,50 +203,87 @@ export function createColdTier(
     };
     // The record and the table's version, at once. Of two passes in two processes the second fails here.
     await db.insertInto('ledger_exports').values(row).execute();
-    await publish(all, { location, uri, path });
-    return { Wrote: recordOf(row, uri) };
+    await publish(all);
+    return { Wrote: recordOf(row, files) };
+  }
+
+  /** Nobody else writes where this ledger does: what it began with says whose table it is. */
+  async function claim(files: ColdFiles): Promise<void> {
+    const hashIn = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
+      ledger.selectFrom(table).select('entry_hash').where('seq', '=', 1).executeTakeFirst();
+    const first = (await hashIn('ledger_entries')) ?? (await hashIn('ledger_vacuumed_rows'));
+    const owner = canonicalJson({ contract: 'gate.cold-table/v1', ledger: first?.entry_hash ?? null });
+    const created = await files.create(OWNER, owner);
+    if (created && (await files.create(OWNER, owner)))
+      throw sinkUnavailable(
+        `${files.location} takes a conditional write (If-None-Match) twice: two writers could meet there`,
+      );
+    if (!created && (await files.read(OWNER)) !== owner)
+      throw sinkUnavailable(`${files.location} holds the table of another ledger; give this one a place of its own`);
+  }
+
+  /** The newest version whose metadata this process has found to be its own. */
+  let ours = 0;
+
+  /**
+   * Brings the table to its newest version. Its metadata is made of what is stored, so it can be written at any time; a version that somebody
+   * else made is never replaced, nor built upon.
+   */
+  async function publish(all: readonly TableVersion[]): Promise<void> {
+    const { files } = sinkOf();
+    const newest = all.at(-1);
+    if (!newest) return;
+    const published = Number((await files.read(VERSION_HINT)) ?? 0);
+    if (published > newest.version) throw ahead(files, published, newest.version);
+    if (published === newest.version && ours === newest.version) return;
+    await claim(files);
+    const tableUuid = uuidFromDigest('ledger-cold-tier', String(all[0]?.icebergSnapshotId));
+    const metadata = tableMetadata(all, { tableUuid, location: files.location, uri: uriIn(files) });
+    const file = metadataFile(newest.version);
+    if (!(await files.create(file, metadata)) && snapshotIn(await files.read(file)) !== newest.icebergSnapshotId)
+      throw ahead(files, newest.version, newest.version - 1);
+    if (published < newest.version) await files.write(VERSION_HINT, String(newest.version));
+    ours = newest.version;
   }
 
   return {
     export() {
-      const next = passes.then(() => reading(() => sinkFaults(pass)));
+      const next = passes.then(() => reading(pass));
       passes = next.catch(() => undefined);
       return next;
     },
     exports: () =>
       reading(async () => {
-        const { uri } = sinkOf();
+        const { files } = sinkOf();
         const rows = await db.selectFrom('ledger_exports').selectAll().orderBy('version', 'desc').execute();
-        return rows.map((row) => recordOf(row, uri));
+        return rows.map((row) => recordOf(row, files));
       }),
     table: ({ from, to }) =>
-      reading(() =>
-        sinkFaults(async () => {
-          const { location, uri, path } = sinkOf();
-          const all = await versions();
-          await publish(all, { location, uri, path });
-          const newest = all.at(-1);
-          const filter = { from, to, seqTo: newest?.seqHi ?? 0, hiding: 'nothing' as const };
-          const kept = newest ? await countRows(ledger, filter) : 0;
-          // What was vacuumed is in the files all the same.
-          const gone = newest ? await goneFrom({ from, to, seqTo: newest.seqHi }) : null;
-          const rowCount = kept + (gone?.rows ?? 0);
-          return {
-            contract: 'gate.iceberg-export/v1' as const,
-            window: { from, to },
-            row_count: rowCount,
-            seq_lo: gone?.seqLo ?? (kept > 0 ? await endOf(ledger, filter, false) : null),
-            seq_hi: kept > 0 ? await endOf(ledger, filter, true) : (gone?.seqHi ?? null),
-            table: {
-              location,
-              metadata_uri: newest ? uri(metadataFile(newest.version)) : null,
-              format_version: 2 as const,
-              current_snapshot_id: newest?.icebergSnapshotId ?? null,
-            },
-            files: rowCount > 0 ? await overlapping({ from, to }) : [],
-          };
-        }),
-      ),
+      reading(async () => {
+        const { files } = sinkOf();
+        const all = await versions();
+        await publish(all);
+        const newest = all.at(-1);
+        const filter = { from, to, seqTo: newest?.seqHi ?? 0, hiding: 'nothing' as const };
+        const kept = newest ? await countRows(ledger, filter) : 0;
+        // What was vacuumed is in the files all the same.
+        const gone = newest ? await goneFrom({ from, to, seqTo: newest.seqHi }) : null;
+        const rowCount = kept + (gone?.rows ?? 0);
+        return {
+          contract: 'gate.iceberg-export/v1' as const,
+          window: { from, to },
+          row_count: rowCount,
+          seq_lo: gone?.seqLo ?? (kept > 0 ? await endOf(ledger, filter, false) : null),
+          seq_hi: kept > 0 ? await endOf(ledger, filter, true) : (gone?.seqHi ?? null),
+          table: {
+            location: files.location,
+            metadata_uri: newest ? uriIn(files)(metadataFile(newest.version)) : null,
+            format_version: 2 as const,
+            current_snapshot_id: newest?.icebergSnapshotId ?? null,
+          },
+          files: rowCount > 0 ? await overlapping({ from, to }) : [],
+        };
+      }),
     overlapping: (window) => (sink ? reading(() => overlapping(window)) : Promise.resolve([])),
     parquet: ({ from, to }) =>
       reading(async () => {
@@ -277,19 +308,18 @@ export function createColdTier(
     copyCheck() {
       const whole = new Set<string>();
       return (seqFrom, seqTo) =>
-        reading(() =>
-          sinkFaults(async () => {
-            const { path } = sinkOf();
-            for (const { dataFile, dataSha256, seqLo, seqHi } of await versions()) {
-              if (seqHi < seqFrom || seqLo > seqTo || whole.has(dataFile)) continue;
-              const digest = createHash('sha256');
-              for await (const piece of createReadStream(path(dataFile))) digest.update(piece as Buffer);
-              if (digest.digest('hex') !== dataSha256)
-                throw new GateError('export_sink_unavailable', `${dataFile} is not the file that was exported`);
-              whole.add(dataFile);
-            }
-          }),
-        );
+        reading(async () => {
+          const { files } = sinkOf();
+          const all = await versions();
+          // A file that no table names is no copy: others may clear it away.
+          await publish(all);
+          for (const { dataFile, dataSha256, seqLo, seqHi } of all) {
+            if (seqHi < seqFrom || seqLo > seqTo || whole.has(dataFile)) continue;
+            if ((await files.digest(dataFile)) !== dataSha256)
+              throw sinkUnavailable(`${dataFile} is not the file that was exported`);
+            whole.add(dataFile);
+          }
+        });
     },
   };
 }
@@ -297,56 +327,28 @@ export function createColdTier(
 const metadataFile = (version: number): string => `metadata/v${version}.metadata.json`;
 const VERSION_HINT = 'metadata/version-hint.text';
 
-interface Place {
-  readonly location: string;
-  uri(file: string): string;
-  path(file: string): string;
-}
+/** Whose table it is. */
+const OWNER = 'metadata/owner.json';
 
-/** Brings the table to its newest version. The files are made of what is stored, so writing them again changes nothing. */
-async function publish(all: readonly TableVersion[], { location, uri, path }: Place): Promise<void> {
-  const newest = all.at(-1);
-  if (!newest) return;
-  const hint = await readFile(path(VERSION_HINT), 'utf8').catch(() => '');
-  if (Number(hint) === newest.version) return;
-  const tableUuid = uuidFromDigest('ledger-cold-tier', String(all[0]?.icebergSnapshotId));
-  await writeFileDurably(path(metadataFile(newest.version)), tableMetadata(all, { tableUuid, location, uri }));
-  await writeFileDurably(path(VERSION_HINT), String(newest.version));
-}
+const uriIn =
+  ({ location }: ColdFiles) =>
+  (file: string): string =>
+    `${location}/${file}`;
 
-/** Whole or not at all, and on disk when it returns. */
-async function writeFileDurably(file: string, content: Uint8Array | string): Promise<void> {
-  const folder = join(file, '..');
-  await mkdir(folder, { recursive: true });
-  const aside = `${file}.${randomUUID()}.tmp`;
-  const handle = await open(aside, 'w', 0o640);
+/** The snapshot that metadata makes the current one. Its id is random, so it tells whose version it is, in whichever release it was written. */
+function snapshotIn(metadata: string | null): unknown {
   try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(aside, file);
-  const directory = await open(folder, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
+    return (JSON.parse(metadata ?? '') as Record<string, unknown> | null)?.['current-snapshot-id'];
+  } catch {
+    return undefined;
   }
 }
 
-/** What the file system refuses is a matter of the sink, not of the ledger's store. */
-async function sinkFaults<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined) throw error;
-    throw new GateError('export_sink_unavailable', `the folder of exports cannot be used: ${message}`, {
-      cause: error,
-    });
-  }
-}
+/** Two ledgers that were one write there: one of them was put back, or copied, and knows less. */
+const ahead = ({ location }: ColdFiles, found: number, known: number): GateError =>
+  sinkUnavailable(
+    `the table at ${location} has a version ${found} that this ledger, which knows ${known}, did not make: a copy of it writes there, or it was restored; give it a place of its own`,
+  );
 
 async function endOf(
   db: Kysely<LedgerTables>,

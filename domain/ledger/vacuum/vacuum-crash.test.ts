@@ -10,6 +10,7 @@ import { seededRandom } from '../../../test/support/random.js';
 import { uuidFromDigest } from '../../crypto/digest.js';
 import { keyRing } from '../../crypto/key-ring.js';
 import { openLedger } from '../ledger-store.js';
+import { folderFiles } from '../cold-tier/folder.js';
 
 const VACUUMER = fileURLToPath(new URL('../../../dist/test/support/ledger-vacuumer.js', import.meta.url));
 const START = Date.parse('2026-01-02T03:04:05.006Z');
@@ -31,7 +32,7 @@ describe.each(STORES)('kill -9 in the middle of a vacuum, on %s', (kind) => {
         target: place.target,
         sidecarKeys: keyRing(new Map([['test', key]])),
         clock: () => now,
-        coldSink: { directory: folder, retentionMs: 0 },
+        coldSink: { files: folderFiles({ directory: folder }), retentionMs: 0 },
         checkpoints: { origin: 'gate.test/ledger', privateKey, witnesses: [] },
       });
     let ledger = await open();

@@ -8,6 +8,7 @@ import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import type { AnchorSource } from '../anchors/anchors.js';
 import { exportChain } from '../export-chain.js';
 import { type LedgerOptions, type LedgerStore, openLedger } from '../ledger-store.js';
+import { folderFiles } from '../cold-tier/folder.js';
 import { openLedgerReadOnly } from '../read-only.js';
 import { keyFileSigner } from '../signatures/blob-signer.js';
 import { signingLogKey } from '../tlog/transparency-log.js';
@@ -46,7 +47,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
-      coldSink: { directory: folder, retentionMs: 0 },
+      coldSink: { files: folderFiles({ directory: folder }), retentionMs: 0 },
       checkpoints: { origin: 'gate.test/ledger', privateKey: logKey, witnesses: [] },
       signer,
       keySet: signer.keySet,
@@ -189,7 +190,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
-      coldSink: { directory: folder, retentionMs: 0 },
+      coldSink: { files: folderFiles({ directory: folder }), retentionMs: 0 },
     });
     await expect(pass()).rejects.toMatchObject({ code: 'chain_verification_incomplete' });
     expect(await places()).toHaveLength(6);
