@@ -392,6 +392,18 @@ describe.each([
       expect(history.last_tool).toBe('second');
     });
 
+    it('holds each call of a batch as a step of its own, in its order', async () => {
+      await ran('first');
+      const call = callOf({ contract: 'gate.decision/v1', method: 'gate/tools.batch', tool: 'gate/tools.batch' });
+      await store.admit(call, { body: batchOf(2), callback_url: null }, NO_LIMIT);
+      await store.commitVerdict('allowed', { ...evidenceOf(call), sibling_tools: ['read_secret', 'list_files'] });
+      clock += 10;
+      await ran('last');
+      const { recent_sequence, last_tool } = await store.history('acme', 'bot', T0 - 1);
+      expect(recent_sequence.map(({ tool }) => tool)).toEqual(['first', 'read_secret', 'list_files', 'last']);
+      expect(last_tool).toBe('last');
+    });
+
     it('counts an allowed decision: the host executes it', async () => {
       await judged('allowed', { tool: 'decided_one', contract: 'gate.decision/v1' });
       expect((await store.history('acme', 'bot', T0 - 1)).last_tool).toBe('decided_one');
