@@ -28,6 +28,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
   let pages: (JsonObject | null)[];
   let faults: unknown[];
   let tooLong: string[];
+  let failed: boolean;
 
   beforeEach(async () => {
     place = await ledgerPlace(kind);
@@ -38,6 +39,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
     ledger = await openLedger({ target: ledgerHome.target, sidecarKeys: ledgerHome.keys });
     faults = [];
     tooLong = [];
+    failed = false;
   });
   afterEach(async () => {
     await store.close();
@@ -75,7 +77,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
         control: async (_caller, request) => {
           const cursor = (request['params'] as JsonObject)['cursor'];
           const index = typeof cursor === 'string' ? Number(cursor.slice(5)) : 0;
-          return { kind: 'reply', statusCode: 200, body: pages[index] as JsonObject, failed: false };
+          return { kind: 'reply', statusCode: 200, body: pages[index] as JsonObject, failed };
         },
         callTool: () => Promise.reject(new Error('unused')),
         close: () => Promise.resolve(),
@@ -249,6 +251,18 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
   it('takes a name that comes twice with two meanings for a change, the same one in every list', async () => {
     for (let round = 0; round < 2; round += 1) await list([[tool('a'), tool('a', 'other')]]);
     expect(await found()).toEqual([expect.objectContaining({ changed: ['a'] })]);
+  });
+
+  it('looks at a list in an answer that says that it failed, because it is handed on as well', async () => {
+    await list([[tool('a')]]);
+    failed = true;
+    const [refused] = await list([[tool('a', 'other')]], { block: true });
+    expect(refused).toMatchObject({ code: 'tool_definition_poisoned' });
+    expect(await found()).toEqual([expect.objectContaining({ changed: ['a'] })]);
+    pages = [{ error: { code: -32_601, message: 'no such method' } }];
+    expect(await watch(true).control(OWNER, { method: 'tools/list', params: {} }, { timeoutMs: 1 })).toMatchObject({
+      failed: true,
+    });
   });
 
   it('takes the same definition in another order of keys for the same', async () => {

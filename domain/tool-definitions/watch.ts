@@ -59,7 +59,8 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     ...upstream,
     async control(caller, request, limits) {
       const reply = await upstream.control(caller, request, limits);
-      if (request['method'] !== 'tools/list' || reply.kind !== 'reply' || reply.failed) return reply;
+      // Also of an answer that says that it failed: it is handed on, and whoever reads it may find tools in it.
+      if (request['method'] !== 'tools/list' || reply.kind !== 'reply') return reply;
       let poisoned: boolean;
       try {
         poisoned = await look(caller, request, reply.body);
