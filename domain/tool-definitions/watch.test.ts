@@ -265,6 +265,28 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
     });
   });
 
+  it('tells what it found of a list that is not read to its end: when the next page fails, or another list begins', async () => {
+    const watched = watch();
+    await list([[tool('a')], [tool('b')]], { watched });
+    const begun = (description: string) => {
+      pages = [{ result: { tools: [tool('a', description)], nextCursor: 'page-1' } }, { error: { code: -32_000 } }];
+    };
+    const ask = (params: JsonObject) => watched.control(OWNER, { method: 'tools/list', params }, { timeoutMs: 1 });
+    begun('other');
+    await ask({});
+    expect(await found()).toEqual([]);
+    await ask({ cursor: 'page-1' });
+    expect(await found()).toMatchObject([{ changed: ['a'], removed: [] }]);
+
+    begun('yet another');
+    await ask({});
+    begun('does a');
+    await ask({});
+    expect((await found()).slice(1)).toMatchObject([{ changed: ['a'], removed: [] }]);
+    await list([[tool('a')], [tool('b')]], { watched });
+    expect(await rows()).toHaveLength(2);
+  });
+
   it('takes the same definition in another order of keys for the same', async () => {
     await list([[tool('a')]]);
     await list([

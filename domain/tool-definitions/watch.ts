@@ -5,7 +5,7 @@ import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import { addPage, digestsOf, driftOf, nothingSeen, type SeenTools, toolPageOf } from './definitions.js';
+import { addPage, digestsOf, driftOf, nothingSeen, type SeenTools, type ToolPage, toolPageOf } from './definitions.js';
 import type { PinnedTools, PinOwner, ToolPinStore } from './pin-store.js';
 
 export interface ToolWatchOptions {
@@ -37,6 +37,8 @@ interface Walk {
   readonly from: string | null;
   next: string | null;
   pages: number;
+  /** What was found so far and will be one row with what its further pages show. */
+  untold: readonly NewLedgerRow[];
 }
 
 const MAX_WALKS = 1_000;
@@ -60,10 +62,10 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     async control(caller, request, limits) {
       const reply = await upstream.control(caller, request, limits);
       // Also of an answer that says that it failed: it is handed on, and whoever reads it may find tools in it.
-      if (request['method'] !== 'tools/list' || reply.kind !== 'reply') return reply;
+      if (request['method'] !== 'tools/list') return reply;
       let poisoned: boolean;
       try {
-        poisoned = await look(caller, request, reply.body);
+        poisoned = await look(caller, request, reply.kind === 'reply' ? toolPageOf(reply.body) : null);
       } catch (error) {
         options.onFault(error);
         if (options.block)
@@ -86,11 +88,16 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
   };
 
   /** True where something is wrong with what was seen of this list so far. */
-  async function look(owner: PinOwner, request: JsonObject, answer: JsonObject): Promise<boolean> {
-    const page = toolPageOf(answer);
-    if (!page) return false;
+  async function look(owner: PinOwner, request: JsonObject, page: ToolPage | null): Promise<boolean> {
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
+    const known = walks.get(key);
+    // No further page comes of that list, and one that fails may not be asked for again: what was found is told now.
+    if (known && known.untold.length > 0 && (known !== walk || !page)) {
+      await options.ledger.append(known.untold);
+      known.untold = [];
+    }
+    if (!page) return false;
     walk.next = page.nextCursor;
     walk.pages += 1;
     const within = walk.pages <= MAX_PAGES;
@@ -114,7 +121,9 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       (row) => row !== null,
     );
     // One row for the list as far as it is put together; of a list that is refused page by page nothing more may come.
-    if (rows.length > 0 && (ended || walk.pages >= MAX_PAGES || options.block)) await options.ledger.append(rows);
+    const tell = ended || walk.pages >= MAX_PAGES || options.block;
+    walk.untold = tell ? [] : rows;
+    if (tell && rows.length > 0) await options.ledger.append(rows);
     return rows.length > 0;
   }
 
@@ -122,7 +131,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
-    return { seen: nothingSeen(), from: cursor, next: null, pages: 0 };
+    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, untold: [] };
   }
 }
 
