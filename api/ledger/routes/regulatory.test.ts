@@ -46,7 +46,11 @@ describe.each(STORES)('ledger sheet 6.2: POST /export/regulatory on %s', (kind) 
 
   const ask = (query = `tenant=acme&${WINDOW}`, body?: string, headers: Record<string, string> = {}) =>
     gate.call(`POST /export/regulatory?${query}`, body, {
-      headers: { ...(body !== undefined && { 'content-type': 'text/markdown' }), ...headers },
+      headers: {
+        'x-gate-tenant-scope': new URLSearchParams(query).get('tenant') ?? '',
+        ...(body !== undefined && { 'content-type': 'text/markdown' }),
+        ...headers,
+      },
     });
   const exported = async (...asked: Parameters<typeof ask>) => {
     const answer = await ask(...asked);
@@ -384,6 +388,10 @@ describe.each(STORES)('ledger sheet 6.2: POST /export/regulatory on %s', (kind) 
         body: { error: 'capability_denied' },
       });
       expect((await ask(undefined, undefined, { 'x-gate-tenant-scope': 'acme' })).status).toBe(200);
+      expect(await gate.call(`POST /export/regulatory?tenant=acme&${WINDOW}`)).toMatchObject({
+        status: 400,
+        body: { error: 'tenant_scope_required' },
+      });
     });
 
     it('everybody but the console', async () => {

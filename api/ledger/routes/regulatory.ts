@@ -18,8 +18,8 @@ const query = z.object({
 });
 
 /**
- * The signed bundle of one tenant and window (ledger sheet 6.2). The tenant must be the one the console verified, where it forwards it in
- * X-Gate-Tenant-Scope. Nothing unsigned leaves: until manifest and signature stand, the answer is an error.
+ * The signed bundle of one tenant and window (ledger sheet 6.2). The tenant must be the one the console verified and forwards in
+ * X-Gate-Tenant-Scope; a console that forwards none has verified nobody. Nothing unsigned leaves: until manifest and signature stand, the answer is an error.
  */
 export function regulatoryRoutes({ app, ledger }: LedgerContext): void {
   void app.register((child, _options, done) => {
@@ -41,8 +41,8 @@ export function regulatoryRoutes({ app, ledger }: LedgerContext): void {
         const tenant = tenantName.safeParse(asked.tenant);
         if (!tenant.success) throw new GateError('tenant_required');
         const forwarded = request.headers['x-gate-tenant-scope'];
-        if (forwarded !== undefined && forwarded !== tenant.data)
-          throw new GateError('capability_denied', 'tenant_scope_mismatch');
+        if (forwarded === undefined) throw new GateError('tenant_scope_required');
+        if (forwarded !== tenant.data) throw new GateError('capability_denied', 'tenant_scope_mismatch');
         const { from, to } = requiredWindow(asked);
         const documentation = request.body instanceof Buffer && request.body.length > 0 ? request.body : null;
         const bundle = await ledger.exportRegulatory({
