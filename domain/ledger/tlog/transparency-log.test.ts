@@ -148,6 +148,26 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     );
   });
 
+  it('with another key, serves what the old one signed under both, so that a bundle holds before the log grows', async () => {
+    await append(3);
+    const old = { note: await log.checkpoint(), vkey: log.vkey };
+    await ledger.close();
+    await open(generateKeyPairSync('ed25519').privateKey);
+    now += 2_000;
+    const both = await log.checkpoint();
+    expect(both).toContain(old.note.split('\n\n')[1]?.trim());
+    for (const vkey of [old.vkey, log.vkey])
+      expect(verifiedSignatures(parseCheckpoint(both).note, [parseVkey(vkey)])).toHaveLength(1);
+    const bundle = makeProofBundle(await log.inclusion({ seq: 2 }));
+    expect(verifyProofBundle(bundle, { logKey: parseVkey(log.vkey) }).valid).toBe(true);
+    await append(1);
+    expect(verified(await log.checkpoint()).size).toBe(4);
+    const older = makeProofBundle(await log.inclusion({ seq: 2 }, 3));
+    expect(verifyProofBundle(older, { logKey: parseVkey(log.vkey) }).valid).toBe(true);
+    // What is kept is what was signed then.
+    expect(await place.sql('select note from ledger_checkpoints where tree_size = 3')).toEqual([{ note: old.note }]);
+  });
+
   it('believes no kept node: changed or missing ones are computed from the entries again', async () => {
     await append(600);
     const before = verified(await log.checkpoint());

@@ -7,7 +7,7 @@ import type { ChainHead } from '../chain.js';
 import { reading } from '../chain-store.js';
 import { type Checkpoint, parseCheckpoint, signCheckpoint } from './checkpoint.js';
 import { consistencyHolds, consistencySpans, inclusionHolds, inclusionSpans, leafHash } from './merkle.js';
-import { formatVkey, noteKey, type NoteKey, verifiedSignatures } from './note.js';
+import { formatVkey, noteKey, type NoteKey, signNote, verifiedSignatures } from './note.js';
 import { ledgerTree, type TreeTables } from './tree.js';
 
 export interface LogTables extends TreeTables {
@@ -190,7 +190,15 @@ export function createTransparencyLog(
       .orderBy('witness')
       .orderBy('key_id')
       .execute();
-    return `${await noteOf(size)}${lines.map(({ line }) => `${line}\n`).join('')}`;
+    return `${ownNote(await noteOf(size))}${lines.map(({ line }) => `${line}\n`).join('')}`;
+  }
+
+  /** A checkpoint that a key of before signed, with this one's signature over the same text above the old: what is served verifies with `vkey`. */
+  function ownNote(stored: string): string {
+    const checkpoint = parseCheckpoint(stored);
+    if (privateKey === null || checkpoint.origin !== key.name || isSignedBy(checkpoint, key)) return stored;
+    const { text, signatures } = checkpoint.note;
+    return [signNote(text, key.name, privateKey), ...signatures.map(({ line }) => `${line}\n`)].join('');
   }
 
   /** Runs `prove` and checks what it made; what does not hold is made once more over nodes that were computed from the entries. */
