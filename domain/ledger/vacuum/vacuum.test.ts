@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '../../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import type { AnchorSource } from '../anchors/anchors.js';
@@ -28,6 +29,56 @@ const named = (index: number, change = {}) =>
     ...(index % 10 === 0 && index > 0 && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
     ...change,
   });
+
+describe('two writers on Postgres', () => {
+  it('an append that waited for the vacuum looks again: its row is the one that went', async () => {
+    let now = START;
+    const place = await ledgerPlace('postgres');
+    const folder = mkdtempSync(join(tmpdir(), 'gate-vacuum-test-'));
+    const ledger = await openLedger({
+      target: place.target,
+      sidecarKeys: place.keys,
+      clock: () => now,
+      coldSink: { directory: folder, retentionMs: 0 },
+      checkpoints: {
+        origin: 'gate.test/ledger',
+        privateKey: generateKeyPairSync('ed25519').privateKey,
+        witnesses: [],
+      },
+    });
+    await ledger.append([named(1), named(2), named(3)]);
+    now += RETENTION + DAY;
+    await ledger.append([named(4)]);
+    await ledger.coldTier.export();
+
+    const { url } = place.target as { url: string };
+    const holder = new pg.Client({ connectionString: url, options: '-c search_path=ledger' });
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('select 1 from ledger_head for update');
+    const waiting = async (count: number) => {
+      for (;;) {
+        const [row] = await place.sql(
+          "select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        if (Number(row?.['waiting']) >= count) return;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    const vacuumed = ledger.vacuum({ retentionMs: RETENTION });
+    await waiting(1);
+    const again = ledger.append([named(2)]);
+    await waiting(2);
+    await holder.query('commit');
+    await holder.end();
+    expect(await vacuumed).toBe(3);
+    expect(await again).toMatchObject([{ seq: 2, status: 'retained' }]);
+    expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 1, commitment: { length: 4 } });
+    await ledger.close();
+    await place.remove();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+});
 
 describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
   let place: TestLedgerPlace;
