@@ -211,6 +211,31 @@ export const LEDGER_SETTINGS = {
     ),
     'Sinks without whose confirmation no entry is deleted, separated by commas; empty: every sink whose stream ever asked for rows.',
   ),
+  silenceWatchdogSecs: setting(
+    'GATE_LEDGER_SILENCE_WATCHDOG_INTERVAL_SECS',
+    seconds(0, 0, 604_800),
+    'Seconds between two looks for agents that are silent; each silence leaves one row `agent_silent`. 0 looks for none.',
+  ),
+  silenceThresholdHours: setting(
+    'GATE_LEDGER_SILENCE_WATCHDOG_THRESHOLD_HOURS',
+    z.coerce.number().int().min(1).max(8_760).default(6),
+    'Hours without a call after which an active agent is silent, unless it is on the list of those who may be.',
+  ),
+  driftWatchdogSecs: setting(
+    'GATE_LEDGER_DRIFT_WATCHDOG_INTERVAL_SECS',
+    seconds(0, 0, 604_800),
+    'Seconds between two looks for agents whose behaviour drifted; each leaves one row `behavior_drifted` per recent window. 0 looks for none.',
+  ),
+  driftRecentDays: setting(
+    'GATE_LEDGER_DRIFT_WATCHDOG_RECENT_DAYS',
+    z.coerce.number().int().min(1).max(90).default(7),
+    'Days of the window that is judged.',
+  ),
+  driftBaselineDays: setting(
+    'GATE_LEDGER_DRIFT_WATCHDOG_BASELINE_DAYS',
+    z.coerce.number().int().min(1).max(90).default(14),
+    'Days before it that it is compared with.',
+  ),
   authorityWebhook: setting(
     'GATE_LEDGER_AUTHORITY_WEBHOOK',
     webhookUrl,

@@ -31,5 +31,7 @@ export const EVENT_KINDS = [
   'regulatory.exported',
   'chain.root_anchored',
   'active_agent.adjusted',
+  'agent_silent',
+  'behavior_drifted',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -152,6 +152,10 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'chain.root_anchored':
     'Somebody outside keeps a copy of the root of the chain; which entry, who, and the digest of the proof.',
   'active_agent.adjusted': 'Active agents were put on or taken off one invoice by hand; the request, word for word.',
+  agent_silent:
+    'An active agent was not heard for as long as the watchdog waits; since when. Once per silence (GATE_LEDGER_SILENCE_WATCHDOG_INTERVAL_SECS).',
+  behavior_drifted:
+    'An agent behaves otherwise than before: how far, by what, in basis points, and which tools are new or gone. Once per recent window (GATE_LEDGER_DRIFT_WATCHDOG_INTERVAL_SECS).',
   'namespace.cleaned_up': 'The rows of a namespace up to `through_seq` were hidden from readers; the chain keeps them.',
 };
 

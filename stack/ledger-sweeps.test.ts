@@ -75,6 +75,10 @@ describe('what the ledger does by itself', () => {
       const fake = {
         ...ledger,
         purgeSidecars: (periods: unknown) => Promise.resolve(made.push(periods)),
+        watchdogs: {
+          silence: (of: unknown) => Promise.resolve(made.push(of)),
+          drift: (of: unknown) => Promise.resolve(made.push(of)),
+        },
         vacuum: ({ retentionMs, sinks }: VacuumPass) =>
           Promise.resolve(made.push({ retentionMs, ...(sinks && { sinks }) })),
         anchors: {
@@ -127,6 +131,16 @@ describe('what the ledger does by itself', () => {
         'vacuums what the sinks named have confirmed',
         { GATE_LEDGER_VACUUM_RETENTION_SECS: '15811200', GATE_LEDGER_VACUUM_SINKS: 'splunk,generic' },
         [{ retentionMs: 15_811_200_000, sinks: ['splunk', 'generic'] }],
+      ],
+      [
+        'looks for silence, where there is an interval',
+        { GATE_LEDGER_SILENCE_WATCHDOG_INTERVAL_SECS: '60' },
+        [{ thresholdHours: 6 }],
+      ],
+      [
+        'looks for drift, where there is an interval',
+        { GATE_LEDGER_DRIFT_WATCHDOG_INTERVAL_SECS: '60', GATE_LEDGER_DRIFT_WATCHDOG_RECENT_DAYS: '3' },
+        [{ recentDays: 3, baselineDays: 14 }],
       ],
       [
         'no vacuum under a legal hold',

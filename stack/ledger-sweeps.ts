@@ -13,7 +13,7 @@ import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js'
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  ledger: Pick<LedgerStore, 'anchors' | 'purgeSidecars' | 'vacuum' | 'cases' | 'transparency' | 'verify'>,
+  ledger: Pick<LedgerStore, 'anchors' | 'purgeSidecars' | 'vacuum' | 'watchdogs' | 'cases' | 'transparency' | 'verify'>,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
   trust: TimeStampTrust | null = null,
@@ -64,6 +64,15 @@ export function startLedgerSweeps(
       });
       if (vacuumed > 0) logger.info({ vacuumed }, 'entries that the cold tier holds were deleted from the chain');
     });
+  every('silence watchdog', config.silenceWatchdogSecs * 1000, async () => {
+    const flagged = await ledger.watchdogs.silence({ thresholdHours: config.silenceThresholdHours });
+    if (flagged > 0) logger.warn({ flagged }, 'agents are silent that were not before');
+  });
+  every('drift watchdog', config.driftWatchdogSecs * 1000, async () => {
+    const { driftRecentDays: recentDays, driftBaselineDays: baselineDays } = config;
+    const flagged = await ledger.watchdogs.drift({ recentDays, baselineDays });
+    if (flagged > 0) logger.warn({ flagged }, 'agents behave otherwise than before');
+  });
   const anchored = (source: AnchorSource) => {
     const intervalMs = config.anchorIntervalSecs * 1000;
     every(`anchor ${source.source}`, intervalMs, async () => {

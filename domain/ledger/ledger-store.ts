@@ -31,6 +31,7 @@ import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } fro
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import { createGoneFrom } from './vacuum/gone.js';
+import { createWatchdogs, type Watchdogs } from './watchdogs/watchdogs.js';
 import { createVacuum, type Vacuum, type VacuumTables } from './vacuum/vacuum.js';
 import { createSinkCursors, type SinkCursors } from './egress/sink-cursors.js';
 import {
@@ -91,6 +92,7 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   purgeSidecar(id: string): Promise<boolean>;
   readonly purgeSidecars: PurgeSidecars;
   readonly vacuum: Vacuum;
+  readonly watchdogs: Watchdogs;
   /** How far each sink has confirmed; the vacuum waits for them. */
   readonly sinkCursors: SinkCursors;
   /** Called after every commit. */
@@ -232,6 +234,13 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   });
   const silence = createSilenceAllowlist(side, clock);
 
+  const reports = createLedgerReports({
+    db: store.db,
+    reader,
+    allowedSilence: async () => new Set((await silence.list()).map((entry) => entry.agent_id)),
+    clock,
+  });
+
   const purgeSidecar = (id: string): Promise<boolean> =>
     reading(async () => {
       const held = await store.db
@@ -285,12 +294,8 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
       clock,
     }),
     silence,
-    reports: createLedgerReports({
-      db: store.db,
-      reader,
-      allowedSilence: async () => new Set((await silence.list()).map((entry) => entry.agent_id)),
-      clock,
-    }),
+    reports,
+    watchdogs: createWatchdogs({ db: store.db, reports, append, clock }),
     exportRegulatory: createRegulatoryExport(makeBundle, append, { legalHold }),
     head,
     ready: () => reading(() => chain.probe()),

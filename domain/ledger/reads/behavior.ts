@@ -200,6 +200,44 @@ export async function fleetBehavioralDiff(
   };
 }
 
+/** An agent of a tenant whose behaviour drifted, and by what. */
+export interface DriftedAgent {
+  readonly agentId: string;
+  readonly tenant: string | null;
+  readonly baselineTotal: number;
+  readonly recentTotal: number;
+  readonly deviation: BehavioralBaseline['deviation'];
+  readonly diff: BehavioralBaseline['diff'];
+}
+
+/** Ledger sheet 9.2: the agents of each tenant that drifted, by tenant and name. `facts` are the rows of both windows. */
+export async function driftedAgents(
+  windows: BehaviorWindows,
+  facts: AsyncIterable<readonly Fact[]>,
+): Promise<DriftedAgent[]> {
+  const { sinceRecent } = behaviorSpan(windows);
+  const fleet = new Map<
+    string,
+    Pick<Fact, 'agentId' | 'tenant'> & { readonly baseline: Counts; readonly recent: Counts }
+  >();
+  for await (const page of facts) {
+    for (const fact of page) {
+      const { agentId, tenant } = fact;
+      const key = JSON.stringify([tenant, agentId]);
+      const known = fleet.get(key) ?? { agentId, tenant, baseline: noCounts(), recent: noCounts() };
+      fleet.set(key, known);
+      add(fact.at < sinceRecent ? known.baseline : known.recent, fact);
+    }
+  }
+  return [...fleet]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, { agentId, tenant, baseline, recent }]) => {
+      const { deviation, diff, drifted } = compared(baseline, recent);
+      if (!drifted) return [];
+      return [{ agentId, tenant, baselineTotal: baseline.total, recentTotal: recent.total, deviation, diff }];
+    });
+}
+
 /** Ledger sheet 5, row 11: the tools an agent used, by itself or with a person's approval. What it was refused is no reason to allow it. */
 export async function envelopeRecommendations(
   { agentId, windowDays, nowMs }: { readonly agentId: string; readonly windowDays: number; readonly nowMs: number },

@@ -19,6 +19,9 @@ import {
   BEHAVIOR_KINDS,
   behavioralBaseline,
   behaviorSpan,
+  type BehaviorWindows,
+  type DriftedAgent,
+  driftedAgents,
   envelopeRecommendations,
   fleetBehavioralDiff,
 } from './behavior.js';
@@ -52,6 +55,8 @@ export interface LedgerReports {
     readonly recentDays: number;
     readonly limit: number;
   }): Promise<FleetBehavioralDiff>;
+  /** Agents whose behaviour drifted, tenant by tenant, for the watchdog (9.2). */
+  driftedAgents(windows: BehaviorWindows): Promise<DriftedAgent[]>;
   envelopeRecommendations(
     query: { readonly agentId: string; readonly windowDays: number } & Scope,
   ): Promise<EnvelopeRecommendations>;
@@ -144,6 +149,11 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const windows = { baselineDays, recentDays, nowMs: clock() };
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
         return fleetBehavioralDiff(windows, limit, facts({ from, to, eventKinds: BEHAVIOR_KINDS }));
+      }),
+    driftedAgents: (windows) =>
+      reading(() => {
+        const { sinceBaseline: from, now: to } = behaviorSpan(windows);
+        return driftedAgents(windows, facts({ from, to, eventKinds: BEHAVIOR_KINDS }));
       }),
     envelopeRecommendations: ({ agentId, windowDays, ...scope }) =>
       reading(() => {
