@@ -27,10 +27,15 @@ describe('the settings of the ledger', () => {
       expect(() => read({ GATE_LEDGER_VACUUM_RETENTION_SECS: seconds })).toThrow(/GATE_LEDGER_VACUUM_RETENTION_SECS/);
     expect(() => read({ GATE_LEDGER_VACUUM_SINKS: 'splunk,elsewhere' })).toThrow(/GATE_LEDGER_VACUUM_SINKS/);
     const on = { GATE_LEDGER_VACUUM_RETENTION_SECS: '15811200' };
-    expect(vacuumFault(read(on))).toMatch(/GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE/);
+    expect(vacuumFault(read(on))).toMatch(
+      /GATE_LEDGER_EXPORT_DIR or _S3_ENDPOINT\) and GATE_LEDGER_CHECKPOINT_KEY_FILE/,
+    );
     expect(vacuumFault(read({ ...on, GATE_LEDGER_EXPORT_DIR: 'cold' }))).toMatch(/CHECKPOINT_KEY_FILE/);
-    const files = { GATE_LEDGER_EXPORT_DIR: 'cold', GATE_LEDGER_CHECKPOINT_KEY_FILE: 'log.pem' };
-    expect(vacuumFault(read({ ...on, ...files }))).toBeNull();
+    const key = { GATE_LEDGER_CHECKPOINT_KEY_FILE: 'log.pem' };
+    expect(vacuumFault(read({ ...on, ...key }))).toMatch(/cold copies/);
+    expect(vacuumFault(read({ ...on, ...key, GATE_LEDGER_EXPORT_DIR: 'cold' }))).toBeNull();
+    const endpoint = { GATE_LEDGER_EXPORT_S3_ENDPOINT: 'https://s3.example.com' };
+    expect(vacuumFault(read({ ...on, ...key, ...endpoint }))).toBeNull();
   });
 
   it('takes verifier keys of witnesses, all well-formed', () => {

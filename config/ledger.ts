@@ -196,7 +196,7 @@ export const LEDGER_SETTINGS = {
       .min(15_811_200, 'must be 15811200 (183 days) or more')
       .max(220_752_000, 'must be 220752000 (7 years) or less')
       .optional(),
-    'Entries older than this that were copied to the cold tier are deleted from the chain (docs/decisions/ledger-vacuum.md); without it none ever is. Needs GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE.',
+    'Entries older than this that were copied to the cold tier are deleted from the chain (docs/decisions/ledger-vacuum.md); without it none ever is. Needs cold copies and GATE_LEDGER_CHECKPOINT_KEY_FILE.',
   ),
   vacuumIntervalSecs: setting(
     'GATE_LEDGER_VACUUM_INTERVAL_SECS',
@@ -256,10 +256,13 @@ export const LEDGER_SETTINGS = {
 export type LedgerConfig = Config<typeof LEDGER_SETTINGS>;
 
 /** What is wrong with settings that belong together, or `null`: nothing is vacuumed that is not kept and proved elsewhere. */
-export function vacuumFault(config: Pick<LedgerConfig, 'vacuumRetentionSecs' | 'exportDir' | 'checkpointKeyFile'>) {
-  const { vacuumRetentionSecs, exportDir, checkpointKeyFile } = config;
-  if (vacuumRetentionSecs === undefined || (exportDir !== undefined && checkpointKeyFile !== undefined)) return null;
-  return 'GATE_LEDGER_VACUUM_RETENTION_SECS: needs GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE';
+export function vacuumFault(
+  config: Pick<LedgerConfig, 'vacuumRetentionSecs' | 'exportDir' | 'exportS3Endpoint' | 'checkpointKeyFile'>,
+): string | null {
+  const { vacuumRetentionSecs, exportDir, exportS3Endpoint, checkpointKeyFile } = config;
+  const copied = exportDir !== undefined || exportS3Endpoint !== undefined;
+  if (vacuumRetentionSecs === undefined || (copied && checkpointKeyFile !== undefined)) return null;
+  return 'GATE_LEDGER_VACUUM_RETENTION_SECS: needs cold copies (GATE_LEDGER_EXPORT_DIR or _S3_ENDPOINT) and GATE_LEDGER_CHECKPOINT_KEY_FILE';
 }
 
 /** The settings of the ledger. Throws ConfigError with every fault at once. */

@@ -82,7 +82,7 @@ describe('the certificate of a process apart', () => {
       GATE_LEDGER_VACUUM_RETENTION_SECS: '31536000',
     };
     expect(faultsOf(env, 'ledger')).toEqual([
-      'GATE_LEDGER_VACUUM_RETENTION_SECS: needs GATE_LEDGER_EXPORT_DIR and GATE_LEDGER_CHECKPOINT_KEY_FILE',
+      'GATE_LEDGER_VACUUM_RETENTION_SECS: needs cold copies (GATE_LEDGER_EXPORT_DIR or _S3_ENDPOINT) and GATE_LEDGER_CHECKPOINT_KEY_FILE',
     ]);
   });
 

@@ -39,7 +39,7 @@ describe('two writers on Postgres', () => {
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
-      coldSink: { directory: folder, retentionMs: 0 },
+      coldSink: { files: folderFiles({ directory: folder }), retentionMs: 0 },
       checkpoints: {
         origin: 'gate.test/ledger',
         privateKey: generateKeyPairSync('ed25519').privateKey,
