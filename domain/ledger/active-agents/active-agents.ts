@@ -331,8 +331,9 @@ function listDigest() {
   const hash = createHash('sha256').update('[');
   let items = 0;
   return {
-    add(item: Json) {
-      hash.update(items === 0 ? canonicalJson(item) : `,${canonicalJson(item)}`);
+    /** Takes the item's RFC 8785 text. */
+    add(text: string) {
+      hash.update(items === 0 ? text : `,${text}`);
       items += 1;
     },
     end: (): string => `sha256:${hash.update(']').digest('hex')}`,
@@ -361,9 +362,9 @@ async function summed(sorter: EventSorter) {
         };
         agents.push(agent);
       }
-      const item = { ...event };
-      all.add(item);
-      own.add(item);
+      const text = canonicalJson({ ...event });
+      all.add(text);
+      own.add(text);
       events += 1;
       agent.qualified_events += 1;
       agent.last_qualified_at = event.occurred_at;

@@ -24,13 +24,13 @@ const PAGE_ROWS = 2_000;
 const COLUMNS = 'agent_key, occurred_at, stage_identity, entry_id, entry_hash, late';
 
 /**
- * Sorts in a private database of SQLite's own, which lies in memory while it is small, goes to a temporary file beyond 16 MiB, and is gone
+ * Sorts in a private database of SQLite's own, which lies in memory while it is small, goes to a temporary file beyond 64 MiB, and is gone
  * when it is closed, however that comes about: the executions of a month need not fit into memory.
  */
 export function eventSorter(): EventSorter {
   const database = new DatabaseSync('');
   database.exec(`
-    pragma journal_mode = off; pragma cache_size = -16384;
+    pragma journal_mode = off; pragma cache_size = -65536;
     create table events (
       agent_key text not null, stage_identity text not null, occurred_at text not null, entry_id text not null,
       entry_hash text not null, late integer not null, primary key (agent_key, stage_identity)
