@@ -224,13 +224,18 @@ function routesPage(): string {
 }
 
 async function metricsPage(): Promise<string> {
+  const unobserved = () => undefined;
   const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
     ['proxy', (registry) => proxyMetrics(registry).watchInFlight(() => 0)],
     ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
     ['policy-engine', policyMetrics],
     ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
     ['worker', egressMetrics],
-    ['ledger', (registry) => ledgerMetrics(registry, { observe: () => undefined, observeWalks: () => undefined })],
+    [
+      'ledger',
+      (registry) =>
+        ledgerMetrics(registry, { observe: unobserved, observeWalks: unobserved, observeSweeps: unobserved }),
+    ],
     ['lite, beside those of proxy', liteMetrics],
   ];
   const sections: string[] = [];

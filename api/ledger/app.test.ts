@@ -283,6 +283,14 @@ describe('ledger sheet 5: reads', () => {
 });
 
 describe('spec 4.8: the plain listener', () => {
+  it('counts what the watchdogs flagged and the vacuum took away', async () => {
+    await ledger.append([testRow({ agent_id: 'quiet' })]);
+    expect(await ledger.watchdogs.silence({ thresholdHours: 0 })).toBe(1);
+    const text = await registry.metrics();
+    expect(text).toContain('gate_ledger_watchdog_flags_total{kind="agent_silent"} 1');
+    expect(text).toContain('gate_ledger_vacuumed_entries_total 0');
+  });
+
   const plain = (url: string) => service.health.inject({ method: 'GET', url });
 
   it('is ready while the ledger can append, and says so when it cannot', async () => {

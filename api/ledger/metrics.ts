@@ -1,8 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 
-/** What an alert on the ledger looks at: rows and commits, refused conflicts, and whether the last walk found the chain valid. */
-export function ledgerMetrics(registry: Registry, ledger: Pick<LedgerStore, 'observe' | 'observeWalks'>): void {
+/** What an alert on the ledger looks at: rows and commits, refused conflicts, what sweeps did, and whether the last walk found the chain valid. */
+export function ledgerMetrics(
+  registry: Registry,
+  ledger: Pick<LedgerStore, 'observe' | 'observeWalks' | 'observeSweeps'>,
+): void {
   const registers = [registry];
   const rows = new Counter({ name: 'gate_ledger_append_rows_total', help: 'Entries appended.', registers });
   const batchRows = new Histogram({
@@ -33,6 +36,21 @@ export function ledgerMetrics(registry: Registry, ledger: Pick<LedgerStore, 'obs
     if (commit.rows > 0) batchRows.observe(commit.rows);
     seconds.observe(commit.seconds);
     conflicts.inc(commit.conflicts);
+  });
+  const vacuumed = new Counter({
+    name: 'gate_ledger_vacuumed_entries_total',
+    help: 'Entries that the vacuum deleted from the chain.',
+    registers,
+  });
+  const flags = new Counter({
+    name: 'gate_ledger_watchdog_flags_total',
+    help: 'Rows the watchdogs left about agents.',
+    labelNames: ['kind'],
+    registers,
+  });
+  ledger.observeSweeps(({ kind, entries }) => {
+    if (kind === 'vacuumed') vacuumed.inc(entries);
+    else flags.inc({ kind }, entries);
   });
   ledger.observeWalks((result) => valid.set(result.valid ? 1 : 0));
 }

@@ -31,7 +31,7 @@ import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } fro
 import { sqliteChain } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import { createGoneFrom } from './vacuum/gone.js';
-import { createWatchdogs, type Watchdogs } from './watchdogs/watchdogs.js';
+import { createWatchdogs, type FlagKind, type Watchdogs } from './watchdogs/watchdogs.js';
 import { createVacuum, type Vacuum, type VacuumTables } from './vacuum/vacuum.js';
 import { createSinkCursors, type SinkCursors } from './egress/sink-cursors.js';
 import {
@@ -67,6 +67,12 @@ export interface LedgerOptions {
   readonly requireCryptography?: boolean;
 }
 
+/** So many entries, of one kind of work that nobody asked for. */
+export interface SweepObservation {
+  readonly kind: 'vacuumed' | FlagKind;
+  readonly entries: number;
+}
+
 /** The ledger over its store: the one place that appends, and the reads. Every store fault is `ledger_store_unavailable`. */
 export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   readonly erasure: Erasure;
@@ -99,6 +105,8 @@ export interface LedgerStore extends Ledger, LedgerReader, Verifier, Assurance {
   observe(listener: (observation: CommitObservation) => void): void;
   /** Called with what every walk found, and at once with what the last one did. */
   observeWalks(listener: (result: VerifyResult) => void): void;
+  /** Called with what the vacuum took away and the watchdogs flagged, when they did. */
+  observeSweeps(listener: (done: SweepObservation) => void): void;
   /** Answers the waiting appends, then lets the store go. Safe to repeat. */
   close(): Promise<void>;
 }
@@ -234,6 +242,11 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   });
   const silence = createSilenceAllowlist(side, clock);
 
+  const sweepListeners: ((done: SweepObservation) => void)[] = [];
+  const swept = (kind: SweepObservation['kind'], entries: number): void => {
+    for (const listener of sweepListeners) listener({ kind, entries });
+  };
+
   const reports = createLedgerReports({
     db: store.db,
     reader,
@@ -295,13 +308,25 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     }),
     silence,
     reports,
-    watchdogs: createWatchdogs({ db: store.db, reports, append, clock }),
+    watchdogs: createWatchdogs({ db: store.db, reports, append, onFlags: swept, clock }),
     exportRegulatory: createRegulatoryExport(makeBundle, append, { legalHold }),
     head,
     ready: () => reading(() => chain.probe()),
     purgeSidecar,
     purgeSidecars: createRetention({ db: store.db, purgeSidecar, clock }),
-    vacuum: createVacuum({ db: side.db, chain, keys: sidecarKeys, transparency, coldTier, legalHold, clock }),
+    vacuum: createVacuum({
+      db: side.db,
+      chain,
+      keys: sidecarKeys,
+      transparency,
+      coldTier,
+      legalHold,
+      onBatch: (entries) => swept('vacuumed', entries),
+      clock,
+    }),
+    observeSweeps: (listener) => {
+      sweepListeners.push(listener);
+    },
     sinkCursors: createSinkCursors(side.db, clock),
     observe: (listener) => {
       listeners.push(listener);

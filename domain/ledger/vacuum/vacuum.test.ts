@@ -139,7 +139,10 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
   it('deletes what is old, copied and signed over, in batches, with the bytes beside it', async () => {
     await filled(25, 5);
     const { hash } = await ledger.head();
+    const seen: unknown[] = [];
+    ledger.observeSweeps((done) => seen.push(done));
     expect(await pass({ batchRows: 10 })).toBe(25);
+    expect(seen).toEqual([10, 10, 5].map((entries) => ({ kind: 'vacuumed', entries })));
     expect(await places()).toEqual([26, 27, 28, 29, 30]);
     expect(await cursors()).toEqual([10, 20, 25]);
     expect(await place.sql('select * from entry_payloads where entry_seq <= 25')).toEqual([]);

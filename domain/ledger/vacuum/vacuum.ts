@@ -50,6 +50,8 @@ interface VacuumOptions {
   readonly transparency: Pick<TransparencyLog, 'checkpoint'> | null;
   readonly coldTier: Pick<ColdTier, 'copiedThrough' | 'copyCheck'>;
   readonly legalHold: boolean;
+  /** Told after every batch how many entries went. */
+  readonly onBatch?: ((entries: number) => void) | undefined;
   readonly clock: () => number;
 }
 
@@ -57,7 +59,7 @@ interface VacuumOptions {
 const BATCH_ROWS = 500;
 
 export function createVacuum(options: VacuumOptions): Vacuum {
-  const { db, chain, keys, transparency, coldTier, legalHold, clock } = options;
+  const { db, chain, keys, transparency, coldTier, legalHold, onBatch, clock } = options;
 
   const keptFrom = (cursor: VacuumCursor | null): ChainHead =>
     cursor ? { length: cursor.seq, hash: cursor.entryHash } : EMPTY_CHAIN;
@@ -179,7 +181,10 @@ export function createVacuum(options: VacuumOptions): Vacuum {
             `entry ${from.length + 1 + walk.checked} does not hold; nothing from there on is vacuumed`,
           );
         const to = { length: end, hash: walk.last };
-        if (await chain.exclusively((tail) => takeAway(tail, from, to))) vacuumed += end - from.length;
+        if (await chain.exclusively((tail) => takeAway(tail, from, to))) {
+          vacuumed += end - from.length;
+          onBatch?.(end - from.length);
+        }
         await new Promise((resolve) => setImmediate(resolve));
       }
       return vacuumed;

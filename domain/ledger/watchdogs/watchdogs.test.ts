@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { uuidFromDigest } from '../../crypto/digest.js';
-import { type LedgerStore, openLedger } from '../ledger-store.js';
+import { type LedgerStore, openLedger, type SweepObservation } from '../ledger-store.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -45,11 +45,14 @@ describe.each(STORES)('ledger sheet 9.2: watchdogs, on %s', (kind) => {
       });
 
     it('flags an agent once per silence, whoever looks how often', async () => {
+      const seen: SweepObservation[] = [];
+      ledger.observeSweeps((done) => seen.push(done));
       await ledger.append([testRow({ agent_id: 'one' }), testRow({ agent_id: 'two', tenant: 'other' })]);
       now += 6 * HOUR - 1;
       expect(await bark()).toBe(0);
       now += 1;
       expect(await Promise.all([bark(), bark()])).toEqual(expect.arrayContaining([2, 0]));
+      expect(seen).toEqual([{ kind: 'agent_silent', entries: 2 }]);
       now += HOUR;
       expect(await bark()).toBe(0);
       await reopen();

@@ -23,8 +23,12 @@ interface WatchdogOptions {
   readonly db: Kysely<LedgerTables>;
   readonly reports: Pick<LedgerReports, 'silentAgents' | 'driftedAgents'>;
   readonly append: Ledger['append'];
+  /** Told how many flags were raised. */
+  readonly onFlags?: ((kind: FlagKind, flags: number) => void) | undefined;
   readonly clock: () => number;
 }
+
+export type FlagKind = 'agent_silent' | 'behavior_drifted';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -33,9 +37,9 @@ const STEP = 100;
 /** Tools that a row names; how many there are stands beside them. */
 const MAX_TOOLS = 100;
 
-export function createWatchdogs({ db, reports, append, clock }: WatchdogOptions): Watchdogs {
+export function createWatchdogs({ db, reports, append, onFlags, clock }: WatchdogOptions): Watchdogs {
   /** Appends the rows that are not in the chain yet, vacuumed ones included. A row is a function of its id, so a race adds none. */
-  async function raise(rows: readonly (NewLedgerRow & { readonly id: string })[]): Promise<number> {
+  async function raise(kind: FlagKind, rows: readonly (NewLedgerRow & { readonly id: string })[]): Promise<number> {
     let raised = 0;
     for (let at = 0; at < rows.length; at += STEP) {
       const step = rows.slice(at, at + STEP);
@@ -47,7 +51,9 @@ export function createWatchdogs({ db, reports, append, clock }: WatchdogOptions)
         return new Set(found.map(({ id }) => id));
       });
       const receipts = await Promise.all(step.filter(({ id }) => !known.has(id)).map((row) => append([row])));
-      raised += receipts.flat().filter(({ status }) => status === 'created').length;
+      const created = receipts.flat().filter(({ status }) => status === 'created').length;
+      if (created > 0) onFlags?.(kind, created);
+      raised += created;
     }
     return raised;
   }
@@ -70,6 +76,7 @@ export function createWatchdogs({ db, reports, append, clock }: WatchdogOptions)
     async silence({ thresholdHours }) {
       const { silent_agents: silent } = await reports.silentAgents({ sinceHours: thresholdHours });
       return raise(
+        'agent_silent',
         silent.map(({ agent_name: agent, tenant: of, last_activity, enrolled_at, never_active }) => {
           const tenant = of ?? 'default';
           // A silence begins with the last that was heard of the agent; the row holds nothing that grows while it lasts.
@@ -123,7 +130,7 @@ export function createWatchdogs({ db, reports, append, clock }: WatchdogOptions)
           }),
         );
       }
-      return raise(rows);
+      return raise('behavior_drifted', rows);
     },
   };
 }
@@ -140,7 +147,7 @@ interface Flag {
 }
 
 /** A row about an agent that nobody asked for: it says nothing about a call, and refuses none. */
-const flag = (kind: 'agent_silent' | 'behavior_drifted', { agent, tenant, since, reasoning, detail }: Flag) => ({
+const flag = (kind: FlagKind, { agent, tenant, since, reasoning, detail }: Flag) => ({
   id: uuidFromDigest(kind, tenant, agent, since),
   agent_id: agent,
   method: kind,
