@@ -82,7 +82,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
     }
   }
 
-  /** The filter without its first rows: they are passed over in the index. `null` when there are no others. */
+  /** The filter without its first rows: the store counts them off, nothing of them is read here. `null` when there are no others. */
   const behind = (filter: RowFilter, rows: number, newestFirst: boolean): Promise<RowFilter | null> =>
     reading(async () => {
       const query = filtered(db.selectFrom('ledger_entries').select('seq'), await placed(db, filter));
@@ -140,7 +140,8 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
     agentCount: (agentId, query = {}) => count(agentFilter(agentId, query)),
     agents: () =>
       reading(async () => {
-        // From one label to the next through the index: the answer costs what it is long, not what the chain is long.
+        // From one label to the next through the index: the answer costs as much as there are labels, not rows, but for those of a label
+        // whose first rows are hidden.
         const { rows } = await sql<{ agent_id: string }>`
           with recursive labels (agent_id) as (
             select min(agent_id) from ledger_entries

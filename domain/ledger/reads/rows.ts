@@ -30,8 +30,9 @@ export interface RowFilter {
 }
 
 /**
- * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`), those of erased tenants only (`erased`,
- * the regulatory bundle), or none (`nothing`: proofs, egress, cold exports). Ledger sheet 5 and 7.1.
+ * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`, also what streams to sinks), those of erased
+ * tenants only (`erased`: evidence and the rows of a regulatory bundle), or none (`nothing`: cold exports and the links between a bundle's
+ * rows, which are hashes). Ledger sheet 5 and 7.1.
  */
 type Hiding = 'reads' | 'erased' | 'nothing';
 
