@@ -180,9 +180,11 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   };
   const walkListeners: ((result: VerifyResult) => void)[] = [];
   let lastWalk: VerifyResult | null = null;
+  const sinkCursors = createSinkCursors(side.db, clock);
   const verifier = createVerifier(chain, sidecarKeys, {
     walkElsewhere: threads?.walk,
-    promisedLength: () => checkpointedLength(store.db as unknown as Kysely<LogTables>),
+    promisedLength: async () =>
+      Math.max(await checkpointedLength(store.db as unknown as Kysely<LogTables>), await sinkCursors.farthest()),
     onResult(result) {
       lastWalk = result;
       if (!result.valid) logger?.error({ result }, 'the chain of the ledger does not hold');
@@ -327,7 +329,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     observeSweeps: (listener) => {
       sweepListeners.push(listener);
     },
-    sinkCursors: createSinkCursors(side.db, clock),
+    sinkCursors,
     observe: (listener) => {
       listeners.push(listener);
     },

@@ -22,7 +22,7 @@ export interface ForgetfulVerifier extends Verifier {
 export interface VerifierOptions {
   /** How long stretches are walked where it is not in this thread. */
   readonly walkElsewhere?: WalkRange | undefined;
-  /** How long the chain once was by a durable word about it, such as a signed checkpoint. Asked before a walk. */
+  /** How long the chain once was by a durable word about it, such as a signed checkpoint or what a sink confirmed. Asked before a walk. */
   readonly promisedLength?: (() => Promise<number>) | undefined;
   /** Told what every walk found. */
   readonly onResult?: ((result: VerifyResult) => void) | undefined;

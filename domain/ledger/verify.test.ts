@@ -318,15 +318,21 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
     expect(await ledger.verify()).toMatchObject({ first_invalid_seq: 405, entries_checked: 5 });
   });
 
-  it('finds a chain that was put back to an earlier sealed head, for as long as it stays so', async () => {
-    const [head] = await place.sql('select length, head_hash, head_seal from ledger_head');
-    await ledger.append([testRow(), testRow()]);
-    expect(await found()).toBe('valid');
-    await place.sql('delete from ledger_entries where seq > 6');
-    await place.sql('update ledger_head set length = 6, head_hash = ?, head_seal = ?', [
+  const retained = async () => (await place.sql('select length, head_hash, head_seal from ledger_head'))[0];
+  const putBack = async (head: Awaited<ReturnType<typeof retained>>) => {
+    await place.sql('delete from ledger_entries where seq > ?', [head?.['length'] as number]);
+    await place.sql('update ledger_head set length = ?, head_hash = ?, head_seal = ?', [
+      head?.['length'] as number,
       head?.['head_hash'] as string,
       head?.['head_seal'] as Buffer,
     ]);
+  };
+
+  it('finds a chain that was put back to an earlier sealed head, for as long as it stays so', async () => {
+    const head = await retained();
+    await ledger.append([testRow(), testRow()]);
+    expect(await found()).toBe('valid');
+    await putBack(head);
     for (let walk = 0; walk < 2; walk++) {
       const result = await ledger.verify();
       expect(result).toMatchObject({ valid: false, first_invalid_seq: 7, first_invalid_reason: 'head' });
@@ -336,6 +342,18 @@ describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind
     await ledger.append([testRow(), testRow(), testRow()]);
     expect(await found()).toBe('8 entry_hash');
     expect(await ledger.verify({ sinceCheckpoint: true })).toMatchObject({ valid: false, first_invalid_seq: 8 });
+  });
+
+  it('finds one that ends before what a sink confirmed, also when it never saw the chain before', async () => {
+    const head = await retained();
+    await ledger.append([testRow(), testRow()]);
+    await ledger.sinkCursors.confirmed('splunk', 7);
+    await putBack(head);
+    const fresh = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    expect(await fresh.verify()).toMatchObject({ valid: false, first_invalid_seq: 7, first_invalid_reason: 'head' });
+    await fresh.append([testRow()]);
+    expect(await fresh.verify()).toMatchObject({ valid: true });
+    await fresh.close();
   });
 
   it('gives concurrent callers one walk', async () => {

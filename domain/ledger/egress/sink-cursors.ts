@@ -6,6 +6,8 @@ import type { VacuumTables } from '../vacuum/vacuum.js';
 export interface SinkCursors {
   /** A stream that asks for the rows behind a place has all up to it confirmed. It may be put back; the last word counts. */
   confirmed(sink: string, seq: number): Promise<void>;
+  /** The farthest place that any of them has confirmed: the chain was at least so long. 0 where none has. */
+  farthest(): Promise<number>;
 }
 
 export function createSinkCursors(db: Kysely<VacuumTables>, clock: () => number): SinkCursors {
@@ -22,6 +24,14 @@ export function createSinkCursors(db: Kysely<VacuumTables>, clock: () => number)
           .onConflict((conflict) => conflict.column('sink_id').doUpdateSet(row))
           .execute();
         known.set(sink, seq);
+      }),
+    farthest: () =>
+      reading(async () => {
+        const row = await db
+          .selectFrom('egress_cursors')
+          .select((make) => make.fn.max('last_seq').as('seq'))
+          .executeTakeFirst();
+        return Number(row?.seq ?? 0);
       }),
   };
 }
