@@ -8,11 +8,14 @@ export interface CorpusQuery {
   readonly tenantPrefix?: string | undefined;
 }
 
-/** A row of the corpus before its input is opened. */
+/** A row of the corpus before it is read again: what decided about it may be as large as a request. */
 interface Candidate {
   readonly rank: string;
-  readonly fact: Fact;
+  readonly seq: number;
 }
+
+/** Rows read again at a time. */
+const BATCH = 50;
 
 /** What was chosen, and the entries themselves one by one: each may be as large as a request. */
 export interface ChosenCorpus {
@@ -24,12 +27,21 @@ export interface ChosenCorpus {
 /**
  * Ledger sheet 5, row 8: recorded policy inputs with the verdict they got, in chain order. Where there are more than `limit`, those whose
  * rank is lowest are taken: `rank` spreads rows evenly and always the same way, so that the same question has the same answer.
- * `input` opens what a row committed to; `null` when it was purged in between.
+ * `read` gives the rows of these places that can still be read, in chain order; `input` opens what a row committed to, `null` when it was
+ * purged in between.
  */
 export async function chooseCorpus(
   facts: AsyncIterable<readonly Fact[]>,
   { limit, toolType, tenantPrefix }: CorpusQuery,
-  { rank, input }: { rank(id: string): string; input(fact: Fact): Promise<JsonObject | null> },
+  {
+    rank,
+    read,
+    input,
+  }: {
+    rank(id: string): string;
+    read(seqs: readonly number[]): Promise<readonly Fact[]>;
+    input(fact: Fact): Promise<JsonObject | null>;
+  },
 ): Promise<ChosenCorpus> {
   let kept: Candidate[] = [];
   let total = 0;
@@ -39,16 +51,19 @@ export async function chooseCorpus(
       if (toolType !== undefined && fact.tool !== toolType) continue;
       if (tenantPrefix !== undefined && !fact.tenant?.startsWith(tenantPrefix)) continue;
       total += 1;
-      kept.push({ rank: rank(fact.id), fact });
+      kept.push({ rank: rank(fact.id), seq: fact.seq });
     }
     if (kept.length > 2 * limit) kept = lowest();
   }
-  const chosen = lowest().toSorted((a, b) => a.fact.seq - b.fact.seq);
+  const chosen = lowest()
+    .map(({ seq }) => seq)
+    .toSorted((a, b) => a - b);
   async function* entries(): ChosenCorpus['entries'] {
-    for (const { fact } of chosen) {
-      const recorded = await input(fact);
-      if (recorded !== null) yield corpusEntry(fact, recorded);
-    }
+    for (let from = 0; from < chosen.length; from += BATCH)
+      for (const fact of await read(chosen.slice(from, from + BATCH))) {
+        const recorded = await input(fact);
+        if (recorded !== null) yield corpusEntry(fact, recorded);
+      }
   }
   return { total, sampled: total > limit, entries: entries() };
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
-import { detailMatches, type RowFilter, scan } from './rows.js';
+import { detailMatches, filtered, type RowFilter, scan } from './rows.js';
 
 /** The part of an entry that reports are made of. */
 export interface Fact {
@@ -56,6 +56,16 @@ export async function* factPages(
     const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
     if (facts.length > 0) yield facts;
   }
+}
+
+/** The rows of these places that are not hidden, in chain order. */
+export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<Fact[]> {
+  if (seqs.length === 0) return [];
+  const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
+    .where('seq', 'in', seqs)
+    .orderBy('seq')
+    .execute();
+  return rows.map(toFact);
 }
 
 type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &

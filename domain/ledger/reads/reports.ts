@@ -28,7 +28,7 @@ import {
 import { isObject, jsonOf } from './call-rows.js';
 import { type CanaryPart, type InspectedBy, modelUpgradeCanary } from './canary.js';
 import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from './corpus.js';
-import { type Fact, factPages } from './facts.js';
+import { type Fact, factPages, factsAt } from './facts.js';
 import { huntAgents } from './hunt.js';
 import { narrativeSpan, tellNarrative } from './narrative.js';
 import type { RowFilter } from './rows.js';
@@ -134,6 +134,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
       reading(async () => {
         const chosen = await chooseCorpus(withInput(facts({ ...filter, eventKinds: ['policy.evaluated'] })), query, {
           rank: sha256Hex,
+          read: (seqs) => factsAt(db, seqs),
           input: openedInput,
         });
         return { ...chosen, entries: unavailableOnError(chosen.entries) };
