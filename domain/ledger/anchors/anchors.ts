@@ -10,6 +10,7 @@ import type { ChainHead } from '../chain.js';
 import { turn } from '../reads/rows.js';
 import { backOffMs } from '../sweeps/back-off.js';
 import type { LedgerTables } from '../tables.js';
+import { ownRow } from '../own-rows.js';
 import { readTimeStamp, TimeStampError, type TimeStampTrust, verifyTimeStamp } from './time-stamp.js';
 
 interface AnchorTable extends Omit<Anchor, 'anchored_seq' | 'chain_match'> {
@@ -181,20 +182,7 @@ export function createAnchors(options: AnchorOptions): Anchors {
         proof_sha256: row.proof_sha256,
         gen_time: row.gen_time,
       };
-      await append([
-        {
-          id: uuidFromDigest('chain.root_anchored', row.id),
-          agent_id: 'gate-ledger',
-          method: 'chain.root_anchored',
-          event_kind: 'chain.root_anchored',
-          intent_category: 'Lifecycle',
-          authorized: true,
-          reasoning: '',
-          policy_decision: said,
-          state_namespace: 'operator',
-          tenant: 'system',
-        },
-      ]);
+      await append([ownRow('chain.root_anchored', uuidFromDigest('chain.root_anchored', row.id), said)]);
       await reading(() =>
         db.updateTable('chain_anchors').set({ noted: 1 }).where('id', '=', row.id).executeTakeFirstOrThrow(),
       );

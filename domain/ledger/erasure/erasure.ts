@@ -8,6 +8,7 @@ import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
 import { turn } from '../reads/rows.js';
 import type { LedgerTables } from '../tables.js';
+import { OWN_TENANT, ownRow } from '../own-rows.js';
 
 /** Rows hidden by one statement; between two of them others get their turn. */
 const STEP = 5_000;
@@ -38,9 +39,6 @@ interface ErasureOptions {
   readonly append: Ledger['append'];
   readonly clock: () => number;
 }
-
-/** Under this name Gate writes of itself: of every tenant's erasure, of keys, agents and anchors. */
-const OWN_TENANT = 'system';
 
 /** Throws `tenant_reserved` for the name that no customer has. */
 export function refuseReserved(tenant: string): void {
@@ -124,16 +122,8 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
     const payload = reason === null ? null : canonicalJson({ reason });
     return append([
       {
-        id: uuidFromDigest(kind, agentId, canonicalJson(subject), reason ?? ''),
+        ...ownRow(kind, uuidFromDigest(kind, agentId, canonicalJson(subject), reason ?? ''), subject),
         agent_id: agentId,
-        method: kind,
-        event_kind: kind,
-        intent_category: 'Lifecycle',
-        authorized: true,
-        reasoning: '',
-        policy_decision: subject,
-        state_namespace: 'operator',
-        tenant: OWN_TENANT,
         ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
       },
     ]);

@@ -14,6 +14,7 @@ import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
 import type { Bundle, MakeBundle } from '../regulatory/bundle.js';
 import type { LedgerTables } from '../tables.js';
+import { ownRow } from '../own-rows.js';
 import { type Erasure, refuseReserved } from './erasure.js';
 
 export interface LifecycleTables extends LedgerTables {
@@ -135,20 +136,7 @@ export function createTenantLifecycle({
   }
 
   const note = (kind: EventKind, tenant: string, said: JsonObject) =>
-    append([
-      {
-        id: uuidFromDigest(kind, canonicalJson(said)),
-        agent_id: `tenant:${tenant}`,
-        method: kind,
-        event_kind: kind,
-        intent_category: 'Lifecycle',
-        authorized: true,
-        reasoning: '',
-        policy_decision: said,
-        state_namespace: 'operator',
-        tenant: 'system',
-      },
-    ]);
+    append([{ ...ownRow(kind, uuidFromDigest(kind, canonicalJson(said)), said), agent_id: `tenant:${tenant}` }]);
 
   /** The first receipt stands: whoever comes second is given it. */
   async function keep(

@@ -1,5 +1,6 @@
 import type { Ledger } from '../../../contracts/ledger.js';
 import { uuidFromDigest } from '../../crypto/digest.js';
+import { ownRow } from '../own-rows.js';
 import type { Bundle, BundleRequest, MakeBundle } from './bundle.js';
 
 /** Makes a bundle and leaves a row that says so, before any byte of it is handed out. Errors are those of `MakeBundle` and of an append. */
@@ -9,29 +10,18 @@ export const createRegulatoryExport =
     const bundle = await makeBundle(request);
     const { tenant, window, row_count, seq_lo, seq_hi, signature } = bundle.manifest;
     try {
+      // Not a row of the tenant: what the window holds must not change by being exported.
       await append([
-        {
-          id: uuidFromDigest('regulatory.exported', bundle.manifestSha256),
-          agent_id: 'gate-ledger',
-          method: 'regulatory.exported',
-          event_kind: 'regulatory.exported',
-          intent_category: 'Lifecycle',
-          authorized: true,
-          reasoning: '',
-          policy_decision: {
-            tenant,
-            window: { ...window },
-            row_count,
-            seq_lo,
-            seq_hi,
-            manifest_sha256: bundle.manifestSha256,
-            key_id: signature?.key_id ?? null,
-            legal_hold: legalHold,
-          },
-          state_namespace: 'operator',
-          // Not the tenant's own: what the window holds must not change by being exported.
-          tenant: 'system',
-        },
+        ownRow('regulatory.exported', uuidFromDigest('regulatory.exported', bundle.manifestSha256), {
+          tenant,
+          window: { ...window },
+          row_count,
+          seq_lo,
+          seq_hi,
+          manifest_sha256: bundle.manifestSha256,
+          key_id: signature?.key_id ?? null,
+          legal_hold: legalHold,
+        }),
       ]);
     } catch (error) {
       await bundle.discard();
