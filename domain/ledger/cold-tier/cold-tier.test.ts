@@ -38,12 +38,23 @@ describe.each(STORES)('the cold tier over %s (ledger sheet 6.1)', (kind) => {
   let uri: string;
   let now: number;
 
-  const open = async (over: { readonly directory?: string; readonly uri?: undefined } = {}) => {
+  const open = async ({
+    bytesPerFile,
+    ...over
+  }: {
+    readonly directory?: string;
+    readonly uri?: undefined;
+    readonly bytesPerFile?: number;
+  } = {}) => {
     ledger = await openLedger({
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
-      coldSink: { files: folderFiles({ directory, uri, ...over }), retentionMs: HOUR },
+      coldSink: {
+        files: folderFiles({ directory, uri, ...over }),
+        retentionMs: HOUR,
+        ...(bytesPerFile !== undefined && { bytesPerFile }),
+      },
     });
   };
   const append = async (count: number) => {
@@ -104,6 +115,27 @@ describe.each(STORES)('the cold tier over %s (ledger sheet 6.1)', (kind) => {
     now += 2;
     expect(await wrote()).toMatchObject({ row_count: 1, seq_lo: 1, seq_hi: 1 });
     expect(await ledger.coldTier.export()).toBe('NothingToExport');
+  });
+
+  it('ends a file where it takes no more bytes, and takes no window that is larger', async () => {
+    await ledger.close();
+    await open({ bytesPerFile: 100_000 });
+    const large = { policy_decision: { text: 'x'.repeat(10_000) } };
+    for (let round = 0; round < 5; round++) await ledger.append(Array.from({ length: 5 }, () => testRow(large)));
+    now += HOUR;
+    const passes = [await wrote(), await wrote(), await wrote()];
+    expect(passes.map(({ seq_lo, seq_hi }) => [seq_lo, seq_hi])).toEqual([
+      [1, 10],
+      [11, 20],
+      [21, 25],
+    ]);
+    expect(await ledger.coldTier.export()).toBe('NothingToExport');
+    expect((await readTable()).length).toBe(25);
+    await expect(ledger.coldTier.parquet(WIDE)).rejects.toMatchObject({ code: 'payload_too_large' });
+    await ledger.close();
+    await open();
+    const { buffer } = Uint8Array.from((await ledger.coldTier.parquet(WIDE)).bytes);
+    expect(await parquetReadObjects({ file: buffer })).toHaveLength(25);
   });
 
   it('writes a table that icebird reads, every pass a snapshot that adds to the one before', async () => {

@@ -11,6 +11,7 @@ import { COLD_COLUMNS } from './columns.js';
 import { type ColdFiles, sinkUnavailable } from './files.js';
 import { manifestListOf, manifestOf, tableMetadata, type TableVersion } from './iceberg.js';
 import { parquetOf } from './parquet.js';
+import { rowGroups } from './row-groups.js';
 
 interface ExportTable {
   version: number | string;
@@ -38,6 +39,8 @@ export interface ColdSink {
   readonly files: ColdFiles;
   /** Only rows at least this old are exported. */
   readonly retentionMs: number;
+  /** About how many bytes of rows one file takes; 256 MiB unless said otherwise. */
+  readonly bytesPerFile?: number;
 }
 
 export interface Window {
@@ -52,7 +55,7 @@ export interface Window {
  * written.
  */
 export interface ColdTier {
-  /** One pass: the oldest rows that no pass has copied yet become one data file and one snapshot, at most `ROWS_PER_PASS` of them. */
+  /** One pass: the oldest rows that no pass has copied yet become one data file and one snapshot, as many as one file takes. */
   export(): Promise<ExportPass>;
   /** Newest first. */
   exports(): Promise<ExportRecord[]>;
@@ -60,8 +63,8 @@ export interface ColdTier {
   /** Records of the passes that hold rows of the window; none where there is no sink. */
   overlapping(window: Window): Promise<ExportRecord[]>;
   /**
-   * The window's rows as one Parquet file, exported or not. `payload_too_large` beyond `ROWS_PER_PASS`, `window_vacuumed` where some of
-   * them are in the table's files only.
+   * The window's rows as one Parquet file, exported or not. `payload_too_large` beyond what one file takes, `window_vacuumed` where some
+   * of them are in the table's files only.
    */
   parquet(window: Window): Promise<{ readonly bytes: Uint8Array; readonly sha256: string }>;
   /** The last entry up to which every one behind `after` has been copied; `after` itself where nothing was, or where there is no sink. */
@@ -73,8 +76,13 @@ export interface ColdTier {
   copyCheck(): (seqFrom: number, seqTo: number) => Promise<void>;
 }
 
-const ROWS_PER_PASS = 100_000;
-const PAGE_ROWS = 2_000;
+/** What one file takes: a pass, and who asks for a window, holds it in memory. */
+const ROWS_PER_FILE = 100_000;
+const BYTES_PER_FILE = 256 * 1_048_576;
+/** Rows of a file that are held uncompressed at a time are a small part of it. */
+const GROUPS_PER_FILE = 8;
+/** A row may have half a megabyte. */
+const PAGE_ROWS = 250;
 const COLUMNS = [...new Set(COLD_COLUMNS.map(({ from }) => from))];
 
 export function createColdTier(
@@ -86,6 +94,7 @@ export function createColdTier(
   }: { readonly sink: ColdSink | null; readonly goneFrom: GoneFrom; readonly clock: () => number },
 ): ColdTier {
   const ledger = db as unknown as Kysely<LedgerTables>;
+  const bytesPerFile = sink?.bytesPerFile ?? BYTES_PER_FILE;
   let passes: Promise<unknown> = Promise.resolve();
 
   function sinkOf(): ColdSink {
@@ -125,7 +134,7 @@ export function createColdTier(
 
   /** Pages of the rows to copy next, up to the first one that is too young. */
   async function* due(after: number, cutoff: string): AsyncGenerator<EntryTable[]> {
-    const filter = { seqFrom: after + 1, seqTo: after + ROWS_PER_PASS, hiding: 'nothing' as const };
+    const filter = { seqFrom: after + 1, seqTo: after + ROWS_PER_FILE, hiding: 'nothing' as const };
     for await (const page of scan(ledger, filter, COLUMNS, { pageRows: PAGE_ROWS })) {
       const young = page.findIndex((row) => row.timestamp > cutoff);
       const rows = (young < 0 ? page : page.slice(0, young)) as EntryTable[];
@@ -143,7 +152,9 @@ export function createColdTier(
     const after = before.at(-1)?.seqHi ?? 0;
     const seen = { count: 0, seqLo: 0, seqHi: 0, timeLo: '', timeHi: '' };
     const counted = async function* () {
-      for await (const rows of due(after, cutoff)) {
+      let bytes = 0;
+      for await (const group of rowGroups(due(after, cutoff), bytesPerFile / GROUPS_PER_FILE)) {
+        const { rows } = group;
         for (const row of rows) {
           if (seen.count === 0) Object.assign(seen, { seqLo: Number(row.seq), timeLo: row.timestamp });
           seen.count += 1;
@@ -153,6 +164,9 @@ export function createColdTier(
           if (row.timestamp > seen.timeHi) seen.timeHi = row.timestamp;
         }
         yield rows;
+        // The rest is for the next pass.
+        bytes += group.bytes;
+        if (bytes >= bytesPerFile) return;
       }
     };
     const bytes = await parquetOf(counted());
@@ -288,10 +302,19 @@ export function createColdTier(
     parquet: ({ from, to }) =>
       reading(async () => {
         const filter = { from, to, hiding: 'nothing' as const };
-        if ((await countRows(ledger, filter)) > ROWS_PER_PASS)
-          throw new GateError('payload_too_large', `one file takes at most ${ROWS_PER_PASS} rows; narrow the window`);
+        const tooLarge = (what: string) =>
+          new GateError('payload_too_large', `one file takes at most ${what}; narrow the window`);
+        if ((await countRows(ledger, filter)) > ROWS_PER_FILE) throw tooLarge(`${ROWS_PER_FILE} rows`);
         const pages = scan(ledger, filter, COLUMNS, { pageRows: PAGE_ROWS }) as AsyncGenerator<EntryTable[]>;
-        const bytes = await parquetOf(pages);
+        const counted = async function* () {
+          let held = 0;
+          for await (const group of rowGroups(pages, bytesPerFile / GROUPS_PER_FILE)) {
+            held += group.bytes;
+            if (held > bytesPerFile) throw tooLarge(`${bytesPerFile} bytes of rows`);
+            yield group.rows;
+          }
+        };
+        const bytes = await parquetOf(counted());
         // Behind the rows: what went while they were read is gone too.
         const gone = await goneFrom({ from, to });
         if (gone) throw windowVacuumed(gone);
