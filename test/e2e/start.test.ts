@@ -162,7 +162,7 @@ describe('gate pending, decide, audit, verify', () => {
       out: expect.stringMatching(/tool +wire_transfer\n[^]*arguments\n[^]*"amount": 11/),
     });
     const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'checked with finance');
-    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved: .*\nGate now executes/) });
+    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved: .*\nGate executes it now/) });
     await gate.kinds(parked.correlationId, 'upstream.outcome');
     const audit = await cli('audit', parked.correlationId);
     expect(audit.out).toMatch(/proxy\.verdict[^]*hil\.created[^]*hil\.approved[^]*checked with[^]*upstream\.outcome/);
