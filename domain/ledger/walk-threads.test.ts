@@ -1,8 +1,12 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { type LedgerStore, openLedger } from './ledger-store.js';
+import { walkInThreads } from './walk-threads.js';
 
 const ROWS = 60;
 /** Compiled: a thread loads no TypeScript. */
@@ -106,20 +110,39 @@ describe.each(STORES)('a walk in threads, on %s', (kind) => {
     expect((await same()).valid).toBe(true);
   });
 
+  // Threads that read for ever, and say that they are there.
+  const endless = (sign: string) => {
+    const text = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(sign)}, ''); setInterval(() => undefined, 1000);`;
+    return new URL(`data:text/javascript,${encodeURIComponent(text)}`);
+  };
+
   it('is ended with the ledger', async () => {
-    // A thread that reads for ever.
-    const endless = new URL('data:text/javascript,setInterval(() => undefined, 1000)');
+    const folder = mkdtempSync(join(tmpdir(), 'gate-walk-'));
+    const sign = join(folder, 'there');
     const closed = await openLedger({
       target: place.target,
       sidecarKeys: place.keys,
-      verifyThreads: { threads: 3, rowsPerThread: 10, script: endless },
+      verifyThreads: { threads: 3, rowsPerThread: 10, script: endless(sign) },
     });
     const ended = expect(closed.verify()).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
-    // Both wait for the store; the threads are there when the second is answered.
-    await closed.head();
-    await closed.head();
+    while (!existsSync(sign)) await new Promise((resolve) => setTimeout(resolve, 5));
     await closed.close();
     await ended;
+    rmSync(folder, { recursive: true });
+  });
+
+  it('starts no thread once it was ended', async () => {
+    const threads = walkInThreads({
+      target: place.target,
+      keys: place.keys,
+      threads: 2,
+      rowsPerThread: 10,
+      script: endless('/dev/null'),
+    });
+    const under = expect(threads.walk({ from: 1, to: 100, prev: null })).rejects.toThrow('ended with code');
+    await threads.close();
+    await under;
+    await expect(threads.walk({ from: 1, to: 100, prev: null })).rejects.toThrow('were ended');
   });
 
   it('is an outage when a thread cannot read the store', async () => {

@@ -37,8 +37,11 @@ export function walkInThreads({
 }: ThreadOptions & { readonly target: StoreTarget; readonly keys: KeyRing }): WalkThreads {
   const material = [...keysOf(keys)];
   const running = new Set<Worker>();
+  let closed = false;
   const inThread = (range: Range): Promise<RangeWalk> =>
     new Promise((resolve, reject) => {
+      // A walk that was still asking the store when all threads were ended must not start others.
+      if (closed) return reject(new Error('the threads of the walk were ended'));
       const worker = new Worker(script, { workerData: { target, keys: material, range } satisfies ThreadInput });
       running.add(worker);
       worker.once('message', resolve);
@@ -67,6 +70,7 @@ export function walkInThreads({
       return count < 1 ? null : walk(whole, count);
     },
     async close() {
+      closed = true;
       await Promise.all([...running].map((worker) => worker.terminate()));
     },
   };
