@@ -8,7 +8,7 @@
  * "the bundle holds". Exit code: 0 the bundle holds, 2 it does not, 1 it cannot be read.
  */
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 
@@ -84,7 +84,7 @@ export function verifyBundle(archive, publicKeyPem) {
   const check = (what, look) => {
     try {
       const [detail, result] = look();
-      checks.push({ what, holds: true, detail });
+      if (detail !== null) checks.push({ what, holds: true, detail });
       return result;
     } catch (error) {
       checks.push({ what, holds: false, detail: error instanceof Error ? error.message : String(error) });
@@ -129,9 +129,9 @@ function verifyParts(archive, publicKeyPem, check, notes) {
       .digest();
     if (publicKeyPem === null) {
       notes.push(
-        'the signature was not verified: no public key was given, and one from the bundle would prove nothing',
+        `the signature by ${key_id} was not verified: no public key was given, and one from the bundle would prove nothing`,
       );
-      return [`by ${key_id}, NOT verified`];
+      return [null];
     }
     const key = createPublicKey(publicKeyPem);
     ensure(key.asymmetricKeyType === 'ed25519', 'the public key is not Ed25519');
@@ -275,13 +275,20 @@ function main([file, ...options]) {
     return 1;
   }
   const keyFile = options[0] === '--key' ? options[1] : undefined;
+  if (lstatSync(file).isDirectory()) {
+    console.error(`${file} is a folder; give the archive as it came (.tar.gz)`);
+    return 1;
+  }
   const { valid, checks, notes } = verifyBundle(
     readFileSync(file),
     keyFile === undefined ? null : readFileSync(keyFile, 'utf8'),
   );
   for (const { what, holds, detail } of checks) console.log(`${holds ? 'ok     ' : 'BROKEN '} ${what}: ${detail}`);
   for (const note of notes) console.log(`note    ${note}`);
-  console.log(valid ? 'the bundle holds' : 'INVALID: this is not what the ledger signed, or nobody can tell');
+  if (valid) console.log('the bundle holds');
+  else if (checks.every(({ holds }) => holds))
+    console.log('NOT PROVED: what could be checked holds, but not who signed it; give --key <public key, PEM>');
+  else console.log('INVALID: this is not what the ledger signed');
   return valid ? 0 : 2;
 }
 
