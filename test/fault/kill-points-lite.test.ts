@@ -10,7 +10,7 @@ let outcomes: Map<KillCase, Promise<void>>;
 
 beforeAll(async () => {
   bench = await openBench('lite', 'lite-process');
-  outcomes = pooled(CASES, 3, (point) => runKillCase(bench, point));
+  outcomes = pooled(CASES, 5, (point) => runKillCase(bench, point));
 }, 60_000);
 afterAll(() => bench.end(), 60_000);
 
