@@ -196,7 +196,7 @@ export const LEDGER_SETTINGS = {
       .min(15_811_200, 'must be 15811200 (183 days) or more')
       .max(220_752_000, 'must be 220752000 (7 years) or less')
       .optional(),
-    'Entries older than this that were copied to the cold tier are deleted from the chain (docs/decisions/ledger-vacuum.md); without it none ever is. Needs cold copies and GATE_LEDGER_CHECKPOINT_KEY_FILE.',
+    'Entries older than this that were copied to the cold tier are deleted from the chain, with the sealed bytes beside them, of which there is no copy (docs/decisions/ledger-vacuum.md); without it none ever is. Needs cold copies and GATE_LEDGER_CHECKPOINT_KEY_FILE.',
   ),
   vacuumIntervalSecs: setting(
     'GATE_LEDGER_VACUUM_INTERVAL_SECS',

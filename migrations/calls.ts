@@ -1,4 +1,5 @@
 import { sql, type Kysely, type Migration } from 'kysely';
+import { hasColumn } from './dialect.js';
 
 /**
  * 0001: the proxy's store (DESIGN sections 1 and 4): staged requests, call records, and the hits that the velocity window counts.
@@ -68,8 +69,9 @@ const createTables: Migration = {
 const addFollowUps: Migration = {
   async up(db: Kysely<unknown>) {
     for (const column of ['review_due_ms', 'callback_due_ms']) {
-      await db.schema.alterTable('call_records').addColumn(column, 'bigint').execute();
-      await sql`create index ${sql.ref(`call_records_${column.slice(0, -3)}`)} on call_records (${sql.ref(column)}) where ${sql.ref(column)} is not null`.execute(
+      if (!(await hasColumn(db, 'call_records', column)))
+        await db.schema.alterTable('call_records').addColumn(column, 'bigint').execute();
+      await sql`create index if not exists ${sql.ref(`call_records_${column.slice(0, -3)}`)} on call_records (${sql.ref(column)}) where ${sql.ref(column)} is not null`.execute(
         db,
       );
     }
@@ -82,7 +84,8 @@ const addFollowUps: Migration = {
  */
 const addSiblingTools: Migration = {
   async up(db: Kysely<unknown>) {
-    await db.schema.alterTable('call_records').addColumn('sibling_tools', 'text').execute();
+    if (!(await hasColumn(db, 'call_records', 'sibling_tools')))
+      await db.schema.alterTable('call_records').addColumn('sibling_tools', 'text').execute();
   },
 };
 

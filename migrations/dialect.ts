@@ -24,3 +24,13 @@ export const dialectOf = (db: Database): Dialect => {
     strict: sql.raw(postgres ? '' : 'strict'),
   };
 };
+
+/** For a migration that adds a column: on SQLite one that was cut off runs again, over what it had done already. */
+export async function hasColumn(db: Database, table: string, column: string): Promise<boolean> {
+  const { rows } = await (dialectOf(db).postgres
+    ? sql`select 1 from information_schema.columns
+           where table_schema = current_schema() and table_name = ${table} and column_name = ${column}`
+    : sql`select 1 from pragma_table_info(${table}) where name = ${column}`
+  ).execute(db);
+  return rows.length > 0;
+}

@@ -1,6 +1,6 @@
 import { sql, type Migration } from 'kysely';
 import { CONTENT_FIELDS } from '../domain/ledger/canonical-bytes.js';
-import { dialectOf } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /** Every column the first migration made; none of them ever changes. */
 const FIXED = [
@@ -34,7 +34,7 @@ export const hiddenRows: Migration = {
   async up(db) {
     const { postgres, text } = dialectOf(db);
     for (const column of ['deleted_at', 'demo_deleted_at'])
-      if (!(await hasColumn(db, postgres, column)))
+      if (!(await hasColumn(db, 'ledger_entries', column)))
         await sql`alter table ledger_entries add column ${sql.ref(column)} ${text}`.execute(db);
     await sql`create index if not exists ledger_entries_tenant on ledger_entries (tenant, seq)`.execute(db);
     if (postgres) {
@@ -55,13 +55,3 @@ export const hiddenRows: Migration = {
     }
   },
 };
-
-/** SQLite has no `add column if not exists`, and a migration that was cut off runs again. */
-async function hasColumn(db: Parameters<Migration['up']>[0], postgres: boolean, column: string): Promise<boolean> {
-  const { rows } = await (postgres
-    ? sql`select 1 from information_schema.columns
-           where table_schema = current_schema() and table_name = 'ledger_entries' and column_name = ${column}`
-    : sql`select 1 from pragma_table_info('ledger_entries') where name = ${column}`
-  ).execute(db);
-  return rows.length > 0;
-}

@@ -7,6 +7,15 @@ import { sql, type Migration } from 'kysely';
  */
 export const lifecycleGeneration: Migration = {
   async up(db) {
+    // Where two had one number, the first keeps it; the others go below zero, each to a place of its own. Their receipts stay as they are.
+    await sql`
+      update tenant_lifecycle set generation = -(
+        select count(*) from tenant_lifecycle other where other.tenant = tenant_lifecycle.tenant
+          and (other.operation_id, other.kind) < (tenant_lifecycle.operation_id, tenant_lifecycle.kind))
+      where exists (
+        select 1 from tenant_lifecycle other
+        where other.tenant = tenant_lifecycle.tenant and other.generation = tenant_lifecycle.generation
+          and (other.operation_id, other.kind) < (tenant_lifecycle.operation_id, tenant_lifecycle.kind))`.execute(db);
     await sql`create unique index if not exists tenant_lifecycle_generation on tenant_lifecycle (tenant, generation)`.execute(
       db,
     );

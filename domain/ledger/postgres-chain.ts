@@ -304,13 +304,8 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
         ended = true;
         return step.value;
       } finally {
-        client.off('error', ignoreLoss);
-        if (ended) client.release();
-        else
-          await run(client, 'rollback').then(
-            () => client.release(),
-            () => client.release(true),
-          );
+        if (ended) released(client);
+        else await undone(client);
       }
     },
     async probe() {
@@ -320,11 +315,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
         await run(client, 'begin');
         await checkedTail(client);
       } finally {
-        client.off('error', ignoreLoss);
-        await run(client, 'rollback').then(
-          () => client.release(),
-          () => client.release(true),
-        );
+        await undone(client);
       }
     },
     async bounds() {
@@ -419,6 +410,18 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     },
   };
 }
+
+/** Back to the pool, which listens for what happens to it from then on. */
+function released(client: pg.PoolClient, lost = false): void {
+  client.off('error', ignoreLoss);
+  client.release(lost);
+}
+
+const undone = (client: pg.PoolClient): Promise<void> =>
+  run(client, 'rollback').then(
+    () => released(client),
+    () => released(client, true),
+  );
 
 const ignoreLoss = (): void => {
   // The query in flight rejects with the same error.

@@ -71,7 +71,8 @@ export function createVerifier(
       continuable = result.commitment !== undefined && forgotten === before.forgotten;
       if (result.commitment && continuable) {
         const { length, head_hash: hash } = result.commitment;
-        good = { head: { length, hash }, checked: result.entries_checked };
+        // A longer one may have been walked meanwhile.
+        if (!good || length >= good.head.length) good = { head: { length, hash }, checked: result.entries_checked };
       }
       onResult?.(result);
       return result;

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -24,7 +26,18 @@ export const PUBLIC_FILE = 0o644;
 export const replaceFile = (file: string, text: string, mode: number): void => put(file, text, mode, renameSync);
 
 /** The same for a file that must not be there yet: of two that make it at once one throws EEXIST. */
-export const createFile = (file: string, text: string, mode: number): void => put(file, text, mode, linkSync);
+export const createFile = (file: string, text: string, mode: number): void => put(file, text, mode, asNew);
+
+/** Some file systems have no links; a copy that is cut off there is found as a file that cannot be used. */
+function asNew(temporary: string, file: string): void {
+  try {
+    linkSync(temporary, file);
+  } catch (error) {
+    if (!LINKLESS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    copyFileSync(temporary, file, constants.COPYFILE_EXCL);
+  }
+}
+const LINKLESS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 function put(file: string, text: string, mode: number, into: (temporary: string, file: string) => void): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

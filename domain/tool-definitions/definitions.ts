@@ -32,13 +32,25 @@ function definitionOf(value: Json): ToolDefinition | null {
   const tool = objectOf(value);
   const name = tool?.['name'];
   if (!tool || typeof name !== 'string') return null;
-  const injected = detectInjection(name, inspectTexts(tool, 'standard'));
-  return { name, sha256: definitionDigest(tool), injected: injected.detected ? [...injected.found] : [] };
+  const { detected, found } = detectInjection(name, inspectTexts(tool, 'standard'));
+  const shown = storable(name);
+  const injected = [...(detected ? found : []), ...(shown === name ? [] : ['unstorable_name'])];
+  return { name: shown, sha256: definitionDigest(tool), injected };
 }
 
+/** A name that no store holds as it is must not hide its list: it stands for itself in a form that every store holds. */
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\\0');
+
 /** What an agent is told about a tool (lite sheet 13): same description and schema, same digest, in any key order. */
-export const definitionDigest = (tool: JsonObject): string =>
-  sha256Hex(canonicalJson({ description: tool['description'] ?? null, inputSchema: tool['inputSchema'] ?? null }));
+export function definitionDigest(tool: JsonObject): string {
+  const told = { description: tool['description'] ?? null, inputSchema: tool['inputSchema'] ?? null };
+  try {
+    return sha256Hex(canonicalJson(told));
+  } catch {
+    // A lone surrogate has no canonical form; JSON's own text escapes it.
+    return sha256Hex(JSON.stringify(told));
+  }
+}
 
 /** How a list differs from what was pinned; all sorted. */
 export interface ToolDrift {

@@ -94,8 +94,13 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     const known = walks.get(key);
     // No further page comes of that list, and one that fails may not be asked for again: what was found is told now.
     if (known && known.untold.length > 0 && (known !== walk || !page)) {
-      await options.ledger.append(known.untold);
+      const { untold } = known;
       known.untold = [];
+      await options.ledger.append(untold).catch((error: unknown) => {
+        // What the ledger refuses it refuses for good, and must not stand before every later list.
+        if (!(error instanceof GateError && error.status < 500)) known.untold = untold;
+        throw error;
+      });
     }
     if (!page) return false;
     walk.next = page.nextCursor;
@@ -197,7 +202,7 @@ function supplyChainRow(
   const digest = sha256Hex(canonicalJson(whole));
   const id = uuidFromDigest('gate.tool-definitions', tenant, agent, signal, digest);
   // A list of thousands must not grow a row beyond what a row may hold; its digest still tells two of them apart.
-  const detail = [whole, names].find((one) => canonicalJson(one).length < MAX_DETAIL) ?? {};
+  const detail = [whole, names].find((one) => Buffer.byteLength(canonicalJson(one)) < MAX_DETAIL) ?? {};
   return {
     id,
     agent_id: agent,
@@ -205,7 +210,7 @@ function supplyChainRow(
     event_kind: 'tool_definition.drifted',
     intent_category: signal === 'tool_definition_injection' ? 'Meta-Reasoning' : 'Privileged Action',
     authorized: false,
-    reasoning: reasoning.slice(0, 8192),
+    reasoning: reasoning.slice(0, 8192).toWellFormed(),
     policy_decision: { signal, detail_sha256: digest, ...detail },
     state_namespace: 'operator',
     correlation_id: id,
