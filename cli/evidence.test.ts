@@ -179,6 +179,8 @@ describe('gate prove on a ledger file', () => {
     }, checkpoints);
     const bundle = await prove(300, { key: vkey() });
     expect(bundle.inclusion.tree_size).toBe(300);
+    const published = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    expect(await prove(300, { key: published })).toEqual(bundle);
     const trust = { key: vkey(), witness: [formatVkey(witnessKey)], witnesses: 1 };
     expect((await verifyEvidence(write('cosigned.json', bundle), trust)).valid).toBe(true);
     await expect(prove(301, { key: vkey() })).rejects.toMatchObject({
@@ -258,8 +260,8 @@ describe('gate prove on a ledger file', () => {
     await refused({ key: vkey() }, /no checkpoint by .* is stored, and no key to sign one with was given$/);
     await refused({ key: 'neither' }, /not a verifier key/);
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
-    await refused({ key: pem(rsa) }, /^[^\n]*--key: no Ed25519 private key in PEM[^\n]*$/);
-    await refused({ key: write('rsa.pem', pem(rsa)) }, /--key \S*rsa\.pem: no Ed25519 private key in PEM/);
+    await refused({ key: pem(rsa) }, /^[^\n]*--key: no Ed25519 key in PEM[^\n]*$/);
+    await refused({ key: write('rsa.pem', pem(rsa)) }, /--key \S*rsa\.pem: no Ed25519 key in PEM/);
     await refused({ key: signing, origin: 'two words' }, /--origin is no name/);
     await expect(prove(2, { key: signing })).rejects.toThrow('there is no such entry');
   });

@@ -5,7 +5,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
 import { verifyRegulatoryBundle } from '../domain/ledger/regulatory/verify-bundle.js';
 import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
-import { type NoteKey, parseVkey } from '../domain/ledger/tlog/note.js';
+import { type NoteKey, noteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
 import { type LogKey, signingLogKey, type TransparencyLog } from '../domain/ledger/tlog/transparency-log.js';
 import { CliError } from './target.js';
@@ -136,8 +136,8 @@ export interface FileLogOptions {
 const DEFAULT_ORIGIN = 'gate.local/ledger';
 
 /**
- * Reads a ledger file as a transparency log. `key` is a private key in PEM, which signs a checkpoint over all entries, or a verifier key,
- * whose newest checkpoint in the file is taken. Throws CliError saying what is missing; exit code 2 where the chain does not hold or is not
+ * Reads a ledger file as a transparency log. `key` is a private key in PEM, which signs a checkpoint over all entries, or the public
+ * one or a verifier key, whose newest checkpoint in the file is taken. Throws CliError saying what is missing; exit code 2 where the chain does not hold or is not
  * what was signed before.
  */
 export async function withLogOfFile<Result>(
@@ -151,7 +151,7 @@ export async function withLogOfFile<Result>(
     if (key === undefined)
       throw new CliError(
         newest
-          ? `${file} has a checkpoint of ${newest.origin} over ${newest.size} entries; give --key with the verifier key of that log, or with an Ed25519 key (PEM) that signs one over all entries`
+          ? `${file} has a checkpoint of ${newest.origin} over ${newest.size} entries; give --key with the public key (PEM) or the verifier key of that log, or with an Ed25519 key (PEM) that signs one over all entries`
           : `${file} has no signed checkpoint; give --key with an Ed25519 key (PEM) to sign one`,
       );
     return await use(await ledger.transparencyLog(logKeyOf(key, origin ?? newest?.origin ?? DEFAULT_ORIGIN)));
@@ -165,14 +165,14 @@ const BROKEN_CHAIN: readonly string[] = ['chain_verification_incomplete', 'check
 function logKeyOf(given: string, origin: string): LogKey {
   const inFile = existsSync(given);
   const text = inFile ? readFileSync(given, 'utf8') : given;
-  if (!text.includes('PRIVATE KEY')) return { key: vkeyOf(given), privateKey: null };
+  const [, kind] = /-----BEGIN [A-Z ]*(PRIVATE|PUBLIC) KEY-----/.exec(text) ?? [];
+  if (kind === undefined) return { key: vkeyOf(given), privateKey: null };
   try {
+    if (kind === 'PUBLIC') return { key: noteKey(origin, createPublicKey(text)), privateKey: null };
     return signingLogKey(origin, createPrivateKey(text));
   } catch {
     // A key that was given as text is a secret.
-    throw new CliError(
-      `--key${inFile ? ` ${given}` : ''}: no Ed25519 private key in PEM, or --origin is no name for a log`,
-    );
+    throw new CliError(`--key${inFile ? ` ${given}` : ''}: no Ed25519 key in PEM, or --origin is no name for a log`);
   }
 }
 

@@ -317,7 +317,7 @@ const ledgerFile = () =>
 const logKey = () =>
   new Option(
     '--key <file>',
-    'for a ledger file: the Ed25519 key (PEM) that signs its checkpoint, or the verifier key of the log whose newest one is taken',
+    'for a ledger file: the Ed25519 key (PEM) that signs its checkpoint, or the public or verifier key of the log whose newest one is taken',
   );
 const logOrigin = () =>
   new Option('--origin <name>', 'for a ledger file: the name of the log that --key signs for').env(
