@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CallInput } from '../contracts/call.js';
+import { batchRequest } from '../test/support/batch-request.js';
+import { callInput } from '../test/support/call-input.js';
+
 import type { JsonObject } from '../contracts/json.js';
 import { openCallStore, type CallStore } from '../domain/call-record/call-store.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
@@ -33,32 +34,16 @@ beforeAll(async () => {
   judge = async (agent, tools, batch = true) => {
     const siblings = tools.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
     const body: JsonObject = batch
-      ? {
-          method: 'gate/tools.batch',
-          params: { contract: 'gate.atomic-tool-call-batch/v1', calls: siblings },
-        }
+      ? batchRequest(siblings)
       : { method: 'tools/call', params: { name: tools[0] ?? '', arguments: {} } };
-    const receivedMs = Date.now();
-    const call: CallInput = {
-      correlation_id: randomUUID(),
-      tenant: 'acme',
+    const call = callInput(Date.now(), {
       agent,
       agent_spiffe: `spiffe://gate.local/tenant/acme/agent/${agent}`,
-      credential_fingerprint: 'f'.repeat(64),
       contract: 'gate.decision/v1',
-      idempotency_id: randomUUID(),
       method: body['method'] as string,
       tool: batch ? 'gate/tools.batch' : (tools[0] ?? ''),
-      digest: 'sha256:one',
-      mode: 'enforce',
-      received_ms: receivedMs,
-      not_after_ms: receivedMs + 60_000,
-      ttl_secs: { auto: 120, standard: 600, strict: 1_800 },
-      upstream_timeout_ms: 30_000,
-      has_callback: false,
-      recent_request_count: 1,
-      velocity_limit: 100,
-    };
+      not_after_ms: Date.now() + 60_000,
+    });
     await calls.admit(call, { body, callback_url: null }, { limit: 0, windowMs: 60_000 });
     const inspected = await inspect(call);
     const evaluated = await evaluate(call, inspected);

@@ -8,6 +8,7 @@ import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { batchRequest } from '../test/support/batch-request.js';
 import { echoTools, editFile, liteFolder, openLite } from '../test/support/lite.js';
 import { keysBeside } from './keys.js';
 import { replayCall } from './replay.js';
@@ -40,15 +41,7 @@ beforeAll(async () => {
   const sendBatch = async (name: string, siblings: readonly JsonObject[]) => {
     const { headers } = await gate.send('POST', '/mcp', {
       headers: { 'X-Gate-Decision-Contract': 'gate.decision/v1', 'X-Gate-Idempotency-Id': randomUUID() },
-      body: {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'gate/tools.batch',
-        params: {
-          name: 'gate.atomic-batch',
-          arguments: { contract: 'gate.atomic-tool-call-batch/v1', calls: siblings.map((one) => ({ ...one })) },
-        },
-      },
+      body: batchRequest(siblings, 'sdk'),
     });
     calls.set(name, headers.get('x-gate-correlation-id') ?? '');
   };

@@ -7,6 +7,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import type { CallInput } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
+import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
@@ -28,15 +29,7 @@ const body: JsonObject = {
   params: { name: 'read_file', arguments: { path: 'secret-path' } },
 };
 const staged = { body, callback_url: null };
-const batchOf = (size: number): JsonObject => ({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'gate/tools.batch',
-  params: {
-    contract: 'gate.atomic-tool-call-batch/v1',
-    calls: Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: 'read_file', arguments: {} })),
-  },
-});
+const batchOf = (size: number): JsonObject => batchRequest(callsOf('read_file', size));
 const evidenceOf = (call: CallInput): VerdictEvidence => ({
   call,
   verdict: null,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
 import { callMigrations } from '../../migrations/calls.js';
+import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
@@ -101,16 +102,7 @@ describe.each([
     const batchAt = (ms: number, size: number) =>
       store.admit(
         call({ received_ms: start + ms, method: 'gate/tools.batch', tool: 'gate/tools.batch' }),
-        {
-          body: {
-            method: 'gate/tools.batch',
-            params: {
-              contract: 'gate.atomic-tool-call-batch/v1',
-              calls: Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: 'read_file' })),
-            },
-          },
-          callback_url: null,
-        },
+        { body: batchRequest(callsOf('read_file', size)), callback_url: null },
         { limit: 5, windowMs: 60_000 },
       );
     expect(await batchAt(0, 2)).toMatchObject({ admitted: true, recent: 2 });

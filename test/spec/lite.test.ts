@@ -12,6 +12,7 @@ import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
 import { machineClock } from '../../lite/host.js';
 import { keysBeside } from '../../lite/keys.js';
 import { replayCall } from '../../lite/replay.js';
+import { batchRequest, callsOf } from '../support/batch-request.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 
 let tools: EchoTools;
@@ -423,15 +424,7 @@ describe('spec 5: who may call and who may decide', () => {
     const batch = (size: number) =>
       gate.send('POST', '/mcp', {
         headers: { 'X-Gate-Decision-Contract': 'gate.decision/v1', 'X-Gate-Idempotency-Id': randomUUID() },
-        body: {
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'gate/tools.batch',
-          params: {
-            contract: 'gate.atomic-tool-call-batch/v1',
-            calls: Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: 'read_file', arguments: {} })),
-          },
-        },
+        body: batchRequest(callsOf('read_file', size)),
       });
     for (const [size, said] of [
       [6, 'a batch of 6 calls never fits 5 calls in 60 s'],

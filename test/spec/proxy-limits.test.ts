@@ -4,7 +4,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { rpc, SELECTORS } from '../support/agent.js';
+import { batchRequest, callsOf } from '../support/batch-request.js';
+import { SELECTORS } from '../support/agent.js';
 import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 
 const WINDOW_SECS = 5;
@@ -72,24 +73,10 @@ describe('spec 8.2, proxy sheet 11: velocity, 429', () => {
   it('counts each call of a batch, and says of one that never fits that it never will', async () => {
     const bot = await gate.agent('batch-bot');
     const batch = (size: number) =>
-      bot.send(
-        rpc(
-          'gate/tools.batch',
-          {
-            name: 'gate.atomic-batch',
-            arguments: {
-              contract: 'gate.atomic-tool-call-batch/v1',
-              calls: Array.from({ length: size }, (_, index) => ({
-                id: `${index}`,
-                name: 'list_things',
-                arguments: {},
-              })),
-            },
-          },
-          1,
-        ),
-        { ...SELECTORS.decision, 'x-gate-idempotency-id': randomUUID() },
-      );
+      bot.send(batchRequest(callsOf('list_things', size), 'sdk'), {
+        ...SELECTORS.decision,
+        'x-gate-idempotency-id': randomUUID(),
+      });
     expect(await batch(LIMIT + 1)).toMatchObject({ status: 400, body: { error: 'batch_too_large' } });
     expect(await batch(LIMIT)).toMatchObject({ status: 200 });
     const refused = await batch(1);
