@@ -1,7 +1,7 @@
 import type { Caller } from '../api/plugins/service.js';
 import type { LiteConfig } from '../config/lite.js';
 import type { Ledger } from '../contracts/ledger.js';
-import { uuidFromDigest } from '../domain/crypto/digest.js';
+import { limitedRow } from '../domain/call-record/rows.js';
 import { GateError } from '../domain/errors.js';
 import { batchTooLarge } from '../domain/mcp/batch.js';
 import { tokenBuckets } from './token-bucket.js';
@@ -37,22 +37,14 @@ export function createRateLimit({ config, ledger, onLimited, now }: RateLimitOpt
       told.set(key, now());
       await ledger
         .append([
-          {
-            id: uuidFromDigest('gate.rate-limited', correlationId, String(now())),
-            agent_id: caller.agent,
-            method: 'proxy.verdict',
-            event_kind: 'proxy.verdict',
-            intent_category: 'Direct Execution',
-            authorized: false,
-            reasoning: reason,
-            policy_decision: { outcome: 'rate_limited', scope: 'agent', key, qps_milli: Math.round(qps * 1000) },
-            state_namespace: 'operator',
-            correlation_id: correlationId,
-            agent_spiffe: caller.spiffe,
-            tenant: caller.tenant,
-            tool_name: name,
-            signal: 'rate_limited_agent',
-          },
+          limitedRow({
+            ...caller,
+            correlationId,
+            atMs: now(),
+            tool: name,
+            reason,
+            limits: { qps_milli: Math.round(qps * 1000) },
+          }),
         ])
         .catch(() => undefined);
     }

@@ -3,7 +3,7 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
-import { argumentsOf } from '../../domain/call-record/rows.js';
+import { argumentsOf, limitedRow } from '../../domain/call-record/rows.js';
 import {
   canonicalDigest,
   canonicalJson,
@@ -199,27 +199,17 @@ export function createCallHandler(options: CallHandlerOptions) {
       await options.ledger
         .append([
           {
-            id: uuidFromDigest('gate.rate-limited', call.correlation_id, String(call.received_ms)),
-            agent_id: call.agent,
-            method: 'proxy.verdict',
-            event_kind: 'proxy.verdict',
-            intent_category: 'Direct Execution',
-            authorized: false,
-            reasoning: reason,
-            policy_decision: {
-              outcome: 'rate_limited',
-              scope: 'agent',
-              key,
-              limit: options.velocity.limit,
-              window_ms: options.velocity.windowMs,
-            },
-            state_namespace: 'operator',
-            correlation_id: call.correlation_id,
-            agent_spiffe: call.agent_spiffe,
-            tenant: call.tenant,
-            tool_name: call.tool,
+            ...limitedRow({
+              correlationId: call.correlation_id,
+              atMs: call.received_ms,
+              tenant: call.tenant,
+              agent: call.agent,
+              spiffe: call.agent_spiffe,
+              tool: call.tool,
+              reason,
+              limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
+            }),
             tool_params_sha256: sha256Hex(canonicalJson(params)),
-            signal: 'rate_limited_agent',
           },
         ])
         .catch(() => undefined);

@@ -198,6 +198,41 @@ export function rowsOf(
   return rows;
 }
 
+/** A request that its agent's limits refused before it was judged; whoever limits decides how often that is worth a row. */
+export interface LimitedRequest {
+  readonly correlationId: string;
+  readonly atMs: number;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly spiffe: string;
+  readonly tool: string;
+  readonly reason: string;
+  /** What was exceeded, by name. */
+  readonly limits: JsonObject;
+}
+
+export const limitedRow = (limited: LimitedRequest): NewLedgerRow => ({
+  id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
+  agent_id: limited.agent,
+  method: 'proxy.verdict',
+  event_kind: 'proxy.verdict',
+  intent_category: 'Direct Execution',
+  authorized: false,
+  reasoning: limited.reason,
+  policy_decision: {
+    outcome: 'rate_limited',
+    scope: 'agent',
+    key: `${limited.tenant}/${limited.agent}`,
+    ...limited.limits,
+  },
+  state_namespace: 'operator',
+  correlation_id: limited.correlationId,
+  agent_spiffe: limited.spiffe,
+  tenant: limited.tenant,
+  tool_name: limited.tool,
+  signal: 'rate_limited_agent',
+});
+
 /** A call that nothing spoke against has a reason too (lite sheet 12). */
 const reasoningOf = (said: {
   readonly reasons: readonly string[];
