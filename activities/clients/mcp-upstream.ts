@@ -233,7 +233,6 @@ export function createMcpUpstream({
 
     async control(caller, request, { timeoutMs }) {
       const method = request.method as string;
-      if (method.startsWith('notifications/')) return notify(caller, method, request.params as JsonObject | undefined);
       if (method !== 'initialize')
         return send(caller, request.id, method, request.params as JsonObject | undefined, timeoutMs);
       try {
@@ -272,21 +271,6 @@ export function createMcpUpstream({
       await dispatcher.destroy().catch(() => undefined);
     },
   };
-
-  async function notify(
-    caller: UpstreamCaller,
-    method: string,
-    params: JsonObject | undefined,
-  ): Promise<UpstreamOutcome | { kind: 'accepted' }> {
-    try {
-      const { client } = await sessionOf(caller);
-      if (!ABOUT_GATES_OWN_SESSION.has(method))
-        await client.notification({ method, ...(params && { params }) } as never);
-      return { kind: 'accepted' };
-    } catch (error) {
-      return { kind: surelyNotSent(error) ? 'not_sent' : 'unknown', reason: causeText(error) };
-    }
-  }
 }
 
 /** An HTTP answer is a result, also a refusal: the upstream took the request and spoke (proxy sheet 9). A redirect has no place to go. */
@@ -300,16 +284,6 @@ function httpRefusal(id: Json | undefined, error: SdkHttpError): UpstreamOutcome
     failed: true,
   };
 }
-
-/**
- * Notifications that end at Gate: it has initialized the session itself, declares no roots, and gives requests ids of its own, so that a
- * cancellation under the agent's id would end another of its calls.
- */
-const ABOUT_GATES_OWN_SESSION: ReadonlySet<string> = new Set([
-  'notifications/initialized',
-  'notifications/cancelled',
-  'notifications/roots/list_changed',
-]);
 
 /** The version the agent asked for where there is such a version, else the newest. */
 export const requestedVersion = (request: JsonObject): string => {

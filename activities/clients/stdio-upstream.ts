@@ -104,12 +104,6 @@ export function createStdioUpstream({
       const method = request.method as string;
       const params = request.params as JsonObject | undefined;
       try {
-        if (method.startsWith('notifications/')) {
-          const client = await connected();
-          if (method !== 'notifications/initialized')
-            await client.notification({ method, ...(params && { params }) } as never);
-          return { kind: 'accepted' };
-        }
         if (method !== 'initialize') return await send(request.id, method, params, timeoutMs);
         const client = await connected();
         const instructions = client.getInstructions();

@@ -8,15 +8,34 @@ import { type AgentHistory, type ApprovalTier, HISTORY_LENGTH, type PolicyDecisi
 export const BATCH_METHOD = 'gate/tools.batch';
 const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
 
+/** The names of a batch, whatever case, separators or invisible characters they are written with. */
+const BATCH_NAMES: ReadonlySet<string> = new Set(['gateatomicbatch', 'gatetoolsbatch']);
+
+/**
+ * Whether a tool call is a batch in disguise: by its name or by the contract its arguments claim. Under a tool method nobody unfolds it,
+ * so it would be judged as one tool that no rule knows.
+ */
+export const isBatchInDisguise = (tool: string, given: unknown): boolean =>
+  BATCH_NAMES.has(
+    tool
+      .normalize('NFKC')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]/gu, ''),
+  ) || objectOf(given)['contract'] === BATCH_CONTRACT;
+
+export const BATCH_OUT_OF_PLACE = `a batch is sent once, under the method ${BATCH_METHOD}: not as a tool call and not inside a batch`;
+
 const batch = z.strictObject({
   contract: z.literal(BATCH_CONTRACT),
   calls: z
     .array(
-      z.strictObject({
-        id: z.string().min(1).max(256),
-        name: z.string().min(1).max(256),
-        arguments: jsonObject.default({}),
-      }),
+      z
+        .strictObject({
+          id: z.string().min(1).max(256),
+          name: z.string().min(1).max(256),
+          arguments: jsonObject.default({}),
+        })
+        .refine((call) => !isBatchInDisguise(call.name, call.arguments), BATCH_OUT_OF_PLACE),
     )
     .min(1)
     .max(128)
@@ -46,11 +65,14 @@ export interface SiblingCall {
 
 /**
  * The calls of a request: those of a batch, each by its own name and arguments, or the one call itself. A batch judged under its own
- * name would let every forbidden sibling pass.
+ * name would let every forbidden sibling pass; one that came here under another method is refused.
  */
 export function siblingsOf(method: string, tool: string, body: JsonObject): readonly SiblingCall[] {
   const params = objectOf(body['params']);
-  if (method !== BATCH_METHOD) return [{ method, tool, params, arguments: objectOf(params['arguments']) }];
+  if (method !== BATCH_METHOD) {
+    if (isBatchInDisguise(tool, params['arguments'])) throw new GateError('invalid_mcp', BATCH_OUT_OF_PLACE);
+    return [{ method, tool, params, arguments: objectOf(params['arguments']) }];
+  }
   const { calls } = isNamed(params) ? namedBatch.parse(params).arguments : batch.parse(params);
   return calls.map((call) => ({
     method: 'tools/call',

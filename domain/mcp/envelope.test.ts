@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GateError } from '../errors.js';
-import { batchTools } from './batch.js';
+import { batchTools, siblingsOf } from './batch.js';
 import { parseMcpRequest } from './envelope.js';
 
 const text = (fields: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, ...fields });
@@ -53,10 +53,44 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
       ['with fields beside both', { name: 'gate.atomic-batch', arguments: { contract, calls }, calls }, 'calls'],
       ['named, without a contract', { name: 'gate.atomic-batch', arguments: { calls } }, 'params.arguments.contract'],
       ['named, without arguments', { name: 'gate.atomic-batch' }, 'params.arguments'],
+      ['with a batch in it', { contract, calls: [{ id: 'a', name: 'gate.atomic-batch' }] }, 'inside a batch'],
+      [
+        'with a batch in it under another name',
+        { contract, calls: [{ id: 'a', name: 'x', arguments: { contract, calls } }] },
+        'inside a batch',
+      ],
       ['that is a list', calls, 'params'],
       ['of nothing', undefined, 'params'],
     ])('is refused %s', (_what, params, said) => {
       expect(refused(batch(params))).toMatchObject({ code: 'invalid_mcp', message: expect.stringContaining(said) });
+    });
+
+    it.each(['tools/call', 'call_tool'])('is refused under %s, where nobody would unfold it', (method) => {
+      for (const name of [
+        'gate.atomic-batch',
+        'Gate.Atomic-Batch',
+        'gate/atomic_batch',
+        'gateAtomicBatch',
+        ' gate.atomic\u200b-batch',
+        '\uff47ate.atomic-batch',
+        'gate/tools.batch',
+      ])
+        expect(refused(text({ method, params: { name, arguments: { contract, calls } } }))).toMatchObject({
+          code: 'invalid_mcp',
+          message: expect.stringContaining('gate/tools.batch'),
+        });
+      expect(refused(text({ method, params: { name: 'other', arguments: { contract, calls } } })).code).toBe(
+        'invalid_mcp',
+      );
+      for (const name of ['gate.atomic-batches', 'atomic-batch', 'batch'])
+        expect(parseMcpRequest(text({ method, params: { name, arguments: { calls } } }))).toMatchObject({ tool: name });
+    });
+
+    it('is refused by whoever judges, should it come so far', () => {
+      for (const method of ['tools/call', 'call_tool'])
+        expect(() =>
+          siblingsOf(method, 'GATE.atomic-batch', { params: { name: 'GATE.atomic-batch', arguments: {} } }),
+        ).toThrow(GateError);
     });
 
     it('takes 128 calls and not one more', () => {
@@ -84,7 +118,6 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
   it.each([
     ['list_tools', 'tools/list'],
     ['list_resources', 'resources/list'],
-    ['initialized', 'notifications/initialized'],
   ])('reads %s as %s, which is what goes on', (older, method) => {
     expect(parseMcpRequest(text({ method: older, params: { cursor: 'a' } }))).toEqual({
       kind: 'control',
@@ -94,16 +127,57 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
     });
   });
 
-  it.each(['initialized', 'notifications/initialized', 'notifications/cancelled', 'notifications/made/up'])(
-    'reads %s without an id as a notification',
+  it.each([
+    ['initialized', 'notifications/initialized'],
+    ['notifications/initialized', 'notifications/initialized'],
+    ['notifications/cancelled', 'notifications/cancelled'],
+    ['notifications/progress', 'notifications/progress'],
+    ['notifications/roots/list_changed', 'notifications/roots/list_changed'],
+  ])('reads %s without an id as the notification %s', (given, method) => {
+    expect(parseMcpRequest(JSON.stringify({ jsonrpc: '2.0', method: given }))).toMatchObject({
+      kind: 'control',
+      method,
+      notification: true,
+    });
+  });
+
+  it.each(['notifications/made/up', 'notifications/tools/list_changed', 'notifications/cancelled ', 'notifications/'])(
+    'does not take the notification %s',
     (method) => {
-      expect(parseMcpRequest(JSON.stringify({ jsonrpc: '2.0', method }))).toMatchObject({
-        kind: 'control',
-        method: method === 'initialized' ? 'notifications/initialized' : method,
-        notification: true,
-      });
+      expect(refused(JSON.stringify({ jsonrpc: '2.0', method })).code).toBe('unsupported_method');
+      expect(refused(text({ method })).code).toBe('unsupported_method');
     },
   );
+
+  it('takes no notification that has an id: it would be a request in disguise', () => {
+    for (const method of ['notifications/cancelled', 'initialized'])
+      expect(refused(text({ method }))).toMatchObject({ code: 'invalid_mcp', message: /notification/ });
+  });
+
+  it('takes no method of more than 128 characters, whatever it begins with', () => {
+    for (const begin of ['', 'notifications/', 'tools/call'])
+      expect(refused(text({ method: begin.padEnd(129, 'x') }))).toMatchObject({
+        code: 'invalid_mcp',
+        message: expect.stringContaining('128'),
+      });
+    expect(refused(text({ method: 'x'.repeat(128) })).code).toBe('unsupported_method');
+  });
+
+  it.each([
+    '{"__proto__":{"path":"/etc/shadow"}}',
+    '{"\\u005f_proto__":1}',
+    '{"a":[{"b":{"__proto__":null}}]}',
+    '{"constructor":{"prototype":{"path":"x"}}}',
+  ])('refuses arguments with a key that is no mere data: %s', (given) => {
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":${given}}}`;
+    expect(refused(body)).toMatchObject({ code: 'invalid_mcp', message: expect.stringMatching(/not taken/) });
+  });
+
+  it('reads `constructor` and `prototype` as the data they are', () => {
+    const given = { constructor: 'x', prototype: { constructor: [{ prototype: 1 }] }, hasOwnProperty: 1 };
+    const read = parseMcpRequest(text({ method: 'tools/call', params: { name: 'x', arguments: given } }));
+    expect(JSON.stringify(read.body.params)).toBe(JSON.stringify({ name: 'x', arguments: given }));
+  });
 
   it.each(['tools/delete', 'resources/read', 'Tools/Call', 'tools/call ', 'notifications', '__proto__', 'constructor'])(
     'does not know %j',

@@ -1,7 +1,7 @@
 import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextprotocol/core';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
-import { BATCH_METHOD, batchFault } from './batch.js';
+import { BATCH_METHOD, BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
 /** A request of `POST /mcp`, read and classed (proxy sheet 2). */
@@ -17,6 +17,19 @@ const CONTROL_METHODS: ReadonlySet<string> = new Set([
   'resources/list',
   'prompts/list',
 ]);
+/**
+ * What a client may tell. Every one of them ends at Gate, which holds the session with the upstream: it has initialized it, declares no
+ * roots, asks the agent nothing whose progress could be told, and gives requests ids of its own, so that a cancellation under an agent's
+ * id would end somebody else's call.
+ */
+const NOTIFICATIONS: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+]);
+/** The longest name of a method, in UTF-16 code units; no method of MCP has a third of it. */
+const MAX_METHOD = 128;
 /** Older names of control methods, as MCP spells them now (proxy sheet 2). */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['initialized', 'notifications/initialized'],
@@ -30,6 +43,9 @@ const NOTIFICATION = JSONRPCNotificationSchema.loose();
 
 const invalid = (detail: string) => new GateError('invalid_mcp', `Invalid MCP request: ${detail}`);
 
+const unsupported = (method: string) =>
+  new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(method.slice(0, 64))}`);
+
 /**
  * Reads the body of `POST /mcp`. A control method comes back under its present name, in the body too: whatever looks at it behind this
  * looks at one spelling. A tool call keeps the spelling its digest binds. Throws GateError `invalid_mcp` or `unsupported_method`, saying what is wrong. */
@@ -37,9 +53,12 @@ export function parseMcpRequest(text: string): McpRequest {
   const body = parseObject(text);
   const { method: given } = body;
   if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
+  if (given.length > MAX_METHOD) throw invalid(`\`method\` has more than ${MAX_METHOD} characters`);
   const method = ALIASES.get(given) ?? given;
-  const notification = method.startsWith('notifications/');
-  const shape = notification && body.id === undefined ? NOTIFICATION : REQUEST;
+  const notification = NOTIFICATIONS.has(method);
+  if (!notification && method.startsWith('notifications/')) throw unsupported(method);
+  if (notification && body.id !== undefined) throw invalid('a notification has no `id`');
+  const shape = notification ? NOTIFICATION : REQUEST;
   const checked = shape.safeParse(body);
   if (!checked.success) {
     const [issue] = checked.error.issues;
@@ -52,8 +71,8 @@ export function parseMcpRequest(text: string): McpRequest {
   }
   if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
   if (notification || CONTROL_METHODS.has(method))
-    return { kind: 'control', method, body: { ...body, method }, notification: body.id === undefined };
-  throw new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(method.slice(0, 64))}`);
+    return { kind: 'control', method, body: { ...body, method }, notification };
+  throw unsupported(method);
 }
 
 function parseObject(text: string): JsonObject {
@@ -78,5 +97,6 @@ function toolName(body: JsonObject): string {
   const given = params.arguments;
   if (given !== undefined && (given === null || typeof given !== 'object' || Array.isArray(given)))
     throw invalid('`params.arguments` must be an object');
+  if (isBatchInDisguise(name, given)) throw invalid(BATCH_OUT_OF_PLACE);
   return name;
 }

@@ -26,7 +26,17 @@ const repeatsAKey = (value: Written): boolean =>
       (new Set(value.pairs.map(([key]) => key)).size < value.pairs.length ||
         value.pairs.some(([, , item]) => repeatsAKey(item)));
 
-const key = fc.constantFrom('a', 'b', 'name', '', '"', '\\', '{', '}', ',', ':', 'é', '😀', '__proto__');
+const poisons = (value: Written): boolean =>
+  value.kind === 'array'
+    ? value.items.some(poisons)
+    : value.kind === 'object' &&
+      value.pairs.some(
+        ([key, , item]) =>
+          (key === 'constructor' && item.kind === 'object' && item.pairs.some(([inner]) => inner === 'prototype')) ||
+          poisons(item),
+      );
+
+const key = fc.constantFrom('a', 'b', 'name', '', '"', '\\', '{', '}', ',', ':', 'é', '😀', 'constructor', 'prototype');
 const written = fc.letrec<{ value: Written }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -60,11 +70,12 @@ const written = fc.letrec<{ value: Written }>((tie) => ({
 })).value;
 
 describe('strict JSON (DESIGN section 7): what is judged must be what runs', () => {
-  it('reads what JSON.parse reads, and refuses a text exactly when an object in it repeats a key', () => {
+  it('reads what JSON.parse reads, and refuses a text exactly when an object in it repeats a key or a constructor has a prototype', () => {
     fc.assert(
       fc.property(written, fc.constantFrom('', ' ', '\n\t '), (value, blank) => {
         const text = textOf(value, blank);
-        if (repeatsAKey(value)) expect(() => parseStrictJson(text)).toThrow(/duplicate key/);
+        if (repeatsAKey(value) || poisons(value))
+          expect(() => parseStrictJson(text)).toThrow(/duplicate key|not taken/);
         else expect(parseStrictJson(text)).toEqual(JSON.parse(text));
       }),
       { numRuns: 500 },
@@ -95,7 +106,12 @@ describe('strict JSON (DESIGN section 7): what is judged must be what runs', () 
   it('gives back every value that JSON can hold exactly', () => {
     const exact = fc.jsonValue().filter((value) => {
       const text = JSON.stringify(value);
-      return text.isWellFormed() && !/\\u0000|\\ud[89a-f]/.test(text) && !hasUnsafeInteger(value);
+      return (
+        !text.includes('"__proto__":') &&
+        text.isWellFormed() &&
+        !/\\u0000|\\ud[89a-f]/.test(text) &&
+        !hasUnsafeInteger(value)
+      );
     });
     fc.assert(
       fc.property(exact, (value) => {
@@ -124,7 +140,10 @@ describe('strict JSON (DESIGN section 7): what is judged must be what runs', () 
     ['{"a": {"b": 1, "b": 1}}', /duplicate key "b"/],
     ['[{"a": 1}, {"a": 1, "a": 2}]', /duplicate key/],
     ['{"": 1, "": 2}', /duplicate key ""/],
-    ['{"__proto__": 1, "__proto__": 2}', /duplicate key "__proto__"/],
+    ['{"__proto__": 1}', /"__proto__" is not taken/],
+    [String.raw`[{"a":{"\u005f_proto__":{}}}]`, /"__proto__" is not taken/],
+    ['{"constructor":{"x":1,"prototype":{}}}', /"prototype" is not taken/],
+    ['[{"constructor" : {"prototype" : 1}}]', /"prototype" is not taken/],
     ['', /not JSON/],
     ['{"a":1}}', /not JSON/],
     ["{'a':1}", /not JSON/],
@@ -148,7 +167,10 @@ describe('strict JSON (DESIGN section 7): what is judged must be what runs', () 
     '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}',
     String.raw`{"a":"\"b\":1,\"b\":2"}`,
     String.raw`{"\\":1,"\"":2}`,
-    '{"__proto__":{"x":1}}',
+    '{"constructor":1,"prototype":{"constructor":{}}}',
+    '{"constructor":[{"prototype":1}]}',
+    '{"constructor":{"a":{"prototype":1}}}',
+    '["__proto__",{"a":"__proto__"}]',
   ])('takes %s', (text) => {
     expect(parseStrictJson(text)).toEqual(JSON.parse(text));
   });

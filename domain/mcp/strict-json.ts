@@ -7,8 +7,9 @@ const MAX_DEPTH = 64;
 
 /**
  * Parses JSON so that what is judged is what runs (DESIGN section 7): on top of RFC 8259 it refuses duplicate keys, integers that a
- * double cannot hold, U+0000, lone surrogates and more than 64 levels, all of which two parsers may read differently (RFC 8785, RFC 7493).
- * Throws StrictJsonError.
+ * double cannot hold, U+0000, lone surrogates and more than 64 levels, all of which two parsers may read differently (RFC 8785, RFC 7493);
+ * and the keys `__proto__`, and `prototype` in a `constructor`, which a program may take for something else than data: dropped by one
+ * step and kept by the next, such a value would be judged without what runs. Throws StrictJsonError.
  */
 export function parseStrictJson(text: string): Json {
   let value: Json;
@@ -33,32 +34,40 @@ const MINUS = 0x2d;
 
 /** One walk over text that JSON.parse took: only what parsing loses has to be looked at. */
 function scan(text: string): void {
-  // Keys of the open objects; `null` for an open array.
-  const open: (Set<string> | null)[] = [];
+  // Keys of the open objects and the key that each stands under; `null` for an open array.
+  const open: ({ readonly keys: Set<string>; readonly under: string | null } | null)[] = [];
   let expectsKey = false;
+  // The key whose value comes next; a value of an array has none.
+  let lastKey: string | null = null;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const end = endOfString(text, at);
       const content = decodeString(text, at, end);
-      const keys = open.at(-1);
-      if (expectsKey && keys) {
-        if (keys.has(content)) throw new StrictJsonError(`duplicate key ${JSON.stringify(content.slice(0, 64))}`);
-        keys.add(content);
+      const object = open.at(-1);
+      if (expectsKey && object) {
+        if (object.keys.has(content))
+          throw new StrictJsonError(`duplicate key ${JSON.stringify(content.slice(0, 64))}`);
+        if (content === '__proto__' || (content === 'prototype' && object.under === 'constructor'))
+          throw new StrictJsonError(`the key ${JSON.stringify(content)} is not taken, at any depth`);
+        object.keys.add(content);
         expectsKey = false;
+        lastKey = content;
       }
       at = end;
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       if (open.length >= MAX_DEPTH) throw new StrictJsonError(`more than ${MAX_DEPTH} levels deep`);
-      open.push(code === OPEN_BRACE ? new Set() : null);
+      open.push(code === OPEN_BRACE ? { keys: new Set(), under: lastKey } : null);
       expectsKey = code === OPEN_BRACE;
+      lastKey = null;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       open.pop();
       expectsKey = false;
     } else if (code === COMMA) {
-      expectsKey = open.at(-1) instanceof Set;
+      expectsKey = open.at(-1) != null;
+      lastKey = null;
     } else if (code === MINUS || (code >= 0x30 && code <= 0x39)) {
       at = checkNumber(text, at);
       continue;

@@ -22,7 +22,7 @@ export interface Upstream {
     request: JsonObject,
     limits: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<UpstreamOutcome>;
-  /** A control method; `body` is `null` for a notification. */
+  /** A control method that is a request: what a client merely tells ends at Gate. `accepted`: the upstream answered without a body. */
   control(
     caller: UpstreamCaller,
     request: JsonObject,

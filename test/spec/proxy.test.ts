@@ -728,16 +728,18 @@ describe('proxy sheet 2: control methods pass through', () => {
     }
   });
 
-  it.each([
-    'notifications/initialized',
-    'initialized',
-    'notifications/cancelled',
-    'notifications/roots/list_changed',
-    'notifications/anything',
-  ])('%s is answered with 204 and no body', async (method) => {
-    const params = method === 'notifications/cancelled' ? { requestId: 1 } : undefined;
-    const reply = await bot.send(rpc(method, params, undefined));
-    expect([reply.status, reply.text]).toEqual([204, '']);
+  it.each(['notifications/initialized', 'initialized', 'notifications/cancelled', 'notifications/roots/list_changed'])(
+    '%s is answered with 204 and no body',
+    async (method) => {
+      const params = method === 'notifications/cancelled' ? { requestId: 1 } : undefined;
+      const reply = await bot.send(rpc(method, params, undefined));
+      expect([reply.status, reply.text]).toEqual([204, '']);
+    },
+  );
+
+  it('a notification that Gate does not know goes nowhere and is refused', async () => {
+    const reply = await bot.send(rpc('notifications/anything', undefined, undefined));
+    expect(reply).toMatchObject({ status: 400, body: { error: 'unsupported_method' } });
   });
 
   it('relays a refusal of the upstream as the JSON-RPC error it is', async () => {

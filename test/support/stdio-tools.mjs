@@ -1,9 +1,13 @@
-// An MCP server over its standard streams, as small as one can be; `die` ends it in the middle of a call.
+// An MCP server over its standard streams, as small as one can be; `die` ends it in the middle of a call, `slow` takes its time and can be
+// cancelled, `seen` tells which methods came.
 import { createInterface } from 'node:readline';
 
+const seen = [];
+const waiting = new Map();
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params } = JSON.parse(line);
+  seen.push(method);
   if (method === 'initialize')
     say({
       id,
@@ -17,6 +21,13 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     say({ id, result: { tools: [{ name: 'read_file', inputSchema: { type: 'object' } }] } });
   else if (method === 'tools/call') {
     if (params.arguments.path === 'die') process.exit(1);
+    const text = (text) => say({ id, result: { content: [{ type: 'text', text }] } });
+    if (params.arguments.path === 'seen') return text(seen.join(' '));
+    if (params.arguments.path === 'slow')
+      return waiting.set(
+        id,
+        setTimeout(() => text(params.arguments.who), 500),
+      );
     say({
       id,
       result: {
@@ -28,5 +39,5 @@ createInterface({ input: process.stdin }).on('line', (line) => {
         ],
       },
     });
-  }
+  } else if (method === 'notifications/cancelled') clearTimeout(waiting.get(params.requestId));
 });

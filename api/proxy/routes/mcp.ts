@@ -70,6 +70,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     const caller = agentOf(request);
     if (mcp.kind === 'control' || !selected) {
       await options.admitControl?.(caller, mcp.method, request.correlationId);
+      if (mcp.kind === 'control' && mcp.notification) return { status: 204, headers: {}, body: null };
       return control(caller, mcp as McpRequest & { kind: 'control' });
     }
 

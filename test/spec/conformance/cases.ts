@@ -186,6 +186,10 @@ export const CASES: readonly Case[] = [
   },
 ];
 
+const batchOf = (name: string): JsonObject => ({
+  contract: 'gate.atomic-tool-call-batch/v1',
+  calls: [{ id: 'a', name, arguments: {} }],
+});
 const REFUSED: readonly {
   readonly name: string;
   readonly body: string | JsonObject;
@@ -226,6 +230,45 @@ const REFUSED: readonly {
     headers: { ...SELECTORS.decision, 'x-gate-idempotency-id': randomUUID() },
     status: 400,
     error: 'decision_tool_required',
+  },
+  {
+    name: 'a method of 300 characters',
+    body: rpc('notifications/'.padEnd(300, 'x'), undefined, undefined),
+    status: 400,
+    error: 'invalid_mcp',
+  },
+  {
+    name: 'a notification nobody knows',
+    body: rpc('notifications/x', undefined, undefined),
+    status: 400,
+    error: 'unsupported_method',
+  },
+  {
+    name: 'a notification with an id',
+    body: rpc('notifications/cancelled', { requestId: 1 }, 1),
+    status: 400,
+    error: 'invalid_mcp',
+  },
+  ...['tools/call', 'call_tool'].map((method) => ({
+    name: `a batch under ${method}`,
+    body: rpc(method, { name: 'Gate.atomic_batch', arguments: batchOf('delete_file') }, 1),
+    headers: { ...SELECTORS['server-execution'], 'x-gate-idempotency-id': randomUUID() },
+    status: 400,
+    error: 'invalid_mcp',
+  })),
+  {
+    name: 'a batch in a batch',
+    body: rpc('gate/tools.batch', batchOf('gate.atomic-batch'), 1),
+    headers: { ...SELECTORS.decision, 'x-gate-idempotency-id': randomUUID() },
+    status: 400,
+    error: 'invalid_mcp',
+  },
+  {
+    name: 'an argument that is called __proto__',
+    body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_files","arguments":{"__proto__":{"path":"x"}}}}',
+    headers: { ...SELECTORS['server-execution'], 'x-gate-idempotency-id': randomUUID() },
+    status: 400,
+    error: 'invalid_mcp',
   },
   {
     name: 'an argument list that is no object',
