@@ -7,6 +7,26 @@ describe('what an agent wrote, in a terminal', () => {
     expect(printable('a\u001b]0;owned\u0007b\u202ec')).toBe('a\\u{1b}]0;owned\\u{7}b\\u{202e}c');
   });
 
+  it.each([
+    ['a C1 control, which some terminals take for an escape', '\u009b2J', '\\u{9b}2J'],
+    ['an override of direction', 'txt.\u202egnp', 'txt.\\u{202e}gnp'],
+    ['isolates', '\u2066a\u2069', '\\u{2066}a\\u{2069}'],
+    ['characters of no width', 'pay\u200bpal\u2060\ufeff', 'pay\\u{200b}pal\\u{2060}\\u{feff}'],
+    ['tag characters', 'hi\u{e0049}\u{e0067}', 'hi\\u{e0049}\\u{e0067}'],
+    ['variation selectors of both blocks', 'a\ufe0f\u{e0101}', 'a\\u{fe0f}\\u{e0101}'],
+    ['joiners and fillers', 'a\u034f\u115f\u3164\uffa0\u180b', 'a\\u{34f}\\u{115f}\\u{3164}\\u{ffa0}\\u{180b}'],
+    [
+      'separators and spaces that look like others',
+      'a\u2028b\u2029c\u00a0d\u3000',
+      'a\\u{2028}b\\u{2029}c\\u{a0}d\\u{3000}',
+    ],
+    ['the blank of Braille', 'a\u2800', 'a\\u{2800}'],
+    ['half a surrogate pair', 'a\ud83d', 'a\\u{d83d}'],
+    ['a carriage return, which would overwrite its line', 'no\ryes', 'no\\u{d}yes'],
+  ])('shows %s', (_what, written, shown) => {
+    expect(printable(written)).toBe(shown);
+  });
+
   it('keeps its lines where lines are meant, and none in a cell', () => {
     expect(printable('a\nb')).toBe('a\nb');
     expect(oneLine('a\nb')).toBe('a\\nb');

@@ -32,6 +32,16 @@ describe('lite sheet 3: the log as text', () => {
     );
   });
 
+  it('shows what a terminal would obey or an eye would miss, in message, name and value alike', () => {
+    const text = told((logger) =>
+      logger.info({ 'a\u202eb': 'x\u009b2Jy', list: ['\u{e0041}', { deep: '\u2067' }] }, 'hello\u009b31m\u202e'),
+    );
+    expect(text).toBe(
+      '2026-01-01T00:00:00.000Z INFO  hello\\u{9b}31m\\u{202e} a\\u{202e}b="x\\u{9b}2Jy" list=["\\u{e0041}",{"deep":"\\u{2067}"}]\n',
+    );
+    expect(logText('no event \u009b2J\n')).toBe('no event \\u{9b}2J\n');
+  });
+
   it('hands on what is no event', () => {
     expect(logText('not json\n')).toBe('not json\n');
   });

@@ -13,21 +13,21 @@ const UNSAID = new Set(['level', 'time', 'msg', 'err', 'pid', 'hostname']);
 
 /**
  * One event of the log as a person reads it: time, level, message, and what belongs to it as `name=value`; a stack follows on lines of its
- * own. What is no event is handed on as it is. Control characters are shown, not obeyed.
+ * own. What is no event is handed on as a line. Characters that cannot be seen are shown, not obeyed.
  */
 export function logText(line: string): string {
   let parsed: z.infer<typeof event>;
   try {
     parsed = event.parse(JSON.parse(line));
   } catch {
-    return line;
+    return printable(line);
   }
   const { level, time, msg, err } = parsed;
   const rest = Object.entries(parsed)
     .filter(([name]) => !UNSAID.has(name))
-    .map(
-      ([name, value]) =>
-        `${name}=${typeof value === 'string' && /^[\w.,:/@+-]+$/.test(value) ? value : JSON.stringify(value)}`,
+    .map(([name, value]) =>
+      // JSON escapes the controls below U+0020 only.
+      oneLine(`${name}=${typeof value === 'string' && /^[\w.,:/@+-]+$/.test(value) ? value : JSON.stringify(value)}`),
     );
   const label = (levels.labels[level] ?? String(level)).toUpperCase().padEnd(5);
   const stack = err?.stack ?? err?.message;

@@ -5,6 +5,7 @@ import { type CallContract, SERVER_EXECUTION_CONTRACT } from '../contracts/call.
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
+import { printable } from '../domain/printable.js';
 import type { Access, LiteOperator } from './access.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
@@ -156,7 +157,8 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
 }
 
 /** Everything an agent sent goes through here: it is text and never markup. */
-export const text = (value: string): string => value.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+export const text = (value: string): string =>
+  printable(value).replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** Who was faster, and how it ended. */
 function decidedBefore({ fields }: GateError): string | null {
