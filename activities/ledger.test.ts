@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../contracts/ledger.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import type { CallRecord } from '../domain/call-record/record.js';
+import { ledgerRowId } from '../domain/call-record/rows.js';
 import { GateError } from '../domain/errors.js';
 import { createLedgerActivities } from './ledger.js';
 
@@ -28,20 +29,25 @@ function scene() {
   const calls = {
     find: () => Promise.resolve(record),
     request: () => Promise.resolve(null),
-    rowsAppended: () => Promise.resolve(),
+    rowsAppended: () => Promise.resolve(void (due = false)),
   } as unknown as CallStore;
   const offered: string[][] = [];
   let undo: () => void = () => undefined;
-  let fault: (() => void) | null = null;
+  let fault: ((rows: readonly NewLedgerRow[]) => void) | null = null;
+  const alarms: string[] = [];
+  let due = true;
+  const taken: NewLedgerRow[] = [];
   const activities = createLedgerActivities({
     calls,
     ledger: {
       async append(rows: readonly NewLedgerRow[]) {
         offered.push(rows.map((row) => row.method));
-        fault?.();
+        fault?.(rows);
+        taken.push(...rows);
         return [];
       },
     },
+    onAlarm: (_id, reason, kind) => alarms.push(`${kind}: ${reason}`),
     onUndone: (listener) => {
       undo = listener;
     },
@@ -49,9 +55,12 @@ function scene() {
   return {
     activities,
     offered,
+    alarms,
+    taken,
+    due: () => due,
     id: record.correlation_id,
     undo: () => undo(),
-    failWith: (next: (() => void) | null) => {
+    failWith: (next: ((rows: readonly NewLedgerRow[]) => void) | null) => {
       fault = next;
     },
     decide: () => {
@@ -91,4 +100,72 @@ describe('appending the rows of a call', () => {
     await activities.appendRows(id);
     expect(offered).toHaveLength(3);
   });
+
+  const refuse =
+    (code: 'invalid_log_request' | 'ledger_entry_conflict', kind: string) => (rows: readonly NewLedgerRow[]) => {
+      if (rows.some(({ method }) => method === kind)) throw new GateError(code, `${kind} cannot be taken`);
+    };
+
+  it('puts an alarm row in the place of a row the ledger refuses for good, takes the others, and owes nothing more', async () => {
+    const { activities, id, decide, failWith, taken, alarms, due, offered } = scene();
+    decide();
+    failWith(refuse('invalid_log_request', 'hil.approved'));
+    await activities.appendRows(id);
+    expect(taken.map(({ method }) => method)).toEqual(['alarm.row_refused', 'upstream.outcome']);
+    expect(taken[0]).toMatchObject({
+      correlation_id: id,
+      tenant: 'acme',
+      authorized: false,
+      reasoning: 'the ledger refused the row hil.approved: hil.approved cannot be taken',
+      policy_decision: {
+        row_kind: 'hil.approved',
+        row_id: ledgerRowId(id, 'hil.approved'),
+        code: 'invalid_log_request',
+        refused_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    });
+    expect(due()).toBe(false);
+    expect(alarms).toEqual([
+      'alarm.row_refused: the ledger refused the row hil.approved: hil.approved cannot be taken',
+    ]);
+    // Told once: neither the call's own road nor reconciliation offers it again.
+    const before = offered.length;
+    expect(await activities.tryAppendRows(id)).toBe(true);
+    expect(offered).toHaveLength(before);
+  });
+
+  it('takes the rows beside one that is known with other content; the ledger itself has raised the alarm', async () => {
+    const { activities, id, decide, failWith, taken, alarms, due } = scene();
+    decide();
+    failWith(refuse('ledger_entry_conflict', 'hil.approved'));
+    expect(await activities.tryAppendRows(id)).toBe(true);
+    expect(taken.map(({ method }) => method)).toEqual(['upstream.outcome']);
+    expect(due()).toBe(false);
+    expect(alarms).toHaveLength(1);
+  });
+
+  it('ends also where the ledger refuses the alarm row', async () => {
+    const { activities, id, failWith, due, alarms } = scene();
+    failWith(() => {
+      throw new GateError('invalid_log_request', 'no row at all');
+    });
+    await activities.appendRows(id);
+    expect(due()).toBe(false);
+    expect(alarms).toHaveLength(1);
+  });
+
+  it.each(['unauthorized', 'capability_denied', 'ledger_store_unavailable'] as const)(
+    'keeps the rows due while the ledger answers %s: that says nothing about a row, and is tried again',
+    async (code) => {
+      const { activities, id, failWith, taken, due, alarms } = scene();
+      failWith(() => {
+        throw new GateError(code);
+      });
+      await expect(activities.appendRows(id)).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+      expect([due(), alarms]).toEqual([true, []]);
+      failWith(null);
+      await activities.appendRows(id);
+      expect(taken.map(({ method }) => method)).toEqual(['upstream.outcome']);
+    },
+  );
 });

@@ -4,7 +4,8 @@ import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { rowsOf } from '../domain/call-record/rows.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';
-import { GateError } from '../domain/errors.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { fittingJson, fittingRow, isRowRefusal } from '../domain/ledger/fitting-row.js';
 
 /** How long the call's own road waits for the ledger before the rows are left to the durable road. */
 const APPEND_LIMIT_MS = 250;
@@ -19,7 +20,11 @@ export interface LedgerActivityOptions {
   readonly waitForLedgerMs?: number | undefined;
   /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
   readonly onUndone?: (listener: () => void) => void;
+  readonly onAlarm?: OnAlarm | undefined;
 }
+
+/** Somebody is told of what an alarm row says: a log line, a counter. */
+export type OnAlarm = (correlationId: string, reason: string, kind: AlarmKind) => void;
 
 /** Calls whose rows are remembered: those that come back within seconds, after their upstream answered. */
 const REMEMBERED_CALLS = 2_000;
@@ -30,6 +35,7 @@ export function createLedgerActivities({
   now = Date.now,
   waitForLedgerMs = APPEND_LIMIT_MS,
   onUndone,
+  onAlarm,
 }: LedgerActivityOptions) {
   let openUntilMs = 0;
   /** Kinds of rows the ledger has confirmed, by call: a row never changes, so it need not be made and offered again. */
@@ -40,22 +46,41 @@ export function createLedgerActivities({
     confirmed.clear();
   });
 
+  /**
+   * The rows of a call, as one piece. Where the ledger refuses one for good the others are appended each by itself, and an alarm row in
+   * the place of the refused one: offered again it would be refused again, and the call would owe its rows for ever.
+   */
+  const appendStanding = async (correlationId: string, rows: readonly NewLedgerRow[]): Promise<void> => {
+    try {
+      await ledger.append(rows);
+      return;
+    } catch (error) {
+      if (!isRowRefusal(error)) throw error;
+    }
+    for (const row of rows) {
+      try {
+        await ledger.append([row]);
+      } catch (error) {
+        if (!isRowRefusal(error)) throw error;
+        onAlarm?.(correlationId, `the ledger refused the row ${row.method}: ${error.message}`, 'alarm.row_refused');
+        // Of an entry that exists with other content the ledger's own `alarm.row_conflict` says both digests.
+        if (error.code !== 'ledger_entry_conflict')
+          await ledger.append([refusedRow(correlationId, row, error)]).catch(unlessRefused);
+      }
+    }
+  };
+
   const appendAll = async (correlationId: string): Promise<void> => {
     const record = await calls.find(correlationId);
     if (!record) return;
     const held = confirmed.get(correlationId) ?? new Set();
     const rows = rowsOf(record, await calls.request(correlationId, record.digest), held);
     if (rows.length > 0) {
-      try {
-        const before = undone;
-        await ledger.append(rows);
-        if (undone !== before) throw new Error('the ledger undid what it had taken');
-        for (const { method } of rows) held.add(method);
-        confirmed.set(correlationId, held);
-      } catch (error) {
-        // The ledger keeps what it has and raises its own alarm; trying again cannot change either.
-        if (!(error instanceof GateError && error.code === 'ledger_entry_conflict')) throw error;
-      }
+      const before = undone;
+      await appendStanding(correlationId, rows);
+      if (undone !== before) throw new Error('the ledger undid what it had taken');
+      for (const { method } of rows) held.add(method);
+      confirmed.set(correlationId, held);
     }
     await calls.rowsAppended(correlationId, record.updated_ms);
   };
@@ -81,28 +106,32 @@ export function createLedgerActivities({
 
     /** The durable road: appends the rows or throws, to be tried again until the ledger takes them. Safe to repeat. */
     async appendRows(correlationId: string): Promise<void> {
-      await appendAll(correlationId);
+      try {
+        await appendAll(correlationId);
+      } catch (error) {
+        // No 4xx is the last word here: a ledger that does not know its caller for a while is a ledger that is away.
+        if (!(error instanceof GateError && error.status < 500)) throw error;
+        throw new GateError('ledger_store_unavailable', errorText(error), { cause: error });
+      }
       openUntilMs = 0;
     },
   };
 }
 export type LedgerActivities = ReturnType<typeof createLedgerActivities>;
 
+export type AlarmKind = 'alarm.forged_decision' | 'alarm.reconciled' | 'alarm.row_refused' | 'alarm.call_stuck';
+
 /** A row that says something is wrong, once per distinct wrong: its id is a function of its content. */
 export function alarmRow(alarm: {
   correlation_id: string;
-  kind: 'alarm.forged_decision' | 'alarm.reconciled';
+  kind: AlarmKind;
   reasoning: string;
   detail: JsonObject;
   tenant?: string;
 }): NewLedgerRow {
-  return {
-    id: uuidFromDigest(
-      'gate.alarm',
-      alarm.correlation_id,
-      alarm.kind,
-      sha256Hex(canonicalJson({ reasoning: alarm.reasoning, detail: alarm.detail })),
-    ),
+  const said = fittingJson({ reasoning: alarm.reasoning, detail: alarm.detail });
+  return fittingRow({
+    id: uuidFromDigest('gate.alarm', alarm.correlation_id, alarm.kind, sha256Hex(canonicalJson(said))),
     agent_id: 'gate-proxy',
     method: alarm.kind,
     event_kind: alarm.kind,
@@ -113,5 +142,26 @@ export function alarmRow(alarm: {
     state_namespace: 'operator',
     correlation_id: alarm.correlation_id,
     tenant: alarm.tenant ?? 'system',
-  };
+  });
 }
+
+const unlessRefused = (error: unknown): void => {
+  if (!isRowRefusal(error)) throw error;
+};
+
+/** What stands in the chain for a row that the ledger will not take: which it was, why, and the digest of what was refused. */
+const refusedRow = (correlationId: string, row: NewLedgerRow, error: GateError): NewLedgerRow => ({
+  ...alarmRow({
+    correlation_id: correlationId,
+    kind: 'alarm.row_refused',
+    reasoning: `the ledger refused the row ${row.method}: ${error.message}`,
+    detail: {
+      row_id: row.id ?? null,
+      row_kind: row.method,
+      code: error.code,
+      refused_sha256: sha256Hex(JSON.stringify(row)),
+    },
+    ...(row.tenant && { tenant: row.tenant }),
+  }),
+  state_namespace: row.state_namespace,
+});

@@ -3,7 +3,7 @@ import { callbackIdOf } from '../domain/call-record/transitions.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import type { Ledger } from '../contracts/ledger.js';
 import type { CallbackActivities } from './deliver.js';
-import { alarmRow, type LedgerActivities } from './ledger.js';
+import { alarmRow, type LedgerActivities, type OnAlarm } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
 import type { ReviewActivities } from './review.js';
 
@@ -35,7 +35,7 @@ export interface ReconcileOptions {
   readonly windowMs: number;
   readonly now?: () => number;
   readonly heartbeat?: () => void;
-  readonly onAlarm?: (correlationId: string, reason: string) => void;
+  readonly onAlarm?: OnAlarm;
 }
 
 /** More than any pass should meet. A smaller batch of the oldest would be the same long-parked calls at every pass, and hide the rest. */
@@ -57,7 +57,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
 
   const close = async (open: OpenCall, reason: string): Promise<void> => {
     const { correlation_id } = open;
-    options.onAlarm?.(correlation_id, reason);
+    options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
     await runs.end(correlation_id, reason);
     if (open.state === 'parked' && open.deadline_ms !== null && now() > open.deadline_ms)
       await review.expireReview(correlation_id);

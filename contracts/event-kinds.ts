@@ -20,6 +20,8 @@ export const EVENT_KINDS = [
   'alarm.forged_decision',
   'alarm.row_conflict',
   'alarm.reconciled',
+  'alarm.row_refused',
+  'alarm.call_stuck',
   'tool_definition.drifted',
   'tool_definition.accepted',
   'identity.svid_issued',

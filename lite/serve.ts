@@ -24,6 +24,7 @@ import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/w
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
+import { alarmsTold } from '../workers/alarms.js';
 import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
@@ -131,6 +132,7 @@ export async function startLite({
     reviews: reviewsOf(reviews),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
+    onAlarm: alarmsTold(logger, registry),
     // The claim is on disk before a byte leaves: after a crash nobody can take the call for one that was not tried.
     upstream: {
       ...(upstream ?? noUpstream),

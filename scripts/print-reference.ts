@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import pino from 'pino';
 import { Registry } from 'prom-client';
 import { observedInspector } from '../api/brain/metrics.js';
 import { reviewMetrics } from '../api/hil/metrics.js';
@@ -21,6 +22,7 @@ import {
   routeName,
 } from '../contracts/route-authority.js';
 import { liteMetrics } from '../lite/metrics.js';
+import { alarmsTold } from '../workers/alarms.js';
 import { egressMetrics } from '../workers/egress-metrics.js';
 import { PROJECT_ROOT } from './project-root.js';
 
@@ -138,6 +140,10 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',
   'alarm.row_conflict': 'Somebody sent other content under the id of an entry that exists. The entry stayed as it was.',
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
+  'alarm.row_refused':
+    'The ledger refused a row of a call for good. This one stands for it: its kind, its id, why, and the digest of what was refused.',
+  'alarm.call_stuck':
+    'Reconciliation cannot do what a call still owes, for a reason that lies in this call alone. Told once; it is tried again with growing pauses.',
   'tool_definition.drifted':
     "An agent's tools are not what they were when they were pinned, or their definitions instruct a model; `signal` says which.",
   'tool_definition.accepted': "An operator let an agent's pinned tools go; its next list is pinned.",
@@ -230,13 +236,16 @@ async function metricsPage(): Promise<string> {
     ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
     ['policy-engine', policyMetrics],
     ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
-    ['worker', egressMetrics],
+    ['worker', (registry) => [egressMetrics(registry), alarmsTold(pino({ level: 'silent' }), registry)]],
     [
       'ledger',
       (registry) =>
         ledgerMetrics(registry, { observe: unobserved, observeWalks: unobserved, observeSweeps: unobserved }),
     ],
-    ['lite, beside those of proxy', liteMetrics],
+    [
+      'lite, beside those of proxy',
+      (registry) => [liteMetrics(registry), alarmsTold(pino({ level: 'silent' }), registry)],
+    ],
   ];
   const sections: string[] = [];
   for (const [service, register] of services) {

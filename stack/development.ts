@@ -28,6 +28,7 @@ import { startTemporal } from '../scripts/temporal-server.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 import { claimStateFolder } from './single-instance.js';
 import { createActivities } from '../workers/activities.js';
+import { alarmsTold } from '../workers/alarms.js';
 import {
   buildHil,
   buildProxy,
@@ -167,6 +168,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     const { client } = engineClient;
     const native = await connectNative(address);
     undo.push(() => native.close());
+    const ledgerRegistry = newRegistry();
     const activities = createActivities({
       calls,
       inspector,
@@ -178,9 +180,8 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       runs: createRuns(client),
       verifyDecision: await decisionVerifier(config.worker.decisionPublicKeyFile),
       reconcile: reconcileTimes(config.worker, config.proxy),
-      onAlarm: (correlationId, reason) => logger.warn({ correlation_id: correlationId, reason }, 'alarm'),
+      onAlarm: alarmsTold(logger, ledgerRegistry),
     });
-    const ledgerRegistry = newRegistry();
     const streams = egressParts(config.egress, egressSource(ledger), ledgerRegistry);
     progress('worker: bundling workflows');
     const worker = await createWorker({

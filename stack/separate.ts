@@ -27,6 +27,7 @@ import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
 import { createActivities } from '../workers/activities.js';
+import { alarmsTold } from '../workers/alarms.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 import {
   buildHil,
@@ -388,7 +389,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       runs: createRuns(client),
       verifyDecision,
       reconcile: reconcileTimes(own, config.proxy),
-      onAlarm: (correlationId, reason) => logger.warn({ correlation_id: correlationId, reason }, 'alarm'),
+      onAlarm: alarmsTold(logger, registry),
     }),
     egress: streams.egress,
     bundle: await bundleWorkflows(),

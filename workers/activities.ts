@@ -1,7 +1,7 @@
 import { createRecordActivities, type RecordActivities } from '../activities/call-record.js';
 import { createCallbackActivities, type CallbackActivities } from '../activities/deliver.js';
 import { createInspectionActivities, type InspectionActivities } from '../activities/inspection.js';
-import { alarmRow, createLedgerActivities, type LedgerActivities } from '../activities/ledger.js';
+import { alarmRow, createLedgerActivities, type LedgerActivities, type OnAlarm } from '../activities/ledger.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
 import { createReconcileActivities, type ReconcileActivities, type Runs } from '../activities/reconcile.js';
 import { createReviewActivities, type ReviewActivities } from '../activities/review.js';
@@ -34,7 +34,7 @@ export interface ActivityPorts {
   /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
   readonly onLedgerUndone?: (listener: () => void) => void;
   readonly onCommitted?: (evidence: VerdictEvidence) => void;
-  readonly onAlarm?: (correlationId: string, reason: string) => void;
+  readonly onAlarm?: OnAlarm;
 }
 
 export type GateActivities = InspectionActivities &
@@ -61,13 +61,14 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...clock,
     waitForLedgerMs: ports.waitForLedgerMs,
     ...(ports.onLedgerUndone && { onUndone: ports.onLedgerUndone }),
+    onAlarm: ports.onAlarm,
   });
   const review = createReviewActivities({
     calls,
     reviews: ports.reviews,
     verify: ports.verifyDecision,
     alarm: async (alarm) => {
-      ports.onAlarm?.(alarm.correlation_id, alarm.reasoning);
+      ports.onAlarm?.(alarm.correlation_id, alarm.reasoning, alarm.kind);
       await ledger.append([alarmRow(alarm)]);
     },
     ...clock,

@@ -3,6 +3,7 @@ import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import type { CallRecord, StagedRequest } from './record.js';
 
 /** The id of a call's row: the same event of the same call is one row, however often it is appended (DESIGN section 4). */
@@ -39,26 +40,27 @@ export function rowsOf(
     authorized: boolean,
     reasoning: string,
     policyDecision: JsonObject,
-    extra: Partial<NewLedgerRow> = {},
-  ): NewLedgerRow => ({
-    id: ledgerRowId(record.correlation_id, kind),
-    agent_id: call.agent,
-    method: kind,
-    event_kind: kind,
-    intent_category: verdict?.intent_category ?? 'Direct Execution',
-    authorized,
-    reasoning: reasoning.slice(0, 8192),
-    policy_decision: policyDecision,
-    state_namespace: 'operator',
-    correlation_id: record.correlation_id,
-    agent_spiffe: call.agent_spiffe,
-    tenant: call.tenant,
-    agent_kind: 'mcp',
-    tool_params_sha256: evidence.params_sha256,
-    credential_fingerprint: call.credential_fingerprint,
-    tool_name: call.tool,
-    ...extra,
-  });
+    extra: Extra = {},
+  ): NewLedgerRow =>
+    fittingRow({
+      id: ledgerRowId(record.correlation_id, kind),
+      agent_id: call.agent,
+      method: kind,
+      event_kind: kind,
+      intent_category: verdict?.intent_category ?? 'Direct Execution',
+      authorized,
+      reasoning,
+      policy_decision: policyDecision,
+      state_namespace: 'operator',
+      correlation_id: record.correlation_id,
+      agent_spiffe: call.agent_spiffe,
+      tenant: call.tenant,
+      agent_kind: 'mcp',
+      tool_params_sha256: evidence.params_sha256,
+      credential_fingerprint: call.credential_fingerprint,
+      tool_name: call.tool,
+      ...extra,
+    });
   const rows: NewLedgerRow[] = [];
 
   // A verdict whose review row is not stored yet may still be withdrawn with a 503: no row until it stands.
@@ -170,7 +172,7 @@ export function rowsOf(
             request_digest: record.digest,
           },
           decision.principal
-            ? { approver_assertion: canonicalJson(asJson(decision.principal)), actor_sub: decision.principal.subject }
+            ? { approver_assertion: assertionOf(asJson(decision.principal)), actor_sub: decision.principal.subject }
             : {},
         ),
       );
@@ -211,27 +213,28 @@ export interface LimitedRequest {
   readonly limits: JsonObject;
 }
 
-export const limitedRow = (limited: LimitedRequest): NewLedgerRow => ({
-  id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
-  agent_id: limited.agent,
-  method: 'proxy.verdict',
-  event_kind: 'proxy.verdict',
-  intent_category: 'Direct Execution',
-  authorized: false,
-  reasoning: limited.reason,
-  policy_decision: {
-    outcome: 'rate_limited',
-    scope: 'agent',
-    key: `${limited.tenant}/${limited.agent}`,
-    ...limited.limits,
-  },
-  state_namespace: 'operator',
-  correlation_id: limited.correlationId,
-  agent_spiffe: limited.spiffe,
-  tenant: limited.tenant,
-  tool_name: limited.tool,
-  signal: 'rate_limited_agent',
-});
+export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
+  fittingRow({
+    id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
+    agent_id: limited.agent,
+    method: 'proxy.verdict',
+    event_kind: 'proxy.verdict',
+    intent_category: 'Direct Execution',
+    authorized: false,
+    reasoning: limited.reason,
+    policy_decision: {
+      outcome: 'rate_limited',
+      scope: 'agent',
+      key: `${limited.tenant}/${limited.agent}`,
+      ...limited.limits,
+    },
+    state_namespace: 'operator',
+    correlation_id: limited.correlationId,
+    agent_spiffe: limited.spiffe,
+    tenant: limited.tenant,
+    tool_name: limited.tool,
+    signal: 'rate_limited_agent',
+  });
 
 /** A call that nothing spoke against has a reason too (lite sheet 12). */
 const reasoningOf = (said: {
@@ -239,16 +242,26 @@ const reasoningOf = (said: {
   readonly review_reasons: readonly string[];
 }): string => [...said.reasons, ...said.review_reasons].join(' | ') || 'passed: no rule speaks against it';
 
+/** What a row has beside what every row of a call has. */
+type Extra = Omit<Partial<NewLedgerRow>, 'id'>;
+
 /** The request in clear belongs beside the row, committed by its digest: encrypted there, and purgeable (DESIGN section 7). */
-function sidecar(value: Json | undefined): Partial<NewLedgerRow> {
+function sidecar(value: Json | undefined): Extra {
   if (value === undefined) return {};
-  const text = canonicalJson(value);
+  const text = sidecarText(value);
   return { payload_sha256: sha256Hex(text), payload_canonical_json: text };
 }
 
-function evidenceSidecar(value: Json): Partial<NewLedgerRow> {
-  const text = canonicalJson(value);
+function evidenceSidecar(value: Json): Extra {
+  const text = sidecarText(value);
   return { brain_evidence_sha256: sha256Hex(text), brain_evidence_canonical_json: text };
+}
+
+const MAX_ASSERTION = 4_096;
+/** Who decided, whole; by its digest where it is larger than the field, for half of a JSON text says nothing. */
+function assertionOf(principal: Json): string {
+  const text = sidecarText(principal);
+  return text.length <= MAX_ASSERTION ? text : canonicalJson({ omitted_sha256: sha256Hex(text) });
 }
 
 /** `params.arguments` of a tool call, `{}` where absent. */

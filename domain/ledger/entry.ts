@@ -24,10 +24,10 @@ export interface PreparedRow {
   readonly sidecar: { readonly kind: SidecarKind; readonly text: string } | null;
 }
 
-const MAX_JSON_BYTES = 262_144;
-const MAX_JSON_DEPTH = 32;
+export const MAX_JSON_BYTES = 262_144;
+export const MAX_JSON_DEPTH = 32;
 /** Twice the largest request body, so that a request and the policy input made of it fit in one sidecar. */
-const MAX_SIDECAR_BYTES = 4_194_304;
+export const MAX_SIDECAR_BYTES = 4_194_304;
 
 interface Bounds {
   readonly max?: number;
@@ -37,7 +37,7 @@ interface Bounds {
 }
 const HEX64 = /^[0-9a-f]{64}$/;
 /** Bounds of ledger sheet 1.1. Lengths count UTF-16 code units. */
-const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
+export const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
   agent_id: { required: true, min: 1, max: 256 },
   method: { required: true, min: 1, max: 128 },
   intent_category: { required: true, min: 1, max: 128 },

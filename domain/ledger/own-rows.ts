@@ -1,20 +1,22 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { fittingRow } from './fitting-row.js';
 
 /** Under this name Gate writes of itself: of every tenant's erasure, of exports and anchors. Nobody's to erase. */
 export const OWN_TENANT = 'system';
 
 /** What the ledger did, as a row of its own chain. */
-export const ownRow = (kind: EventKind, id: string, did: JsonObject): NewLedgerRow => ({
-  id,
-  agent_id: 'gate-ledger',
-  method: kind,
-  event_kind: kind,
-  intent_category: 'Lifecycle',
-  authorized: true,
-  reasoning: '',
-  policy_decision: did,
-  state_namespace: 'operator',
-  tenant: OWN_TENANT,
-});
+export const ownRow = (kind: EventKind, id: string, did: JsonObject): NewLedgerRow =>
+  fittingRow({
+    id,
+    agent_id: 'gate-ledger',
+    method: kind,
+    event_kind: kind,
+    intent_category: 'Lifecycle',
+    authorized: true,
+    reasoning: '',
+    policy_decision: did,
+    state_namespace: 'operator',
+    tenant: OWN_TENANT,
+  });

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { fittingRow } from '../ledger/fitting-row.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { addPage, digestsOf, driftOf, nothingSeen, type SeenTools, type ToolPage, toolPageOf } from './definitions.js';
 import type { PinnedTools, PinOwner, ToolPinStore } from './pin-store.js';
@@ -203,20 +204,20 @@ function supplyChainRow(
   const id = uuidFromDigest('gate.tool-definitions', tenant, agent, signal, digest);
   // A list of thousands must not grow a row beyond what a row may hold; its digest still tells two of them apart.
   const detail = [whole, names].find((one) => Buffer.byteLength(canonicalJson(one)) < MAX_DETAIL) ?? {};
-  return {
+  return fittingRow({
     id,
     agent_id: agent,
     method: 'tool_definition.drifted',
     event_kind: 'tool_definition.drifted',
     intent_category: signal === 'tool_definition_injection' ? 'Meta-Reasoning' : 'Privileged Action',
     authorized: false,
-    reasoning: reasoning.slice(0, 8192).toWellFormed(),
+    reasoning,
     policy_decision: { signal, detail_sha256: digest, ...detail },
     state_namespace: 'operator',
     correlation_id: id,
     tenant,
     signal,
-  };
+  });
 }
 
 const shown = (names: readonly string[]): string =>

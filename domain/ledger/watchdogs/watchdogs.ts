@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../../../contracts/ledger.js';
 import { uuidFromDigest } from '../../crypto/digest.js';
 import { reading } from '../chain-store.js';
+import { fittingRow } from '../fitting-row.js';
 import type { LedgerReports } from '../reads/reports.js';
 import type { LedgerTables } from '../tables.js';
 
@@ -147,16 +148,17 @@ interface Flag {
 }
 
 /** A row about an agent that nobody asked for: it says nothing about a call, and refuses none. */
-const flag = (kind: FlagKind, { agent, tenant, since, reasoning, detail }: Flag) => ({
-  id: uuidFromDigest(kind, tenant, agent, since),
-  agent_id: agent,
-  method: kind,
-  event_kind: kind,
-  intent_category: 'TemporalIntelligence',
-  authorized: true,
-  reasoning,
-  policy_decision: detail,
-  signal: kind,
-  state_namespace: 'operator' as const,
-  tenant,
-});
+const flag = (kind: FlagKind, { agent, tenant, since, reasoning, detail }: Flag) =>
+  fittingRow({
+    id: uuidFromDigest(kind, tenant, agent, since),
+    agent_id: agent,
+    method: kind,
+    event_kind: kind,
+    intent_category: 'TemporalIntelligence',
+    authorized: true,
+    reasoning,
+    policy_decision: detail,
+    signal: kind,
+    state_namespace: 'operator',
+    tenant,
+  });

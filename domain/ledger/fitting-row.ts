@@ -1,0 +1,149 @@
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { GateError } from '../errors.js';
+import { clipped, storableText } from '../text.js';
+import { CONTENT_FIELDS } from './canonical-bytes.js';
+import { BOUNDS, MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_SIDECAR_BYTES } from './entry.js';
+
+/** A member of a JSON column that is larger than this gives way to its digest, once the column is too large as a whole. */
+const MAX_MEMBER_BYTES = 4_096;
+
+/** A row of Gate's own: its id follows from what it is about, so that it can be appended twice. */
+type OwnRow = NewLedgerRow & { readonly id: string };
+
+/**
+ * The row as the ledger takes it: every text storable and within its bounds, every JSON value one that has canonical bytes. For the
+ * builders of Gate's own rows, so that nothing an agent or a tool wrote can make a row the ledger refuses, and with it the rest of its
+ * call's. A row that fits already comes back with the very same content. Rows that others hand in are never mended: those are refused.
+ */
+export function fittingRow(row: OwnRow): OwnRow {
+  const { payload_canonical_json, brain_evidence_canonical_json, ...given } = row;
+  const fitting: Record<string, unknown> = { ...given };
+  for (const [name, kind] of CONTENT_FIELDS) {
+    const value = fitting[name];
+    if (value === undefined || value === null) continue;
+    if (kind === 'text') fitting[name] = fittingText(value as string, BOUNDS[name]);
+    else if (kind === 'json') fitting[name] = fittingObject(value as JsonObject);
+    else if (kind === 'int') fitting[name] = Number.isSafeInteger(value) ? Math.max(0, value as number) : null;
+  }
+  return {
+    ...withSidecars(fitting as OwnRow, { payload_canonical_json, brain_evidence_canonical_json }),
+    id: row.id,
+  };
+}
+
+/** `null` where a field has a form that this text does not have; every field with a form may be absent, but for fixed ones. */
+function fittingText(value: string, { min = 0, max, pattern }: (typeof BOUNDS)[keyof typeof BOUNDS]): string | null {
+  if (pattern) return pattern.test(value) ? value : null;
+  const text = storableText(clipped(value, max ?? value.length));
+  return text.length < min ? 'unnamed' : text;
+}
+
+function fittingObject(value: JsonObject): JsonObject {
+  if (surelyFits(value)) return value;
+  const mended = fittingJson(value, 1) as JsonObject;
+  if (bytesOf(mended) <= MAX_JSON_BYTES) return mended;
+  const shorter = Object.fromEntries(
+    Object.entries(mended).map(([name, member]) => [
+      name,
+      bytesOf(member) > MAX_MEMBER_BYTES ? digestOf(member) : member,
+    ]),
+  );
+  return bytesOf(shorter) <= MAX_JSON_BYTES ? shorter : digestOf(mended);
+}
+
+/** The usual case, told without writing the value: nothing to mend, and small by any reckoning. */
+function surelyFits(value: JsonObject): boolean {
+  let left = MAX_JSON_BYTES;
+  const fits = (item: unknown, depth: number): boolean => {
+    left -= 32;
+    if (typeof item === 'string') {
+      left -= 6 * item.length;
+      return left >= 0 && storableText(item) === item;
+    }
+    if (typeof item === 'number')
+      return Number.isFinite(item) && (!Number.isInteger(item) || Number.isSafeInteger(item));
+    if (typeof item === 'boolean' || item === null) return true;
+    if (typeof item !== 'object' || depth > MAX_JSON_DEPTH || left < 0) return false;
+    if (Array.isArray(item)) return item.every((one) => fits(one, depth + 1));
+    return Object.entries(item).every(([name, one]) => fits(name, depth) && fits(one, depth + 1));
+  };
+  return fits(value, 1);
+}
+
+const bytesOf = (value: Json): number => Buffer.byteLength(canonicalJson(value));
+
+/** What stands where something was too large to stand itself. */
+const digestOf = (value: Json): JsonObject => {
+  const text = canonicalJson(value);
+  return { omitted_sha256: sha256Hex(text), omitted_bytes: Buffer.byteLength(text) };
+};
+
+/** The value as RFC 8785 writes it the same everywhere; members that are `undefined` are none. */
+export function fittingJson(value: unknown, depth = 1): Json {
+  if (typeof value === 'string') return storableText(value);
+  if (typeof value === 'boolean' || value === null) return value;
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return null;
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? String(value) : value;
+  }
+  if (typeof value !== 'object') return null;
+  if (depth > MAX_JSON_DEPTH) return 'nested too deeply';
+  if (Array.isArray(value)) return value.map((item) => fittingJson(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([name, item]) => [storableText(name), fittingJson(item, depth + 1)]),
+  );
+}
+
+/** The canonical text of what goes beside a row. */
+export function sidecarText(value: Json): string {
+  try {
+    return canonicalJson(value);
+  } catch {
+    return canonicalJson(storableJson(value));
+  }
+}
+
+/** Like `fittingJson`, for bytes beside a row, which may be nested as deeply as the request was. */
+const storableJson = (value: Json): Json => fittingJson(value, Number.NEGATIVE_INFINITY);
+
+const SIDECARS = [
+  ['payload_sha256', 'payload_canonical_json'],
+  ['brain_evidence_sha256', 'brain_evidence_canonical_json'],
+] as const;
+
+/** Bytes too large to be kept are left out with their digest, and the row says so. */
+function withSidecars(
+  row: NewLedgerRow,
+  texts: Pick<NewLedgerRow, 'payload_canonical_json' | 'brain_evidence_canonical_json'>,
+): NewLedgerRow {
+  let fitting = row;
+  for (const [digest, bytes] of SIDECARS) {
+    const text = texts[bytes];
+    if (text === undefined || text === null) continue;
+    // A code unit is three bytes at most: short texts need not be counted.
+    const size = text.length * 3 <= MAX_SIDECAR_BYTES ? 0 : Buffer.byteLength(text);
+    if (size <= MAX_SIDECAR_BYTES) fitting = { ...fitting, [bytes]: text };
+    else {
+      const omitted = { omitted_sha256: fitting[digest] ?? null, omitted_bytes: size };
+      fitting = { ...fitting, [digest]: null, policy_decision: { ...fitting.policy_decision, [bytes]: omitted } };
+    }
+  }
+  return fitting;
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  'invalid_log_request',
+  'payload_commitment_invalid',
+  'partial_signature',
+  'signed_position_invalid',
+  'ledger_entry_conflict',
+  'payload_too_large',
+]);
+
+/** The ledger refused what it was offered, and will refuse the same again; anything else may be tried again. */
+export const isRowRefusal = (error: unknown): error is GateError =>
+  error instanceof GateError && REFUSALS.has(error.code);
