@@ -8,7 +8,7 @@ import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { type NoteKey, noteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
 import { type LogKey, signingLogKey, type TransparencyLog } from '../domain/ledger/tlog/transparency-log.js';
-import { CliError } from './target.js';
+import { CliError } from './errors.js';
 
 /** Keys the reader brings along; none is taken from the bundle where one is given. */
 export interface EvidenceTrust {

@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import type { Env } from '../config/env.js';
 import { flagOf, LITE_SETTINGS } from '../config/lite.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
-import { CliError } from './target.js';
+import { CliError } from './errors.js';
 
 const ENV_FILE = 'gate-lite.env';
 const POLICIES = 'policies';

@@ -1,8 +1,13 @@
-import 'reflect-metadata';
+import { LITE_COMMANDS, OPERATOR_COMMANDS } from './file-commands.js';
 import { runCommand } from './program.js';
 
-process.exitCode = await runCommand(process.argv, async (program) => {
-  const [processes, operator] = await Promise.all([import('./processes.js'), import('./operator.js')]);
-  processes.registerProcessCommands(program);
-  operator.registerOperatorCommands(program);
+process.exitCode = await runCommand(process.argv, {
+  start: async () => (await import('./start.js')).registerStart,
+  serve: async () => (await import('./serve.js')).registerServe,
+  worker: async () => (await import('./serve.js')).registerWorker,
+  config: async () => (await import('./config.js')).registerConfig,
+  prepare: async () => (await import('./prepare.js')).registerPrepare,
+  'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
+  ...OPERATOR_COMMANDS,
+  ...LITE_COMMANDS,
 });

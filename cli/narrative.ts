@@ -1,6 +1,9 @@
 import Table from 'cli-table3';
-import type { Narrative } from '../contracts/ledger-reports.js';
+import { Option, type Command } from 'commander';
+import { type Narrative, type NarrativeWindow, narrativeWindow } from '../contracts/ledger-reports.js';
 import { oneLine, printable } from '../domain/printable.js';
+import { json, print } from './output.js';
+import { asConsole, fileTarget, ledgerFile, withLedgerFile } from './target.js';
 
 const EIGHTHS = '▁▂▃▄▅▆▇█';
 
@@ -21,4 +24,34 @@ export function narrativePage({ headline, story, sparkline, notable }: Narrative
     lines.push('', table.toString());
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** `gate narrative`: what an agent did lately. */
+export function registerNarrative(program: Command): void {
+  program
+    .command('narrative')
+    .description('tell what an agent did lately, with the rows the story rests on')
+    .argument('<agent>', 'the name of the agent')
+    .addOption(
+      new Option('--window <window>', 'how far back').choices(narrativeWindow.options).default('7d' as NarrativeWindow),
+    )
+    .addOption(ledgerFile())
+    .addOption(json())
+    .action(
+      async (
+        agentId: string,
+        { ledger: given, window, json: asJson }: { ledger?: string; window: NarrativeWindow; json?: boolean },
+      ) => {
+        const ledger = fileTarget(given);
+        const told = ledger
+          ? await withLedgerFile(ledger, (opened) => opened.narrative({ agentId, window }))
+          : await asConsole<Narrative>(
+              'ledger',
+              'GET',
+              `/audit/agents/${encodeURIComponent(agentId)}/narrative?window=${window}`,
+            );
+        if (asJson) print(told);
+        else process.stdout.write(narrativePage(told));
+      },
+    );
 }

@@ -1,20 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config/env.js';
-import { GateError } from '../domain/errors.js';
 import { PROJECT_ROOT } from '../scripts/project-root.js';
-import { registerLiteCommands } from './lite.js';
-import { CliError } from './target.js';
+import { CliError } from './errors.js';
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage or an invalid chain. */
 const USAGE = 2;
 
-/** Adds what `gate` can do beside the lite edition, loading it. */
-export type OtherCommands = (program: Command) => Promise<void>;
+/** What `gate` can do: each command by its name, with the file that declares it. A file is read when its command is typed, or when help lists them all. */
+export type Commands = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
 
-/** `first` is the command that was typed: lite is ready sooner without what only the other commands need. */
-async function createProgram(first: string | undefined, addOthers: OtherCommands): Promise<Command> {
+/** Errors that an operator can mend, by name: their classes stand in files that most commands do not need. */
+const MENDABLE: ReadonlySet<string> = new Set(['ConfigError', 'GateError', 'StartError']);
+
+async function createProgram(typed: string | undefined, commands: Commands): Promise<Command> {
   const { version } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as { version: string };
   const program = new Command('gate')
     .description(
@@ -25,27 +24,23 @@ async function createProgram(first: string | undefined, addOthers: OtherCommands
     // What stands behind a command is that command's own, its flags too.
     .enablePositionalOptions()
     .exitOverride();
-  if (first !== 'lite') await addOthers(program);
-  registerLiteCommands(program);
+  if (typed === '--version' || typed === '-V') return program;
+  const named = typed !== undefined && Object.hasOwn(commands, typed) ? commands[typed] : undefined;
+  for (const load of named ? [named] : Object.values(commands)) (await load())(program);
   return program;
 }
 
 /** Runs what was typed and comes back with the exit code. One clear line for what an operator can mend; a stack only for a fault in Gate. */
-export async function runCommand(argv: readonly string[], addOthers: OtherCommands): Promise<number> {
+export async function runCommand(argv: readonly string[], commands: Commands): Promise<number> {
   // Whoever read the output may have gone; a server goes on, and a command has nothing to add.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
-    const program = await createProgram(argv[2], addOthers);
+    const program = await createProgram(argv[2], commands);
     await program.parseAsync([...argv]);
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    if (
-      error instanceof ConfigError ||
-      error instanceof CliError ||
-      error instanceof GateError ||
-      (error instanceof Error && error.name === 'StartError')
-    ) {
+    if (error instanceof Error && (error instanceof CliError || MENDABLE.has(error.name))) {
       process.stderr.write(`gate: ${error.message}\n`);
       return error instanceof CliError ? error.exitCode : 1;
     }

@@ -1,16 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Option } from 'commander';
+import type { PendingRequest } from '../contracts/review.js';
+import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
+import { oneLine } from '../domain/printable.js';
 import type { DevelopmentFile } from '../stack/development.js';
-
-/** What a command could not do, in one line, with the exit code that says which kind of failure it was. */
-export class CliError extends Error {
-  constructor(
-    message: string,
-    readonly exitCode: number = 1,
-  ) {
-    super(message);
-  }
-}
+import { CliError } from './errors.js';
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -20,4 +15,162 @@ export function developmentFile(): DevelopmentFile {
   if (!existsSync(file))
     throw new CliError(`no running stack is known here (${file} is missing); start one with \`npm start\``);
   return JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
+}
+
+/** A lite process by its address. Without one the running stack of this folder is meant. */
+export interface LiteTarget {
+  readonly endpoint?: string;
+  readonly decideToken?: string;
+}
+const DEFAULT_LITE = 'http://127.0.0.1:8088';
+export const endpoint = () =>
+  new Option(
+    '--endpoint <url>',
+    `a lite process; without it the running stack of this folder, or ${DEFAULT_LITE} where none is known`,
+  ).env('GATE_LITE_URL');
+export const decideToken = () =>
+  new Option('--decide-token <token>', 'its decide token; better given as a variable').env('GATE_LITE_DECIDE_TOKEN');
+
+export const ledgerFile = () =>
+  new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
+
+const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
+
+/** Lite where it listens by default, when nothing else can be meant. */
+export const located = (target: LiteTarget): LiteTarget =>
+  target.endpoint === undefined && !process.env.GATE_STATE_DIR && !stackIsKnown()
+    ? { ...target, endpoint: DEFAULT_LITE }
+    : target;
+
+/** The file that is named; `gate-lite.db` where it lies here and no stack is known; else the running stack is meant. */
+export function fileTarget(given: string | undefined): string | null {
+  if (given !== undefined) return given;
+  return !stackIsKnown() && existsSync('gate-lite.db') ? 'gate-lite.db' : null;
+}
+
+export function asOperator<T>(
+  { endpoint: url, decideToken: token }: LiteTarget,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
+  return url === undefined
+    ? asConsole<T>('hil', method, path, body)
+    : asLiteOperator<T>(url, token, method, path, body);
+}
+
+async function asLiteOperator<T>(
+  url: string,
+  token: string | undefined,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(new URL(path, url), {
+      method,
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(60_000),
+    });
+  } catch (error) {
+    throw new CliError(
+      url === DEFAULT_LITE && !stackIsKnown()
+        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\``
+        : `no gate lite answers at ${url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
+      5,
+    );
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as T;
+  throw new CliError(refusalText(response.status, text), LITE_EXIT[response.status] ?? (response.status < 500 ? 2 : 5));
+}
+/** Lite sheet 16. */
+const LITE_EXIT: Readonly<Record<number, number>> = { 401: 3, 403: 3, 404: 4, 409: 4 };
+
+function refusalText(status: number, text: string): string {
+  let refused: { error?: string; reason?: string; reasoning?: string; decided_by?: string; status?: string } = {};
+  try {
+    refused = JSON.parse(text) as typeof refused;
+  } catch {
+    // Not Gate's own answer; its text is shown as it is.
+  }
+  const who = refused.decided_by ? ` (${refused.status} by ${refused.decided_by})` : '';
+  return `${refused.error ?? status}: ${oneLine(refused.reason ?? refused.reasoning ?? text.slice(0, 200))}${who}`;
+}
+
+export async function withLedgerFile<T>(file: string, use: (ledger: ReadOnlyLedger) => Promise<T>): Promise<T> {
+  const opened = await readOnly(file);
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+async function readOnly(file: string): Promise<ReadOnlyLedger> {
+  const [{ openLedgerReadOnly }, { keysBeside }] = await Promise.all([
+    import('../domain/ledger/read-only.js'),
+    import('../lite/keys.js'),
+  ]);
+  try {
+    return openLedgerReadOnly(file, { sidecarKeys: keysBeside(file) });
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export async function pendingRow(id: string): Promise<PendingRequest> {
+  try {
+    return await asConsole<PendingRequest>('hil', 'GET', `/pending/${id}`);
+  } catch (error) {
+    if (!(error instanceof CliError && error.exitCode === 4)) throw error;
+    return asConsole<PendingRequest>('hil', 'GET', `/pending/by-correlation/${id}`);
+  }
+}
+
+/** Calls a service of the running stack as the console does: its workload certificate and the operator's token. */
+export async function asConsole<T>(service: 'hil' | 'ledger', method: string, path: string, body?: object): Promise<T> {
+  return JSON.parse(await textAsConsole(service, method, path, body)) as T;
+}
+
+export async function textAsConsole(
+  service: 'hil' | 'ledger',
+  method: string,
+  path: string,
+  body?: object,
+): Promise<string> {
+  const stack = developmentFile();
+  const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
+    import('../activities/clients/mtls-fetch.js'),
+    import('../domain/identity/spiffe.js'),
+  ]);
+  const trustDomain = /^spiffe:\/\/([^/]+)\//.exec(stack.proxy.agent_spiffe)?.[1] ?? 'gate.local';
+  const fetch = createMtlsFetch({
+    ca: readFileSync(stack.proxy.ca, 'utf8'),
+    cert: readFileSync(stack.console_workload.cert, 'utf8'),
+    key: readFileSync(stack.console_workload.key, 'utf8'),
+    expectedServerSpiffe: serviceSpiffe(trustDomain, service),
+    timeoutMs: 60_000,
+  });
+  let response: { status: number; text(): Promise<string> };
+  try {
+    response = await fetch(`${stack[service].url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${stack.operator_token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    throw new CliError(
+      `the ${service} service of this stack does not answer at ${stack[service].url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
+      5,
+    );
+  }
+  const text = await response.text();
+  if (response.status < 300) return text;
+  throw new CliError(refusalText(response.status, text), response.status === 404 ? 4 : 1);
 }

@@ -3,9 +3,9 @@ import type { KeyObject } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { GateError } from '../domain/errors.js';
 import type { GraduationReport } from '../lite/graduation.js';
-import { ledgerOption, readable } from './lite-files.js';
+import { ledgerOption, readable } from './ledger-file.js';
 import { oneLine } from '../domain/printable.js';
-import { CliError } from './target.js';
+import { CliError } from './errors.js';
 
 interface ReportOptions {
   readonly ledger: string;

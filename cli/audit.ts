@@ -1,0 +1,78 @@
+import Table from 'cli-table3';
+import { Option, type Command } from 'commander';
+import type { LedgerEntry } from '../contracts/ledger.js';
+import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
+import { oneLine } from '../domain/printable.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import { asConsole, fileTarget, ledgerFile, UUID, withLedgerFile } from './target.js';
+
+/** `gate audit`: the rows of a call, an agent, or the newest. */
+export function registerAudit(program: Command): void {
+  program
+    .command('audit')
+    .description('print the ledger rows of one call, in order; on a file also those of an agent, or the newest')
+    .argument('[agent | correlation id]', 'the X-Gate-Correlation-Id of a call, or the name of an agent')
+    .addOption(ledgerFile())
+    .addOption(new Option('--limit <n>', 'at most so many rows, the newest').default(50).argParser(Number))
+    .addOption(json())
+    .action(
+      async (
+        id: string | undefined,
+        { ledger: given, limit, json: asJson }: { ledger?: string; limit: number; json?: boolean },
+      ) => {
+        const ledger = fileTarget(given);
+        if (!Number.isInteger(limit) || limit < 1) throw new CliError('--limit is a number from 1', 2);
+        if (!ledger && (id === undefined || !UUID.test(id)))
+          throw new CliError('the running stack is asked by correlation id; give one, or --ledger FILE', 2);
+        const rows = ledger
+          ? await withLedgerFile(ledger, (opened) => rowsOfFile(opened, id, limit))
+          : await asConsole<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${id ?? ''}`);
+        if (asJson) return print(rows);
+        if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`);
+        const ofCall = id !== undefined && UUID.test(id);
+        const table = new Table({
+          head: [
+            'seq',
+            'time',
+            ...(ofCall ? [] : ['agent', 'tool', 'correlation id']),
+            'event',
+            'authorized',
+            'why',
+            'entry hash',
+          ],
+          style: { head: [], border: [] },
+          wordWrap: true,
+        });
+        for (const row of rows)
+          table.push(
+            [
+              String(row.seq),
+              row.timestamp,
+              ...(ofCall ? [] : [row.agent_id, row.tool_type ?? '', row.correlation_id ?? '']),
+              row.event_kind ?? row.method,
+              String(row.authorized),
+              story(row),
+              row.entry_hash.slice(0, 16),
+            ].map(oneLine),
+          );
+        process.stdout.write(`${table.toString()}\n`);
+      },
+    );
+}
+
+/** Oldest first: one call's rows, an agent's newest, or the newest of all. */
+async function rowsOfFile(ledger: LedgerReader, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
+  if (id === undefined) return (await ledger.newest(limit)).toReversed();
+  return UUID.test(id) ? ledger.byCorrelation(id) : (await ledger.byAgent(id, { limit })).toReversed();
+}
+
+/** What an event came to, in the words of its row. */
+function story(row: LedgerEntry): string {
+  const { stage, status_code } = row.policy_decision ?? {};
+  if (typeof stage === 'string')
+    return `${stage} ${typeof status_code === 'number' ? status_code : ''} ${row.reasoning}`
+      .replaceAll(/ +/g, ' ')
+      .trim();
+  return [row.decided_by && `by ${row.decided_by}`, row.reasoning].filter(Boolean).join(': ').slice(0, 120);
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { type PendingRequest, toolOf } from '../contracts/review.js';
+import { oneLine } from '../domain/printable.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow, UUID } from './target.js';
+
+/** `gate decide`: a person's word on a call that waits. */
+export function registerDecide(program: Command): void {
+  program
+    .command('decide')
+    .description('approve or deny a call that waits; the first decision stands')
+    .argument('<id>', 'id of the pending row, or the correlation id of the call')
+    .argument('<decision>', 'approve or deny')
+    .option('--reason <text>', 'recorded with the decision and told to the agent')
+    .addOption(endpoint())
+    .addOption(decideToken())
+    .addOption(json())
+    .action(
+      async (
+        id: string,
+        decision: string,
+        { reason, json: asJson, ...given }: { reason?: string; json?: boolean } & LiteTarget,
+      ) => {
+        const target = located(given);
+        if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
+        if (decision !== 'approve' && decision !== 'deny')
+          throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
+        // Lite finds a row by either id itself.
+        const rowId = target.endpoint ? id : (await pendingRow(id)).id;
+        const decided = await asOperator<PendingRequest>(target, 'POST', `/decide/${rowId}`, {
+          decision,
+          ...(reason && { reason }),
+          decided_via: 'console',
+        });
+        if (asJson) return print(decided);
+        process.stdout.write(
+          `${decided.status}: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}`)}\n`,
+        );
+        if (decided.status === 'approved')
+          process.stdout.write(
+            `Gate executes it now, unless its agent only asked for a decision; see \`gate audit ${decided.correlation_id}\`\n`,
+          );
+      },
+    );
+}

@@ -1,0 +1,23 @@
+import type { Commands } from './program.js';
+
+/** What an operator does with what waits and with the ledger; each asks a running stack, a lite process, or a ledger file. */
+export const OPERATOR_COMMANDS: Commands = {
+  pending: async () => (await import('./pending.js')).registerPending,
+  decide: async () => (await import('./decide.js')).registerDecide,
+  audit: async () => (await import('./audit.js')).registerAudit,
+  narrative: async () => (await import('./narrative.js')).registerNarrative,
+  checkpoint: async () => (await import('./checkpoint.js')).registerCheckpoint,
+  prove: async () => (await import('./prove.js')).registerProve,
+  verify: async () => (await import('./verify.js')).registerVerify,
+};
+
+/** The one-process edition, and what is done with its file. */
+export const LITE_COMMANDS: Commands = {
+  lite: async () => (await import('./lite.js')).registerLite,
+  report: async () => (await import('./report.js')).registerReport,
+  pins: async () => (await import('./pins.js')).registerPins,
+  export: async () => (await import('./export.js')).registerExport,
+  backup: async () => (await import('./backup.js')).registerBackup,
+  restore: async () => (await import('./restore.js')).registerRestore,
+  replay: async () => (await import('./replay.js')).registerReplay,
+};

@@ -1,0 +1,36 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { LITE_SETTINGS } from '../config/lite.js';
+import { CliError } from './errors.js';
+
+const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
+export const ledgerOption = () =>
+  new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
+
+/** A file that is only looked at is never made; what keeps it from being read is one line. */
+export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
+  if (!existsSync(file) || !statSync(file).isFile()) throw new CliError(`no ledger file at ${file}`);
+  return look();
+}
+
+/** One process per file: two writers would each keep their own picture of it. */
+export async function withLock<Result>(ledger: string, work: () => Promise<Result>): Promise<Result> {
+  if (ledger === ':memory:') return work();
+  const { withFileLock } = await import('../scripts/file-lock.js');
+  let begun = false;
+  try {
+    return await withFileLock(`${resolve(ledger)}.lock`, { timeoutMs: 500 }, () => {
+      begun = true;
+      return work();
+    });
+  } catch (error) {
+    if (begun) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CliError(
+      code === 'EACCES' || code === 'EROFS'
+        ? `${ledger}: its folder is read-only; nothing could be recorded`
+        : `${ledger} is in use by another gate process (${message})`,
+    );
+  }
+}

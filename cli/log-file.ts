@@ -1,0 +1,21 @@
+import { Option } from 'commander';
+import { CliError } from './errors.js';
+import type { FileLogOptions } from './evidence.js';
+import { fileTarget } from './target.js';
+
+export const logKey = () =>
+  new Option(
+    '--key <file>',
+    'for a ledger file: the Ed25519 key (PEM) that signs its checkpoint, or the public or verifier key of the log whose newest one is taken',
+  );
+export const logOrigin = () =>
+  new Option('--origin <name>', 'for a ledger file: the name of the log that --key signs for').env(
+    'GATE_LEDGER_ORIGIN',
+  );
+
+/** The file that proofs are to be made from; the running stack signs with a key of its own. */
+export function ledgerOf(given: string | undefined, { key }: FileLogOptions): string | null {
+  const ledger = fileTarget(given);
+  if (ledger === null && key !== undefined) throw new CliError('--key is for a ledger file: give --ledger, too', 2);
+  return ledger;
+}

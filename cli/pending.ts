@@ -1,0 +1,95 @@
+import Table from 'cli-table3';
+import { Option, type Command } from 'commander';
+import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
+import { oneLine, printable } from '../domain/printable.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow, UUID } from './target.js';
+
+interface PendingOptions extends LiteTarget {
+  readonly status: string;
+  readonly limit: number;
+  readonly sort?: ReviewOrder;
+  readonly json?: boolean;
+}
+
+/** `gate pending`: the calls that wait for a person, or one of them whole. */
+export function registerPending(program: Command): void {
+  program
+    .command('pending')
+    .description('list the calls that wait for a decision, or show one with its arguments')
+    .argument('[id]', 'a call, by the id of its row or its correlation id')
+    .addOption(
+      new Option('--status <status>', 'which rows')
+        .choices(['pending', 'approved', 'denied', 'expired'])
+        .default('pending'),
+    )
+    .addOption(new Option('--limit <n>', 'at most so many rows').default(200).argParser(Number))
+    .addOption(
+      new Option('--sort <order>', 'by when they were parked; without it what waits is listed oldest first').choices(
+        reviewOrder.options,
+      ),
+    )
+    .addOption(endpoint())
+    .addOption(decideToken())
+    .addOption(json())
+    .action(async (id: string | undefined, { status, limit, sort, json: asJson, ...given }: PendingOptions) => {
+      const target = located(given);
+      if (!Number.isInteger(limit) || limit < 1 || limit > 500)
+        throw new CliError('--limit is a number from 1 to 500', 2);
+      if (id !== undefined) {
+        if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
+        const row = target.endpoint ? await rowOfLite(target, id) : await pendingRow(id);
+        return asJson ? print(row) : void process.stdout.write(details(row));
+      }
+      const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
+      const query = `/pending?status=${status}&limit=${limit}&sort=${order}`;
+      const rows = await asOperator<PendingRequest[]>(target, 'GET', query);
+      if (asJson) return print(rows);
+      if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
+      const table = new Table({
+        head: ['id', 'agent', 'tool', 'why', 'expires', 'status'],
+        style: { head: [], border: [] },
+        wordWrap: true,
+      });
+      for (const row of rows)
+        table.push(
+          [row.id, row.agent_id, toolOf(row), row.risk_summary.slice(0, 60), expiry(row), row.status].map(oneLine),
+        );
+      process.stdout.write(`${table.toString()}\n`);
+      const where = target.endpoint ? ` --endpoint ${target.endpoint}` : '';
+      if (status === 'pending')
+        process.stdout.write(
+          `\nlook at one: gate pending <id>${where}\ndecide with: gate decide <id> approve|deny --reason "…"${where}\n`,
+        );
+    });
+}
+
+/** Everything an approver needs to see of a call, its arguments above all. */
+function details(row: PendingRequest): string {
+  const { params } = row.request_payload;
+  const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
+  const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
+  const lines = {
+    id: row.id,
+    'correlation id': row.correlation_id,
+    status: row.status === 'pending' ? `pending, expires ${expiry(row)}` : `${row.status} ${decided}`.trim(),
+    agent: row.agent_id,
+    tool: toolOf(row),
+    why: row.risk_summary,
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
+  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n`;
+}
+
+const expiry = (row: PendingRequest): string => {
+  const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - Date.now()) / 1000);
+  return leftSecs > 0 ? `in ${leftSecs} s` : 'past';
+};
+
+/** Lite shows an agent its own call under `/pending/{id}`; an operator finds a row in the list. */
+async function rowOfLite(target: LiteTarget, id: string): Promise<PendingRequest> {
+  const [row] = await asOperator<PendingRequest[]>(target, 'GET', `/pending?id=${id}`);
+  if (!row) throw new CliError(`not_found: no pending row ${id}`, 4);
+  return row;
+}

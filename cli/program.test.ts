@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../scripts/project-root.js';
+
+/** Tells on standard error, one line each, every file that is loaded. */
+const TELL_FILES = `data:text/javascript,${encodeURIComponent(`
+  import { register } from 'node:module';
+  register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(`
+    import { writeSync } from 'node:fs';
+    export async function load(url, context, next) { writeSync(2, 'loaded ' + url + '\\n'); return next(url, context); }
+  `)}));
+`)}`;
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', TELL_FILES, join(PROJECT_ROOT, 'bin/gate.mjs'), ...args],
+    { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } },
+  );
+  const lines = stderr.split('\n');
+  return {
+    status,
+    out: stdout + lines.filter((line) => !line.startsWith('loaded ')).join('\n'),
+    loaded: lines.filter((line) => line.startsWith('loaded ')).map((line) => line.slice('loaded '.length)),
+  };
+}
+
+const root = pathToFileURL(PROJECT_ROOT).href;
+const packagesOf = (loaded: readonly string[]) =>
+  new Set(loaded.map((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]).filter(Boolean));
+/** What the services are made of. A command that only asks them needs none of it. */
+const SERVERS = ['fastify', '@temporalio/client', '@temporalio/worker', 'kysely', 'pg', '@open-policy-agent/opa-wasm'];
+
+describe('a command loads what it needs, and no more', () => {
+  it.each(['pending', 'decide', 'audit', 'verify', 'checkpoint', 'prove', 'narrative', 'backup', 'start'])(
+    'gate %s --help: its own file, and nothing that services are made of',
+    (name) => {
+      const { status, out, loaded } = run(name, '--help');
+      expect({ status, out: out.split('\n')[0] }).toEqual({
+        status: 0,
+        out: expect.stringContaining(`Usage: gate ${name}`),
+      });
+      expect([...packagesOf(loaded)].filter((found) => SERVERS.includes(String(found)))).toEqual([]);
+      const others = loaded.filter((url) => url.startsWith(`${root}/dist/cli/`)).map((url) => url.split('/').at(-1));
+      expect(others).toContain(`${name}.js`);
+      expect(others.length).toBeLessThan(12);
+    },
+  );
+
+  it('gate --help lists every command, and loads nothing that services are made of', () => {
+    const { status, out, loaded } = run('--help');
+    expect(status).toBe(0);
+    const declared = readdirSync(join(PROJECT_ROOT, 'cli'))
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .flatMap((file) => [
+        ...readFileSync(join(PROJECT_ROOT, 'cli', file), 'utf8').matchAll(/\n {2}program\n {4}\.command\('([\w-]+)'/g),
+      ])
+      .map(([, name]) => name);
+    expect(declared.length).toBeGreaterThan(15);
+    for (const name of declared) expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
+    expect([...packagesOf(loaded)].filter((found) => SERVERS.includes(String(found)))).toEqual([]);
+  });
+
+  it('a name that is no command is wrong usage, with the nearest one', () => {
+    expect(run('pendin')).toMatchObject({ status: 2, out: expect.stringContaining('Did you mean pending?') });
+    // Names that every object has are no commands either.
+    expect(run('constructor')).toMatchObject({ status: 2, out: expect.stringContaining('unknown command') });
+  });
+});

@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { CliError } from './errors.js';
+import type { FileLogOptions } from './evidence.js';
+import { ledgerOf, logKey, logOrigin } from './log-file.js';
+import { asConsole, ledgerFile, UUID, withLedgerFile } from './target.js';
+
+interface ProveOptions extends FileLogOptions {
+  readonly out: string;
+  readonly since?: string;
+  readonly ledger?: string;
+}
+
+/** `gate prove`: one row with its place in a signed checkpoint. */
+export function registerProve(program: Command): void {
+  program
+    .command('prove')
+    .description('write a proof bundle of one ledger row: `gate verify --bundle` checks it without Gate')
+    .argument('<seq | entry id>', 'the row')
+    .requiredOption('--out <file>', 'where to; overwritten')
+    .option('--since <file>', 'a checkpoint that was kept: the bundle then proves that the log only grew since')
+    .addOption(ledgerFile())
+    .addOption(logKey())
+    .addOption(logOrigin())
+    .action(async (row: string, { out, since, ledger: given, ...by }: ProveOptions) => {
+      const { proveEntry, proverOver, readEvidence, withLogOfFile } = await import('./evidence.js');
+      const seq = /^[1-9][0-9]{0,15}$/.test(row) ? Number(row) : null;
+      if (seq === null && !UUID.test(row)) throw new CliError(`${row} is neither a seq nor the id of an entry`, 2);
+      const entry = seq === null ? { id: row } : { seq };
+      const kept = since === undefined ? undefined : readEvidence(since).toString('utf8');
+      const ledger = ledgerOf(given, by);
+      const bundle = ledger
+        ? await withLedgerFile(ledger, (opened) =>
+            withLogOfFile(opened, ledger, by, (log) => proveEntry(log, entry, kept)),
+          )
+        : await proveEntry(
+            proverOver((path) => asConsole('ledger', 'GET', path)),
+            entry,
+            kept,
+          );
+      writeFileSync(out, `${JSON.stringify(bundle, null, 2)}\n`);
+      process.stdout.write(`${out}: entry ${bundle.inclusion.seq} in a log of ${bundle.inclusion.tree_size} entries\n`);
+    });
+}

@@ -1,0 +1,45 @@
+import { Argument, type Command } from 'commander';
+import { PROCESS_NAMES, type ProcessName } from '../config/processes.js';
+import { untilAsked } from './until-asked.js';
+
+const SERVICES = PROCESS_NAMES.filter((name) => name !== 'worker');
+
+/** `gate serve`: one service apart. */
+export function registerServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run one service as a process of its own; `gate config <service>` lists its settings')
+    .addArgument(new Argument('<service>', 'which').choices(SERVICES))
+    .action((service: ProcessName) => runApart(service));
+}
+
+/** `gate worker`: workflows and activities apart. */
+export function registerWorker(program: Command): void {
+  program
+    .command('worker')
+    .description('run the worker of every workflow and activity as a process of its own')
+    .action(() => runApart('worker'));
+}
+
+/** One process apart: logs to standard output, ends tidily on SIGTERM, fails when a part of it fails. */
+async function runApart(name: ProcessName): Promise<void> {
+  const stopAsked = untilAsked();
+  const { startApart } = await import('../stack/separate.js');
+  const bringUp = startApart(name, process.env);
+  const first = await Promise.race([bringUp, stopAsked]);
+  if (typeof first === 'string') {
+    await bringUp.then((running) => running.stop()).catch(() => undefined);
+    return;
+  }
+  const { logger, ports, stopped } = first;
+  logger.info({ ...ports, pid: process.pid }, 'ready');
+  const signal = await Promise.race([stopAsked, stopped.then(() => 'ended')]).catch(async (error: unknown) => {
+    logger.fatal({ err: error }, 'failed');
+    await first.stop();
+    throw error;
+  });
+  logger.info({ signal }, 'stopping: refusing new work, finishing what is under way');
+  process.once('SIGINT', () => process.exit(130));
+  await first.stop();
+  logger.info('stopped');
+}

@@ -1,0 +1,77 @@
+import { join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { DevelopmentFile, Stack } from '../stack/development.js';
+import { untilAsked } from './until-asked.js';
+
+/** `gate start`: the whole stack on this machine. */
+export function registerStart(program: Command): void {
+  program
+    .command('start')
+    .description('bring up the whole stack on this machine, with what it needs; Ctrl-C stops it tidily')
+    .option('--quiet', 'print nothing but errors')
+    .action(async ({ quiet }: { quiet?: boolean }) => {
+      const say = (line: string) => (quiet ? undefined : process.stdout.write(`${line}\n`));
+      const started = Date.now();
+      const stopAsked = untilAsked();
+      const { startDevelopment } = await import('../stack/development.js');
+      const bringUp = startDevelopment({ env: process.env, progress: (line) => say(`  ${line}`) });
+      const first = await Promise.race([bringUp, stopAsked]);
+      if (typeof first === 'string') {
+        say('stopping before the start was done');
+        await bringUp.then((stack) => stack.stop()).catch(() => undefined);
+        return;
+      }
+      say(readyPage(first.development, resolve(process.env.GATE_STATE_DIR ?? '.gate'), Date.now() - started));
+      await untilStopped(first, stopAsked, say);
+    });
+}
+
+async function untilStopped(stack: Stack, stopAsked: Promise<string>, say: (line: string) => void): Promise<void> {
+  let failed: unknown;
+  const ended = stack.stopped.catch((error: unknown) => {
+    failed = error;
+  });
+  const why = await Promise.race([stopAsked, ended.then(() => 'the worker ended')]);
+  say(`\n${why}: finishing calls under way, then stopping (again: stop at once)`);
+  process.once('SIGINT', () => process.exit(130));
+  await stack.stop();
+  if (failed) throw failed;
+  say('stopped; parked calls stay parked until the next start');
+}
+
+/** The page a new user sees: where things are, and three commands that work as printed. */
+export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: number): string {
+  const here = (file: string) => relative(process.cwd(), file) || file;
+  // Another terminal does not know of a folder that this one was told.
+  const gate = here(stateDir) === '.gate' ? 'npx gate' : `GATE_STATE_DIR=${here(stateDir)} npx gate`;
+  const curl = (id: string, tool: string, args: string) =>
+    [
+      `  curl -s --cacert ${here(stack.proxy.ca)} --cert ${here(stack.proxy.cert)} --key ${here(stack.proxy.key)} ${stack.proxy.url}/mcp \\`,
+      `    -H 'Content-Type: application/json' -H 'X-Gate-Server-Execution-Contract: gate.server-execution/v1' \\`,
+      `    -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" \\`,
+      `    -d '{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}'`,
+    ].join('\n');
+  return `
+Gate is ready (${(tookMs / 1000).toFixed(1)} s)
+
+  proxy      ${stack.proxy.url}/mcp   agents call here, with their certificate
+  review     ${stack.hil.url}
+  ledger     ${stack.ledger.url}
+  workflows  ${stack.temporal.ui_url ?? stack.temporal.address}
+  tools      ${stack.upstream.url}
+  all of it  ${here(join(stateDir, 'dev.json'))}
+  log        ${here(join(stateDir, 'logs', 'gate.log'))}
+
+An allow, a deny, and a call that waits for you:
+
+${curl('1', 'list_files', '{}')}
+
+${curl('2', 'delete_file', '{"path":"notes.txt"}')}
+
+${curl('3', 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
+  ${gate} pending
+  ${gate} decide <id> approve
+
+Ctrl-C stops everything.
+`;
+}
