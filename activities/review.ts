@@ -3,9 +3,11 @@ import type { JsonObject } from '../contracts/json.js';
 import type { SettledReview, SignedDecision } from '../contracts/review.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
+import { brainScores } from '../domain/call-record/rows.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { Reviews } from '../domain/review/ports.js';
+import { clipped, storableText } from '../domain/text.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =
@@ -17,6 +19,9 @@ export type DecisionVerdict =
       /** Where the record no longer waits: how it stands. Whoever waits for the call then goes on from there. */
       readonly summary: CallSummary | null;
     };
+
+/** Less than the time after which a host begins the next attempt: two attempts never park at once. */
+const OPEN_LIMIT_MS = 4_000;
 
 export interface ReviewActivityOptions {
   readonly calls: CallStore;
@@ -35,41 +40,54 @@ export interface ReviewActivityOptions {
 
 export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Date.now }: ReviewActivityOptions) => ({
   /**
-   * Stores the review row and parks the record. Met twice it finds both there. When HIL cannot take the row, the row that may have been
-   * stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
+   * Stores the review row and parks the record. Met twice, also while an earlier attempt is still under way, it finds both there: an
+   * attempt withdraws no row that a later one opened, and parks nothing once a later one may have begun. When HIL cannot take the row,
+   * the row that may have been stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
    */
   async openReview(call: CallInput, atMs: number): Promise<CallSummary> {
     const record = await calls.find(call.correlation_id);
     const request = await calls.request(call.correlation_id, call.digest);
     if (!record || !request) throw new PipelineUnavailable('proxy', 'the call record is not in the store');
     if (record.state !== 'decided') return summarize(record);
+    const { verdict, inspection, callback_url } = record.evidence;
     const ttlSeconds = call.ttl_secs[record.approval_tier];
-    const reasons = [...(record.evidence.verdict?.review_reasons ?? [])];
+    const reasons = [...(verdict?.review_reasons ?? [])];
+    const attempt_ms = now();
+    const withdraw = () => reviews.withdraw(call.correlation_id, attempt_ms).catch(() => undefined);
     try {
       const row = await reviews.createOnce({
         agent_id: call.agent,
         correlation_id: call.correlation_id,
         method: call.method,
         request_payload: request.body,
-        risk_summary: (reasons.join('; ') || 'review required').slice(0, 500).toWellFormed(),
+        risk_summary: storableText(clipped(reasons.join('; ') || 'review required', 500)),
         state_namespace: 'operator',
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
+        attempt_ms,
         review_reasons: reasons,
-        brain_scores: null,
+        brain_scores: inspection && brainScores(inspection),
+        projected_cost_micros: inspection && inspection.cost_micros,
         approval_tier: record.approval_tier,
         agent_spiffe: call.agent_spiffe,
         tenant: call.tenant,
-        callback_url: record.evidence.callback_url,
+        callback_url,
       });
       const parked = await calls.move(call.correlation_id, 'park', {
         pending_id: row.id,
         deadline_ms: Date.parse(row.created_at) + row.ttl_seconds * 1000,
+        before_ms: attempt_ms + OPEN_LIMIT_MS,
       });
+      if (parked.record.state === 'decided') throw new Error('the review was not open in time');
+      // Closed meanwhile: nobody waits for a decision about it.
+      if (parked.record.state !== 'parked' && parked.record.pending_id === null) await withdraw();
       return summarize(parked.record);
     } catch (error) {
-      await reviews.withdraw(call.correlation_id).catch(() => undefined);
-      throw new PipelineUnavailable('hil', errorText(error).slice(0, 300));
+      // What the record says is what the caller is told: a parked call keeps its row, whoever parked it. Unread, it may be parked.
+      const standing = await calls.find(call.correlation_id).catch(() => null);
+      if (standing?.state === 'parked') return summarize(standing);
+      if (standing) await withdraw();
+      throw new PipelineUnavailable('hil', clipped(errorText(error), 300));
     }
   },
 

@@ -19,6 +19,8 @@ export const newReview = z.strictObject({
   state_namespace: stateNamespace,
   ttl_seconds: z.number().int().min(1).max(86_400),
   created_at: z.iso.datetime().optional(),
+  /** When the attempt that asks began, epoch milliseconds: only the newest attempt's row is its own to withdraw. */
+  attempt_ms: z.number().int().optional(),
   review_reasons: z.array(z.string()).default([]),
   brain_scores: jsonObject.nullish(),
   projected_cost_micros: z.number().int().nullish(),

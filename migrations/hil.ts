@@ -1,4 +1,5 @@
 import { sql, type Kysely, type Migration } from 'kysely';
+import { hasColumn } from './dialect.js';
 
 /**
  * Review rows (spec 2.6, 4.4). One row per correlation id; `payload` is sealed with the payload keys and bound to the row id, what
@@ -39,4 +40,15 @@ const reviewRows: Migration = {
   },
 };
 
-export const hilMigrations: Record<string, Migration> = { '0001-review-rows': reviewRows };
+/**
+ * 0002: when the newest attempt began that opened the row, so that an older attempt which fails late cannot withdraw it. Adds a column
+ * without a default only; locks the table for a moment on Postgres.
+ */
+const attempts: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'reviews', 'attempt_ms')))
+      await db.schema.alterTable('reviews').addColumn('attempt_ms', 'bigint').execute();
+  },
+};
+
+export const hilMigrations: Record<string, Migration> = { '0001-review-rows': reviewRows, '0002-attempts': attempts };

@@ -76,7 +76,7 @@ afterEach(async () => {
 const overTheService: ServiceFetch = async (url, { method, headers, body }) => {
   const response = await service.app.inject({
     method: method as 'POST' | 'DELETE',
-    url: new URL(url).pathname,
+    url: `${new URL(url).pathname}${new URL(url).search}`,
     headers: headers ?? {},
     ...(body !== undefined && { payload: body }),
   });
@@ -121,6 +121,14 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
       fields: { status: 'expired', decided_by: 'system:ttl-sweep', decided_at: settled.decided_at },
     });
     await expect(reviews.withdraw(correlation)).rejects.toMatchObject({ code: 'already_decided' });
+  });
+
+  it('withdraws nothing that a later attempt opened', async () => {
+    await reviews.createOnce({ ...review, attempt_ms: 6_000 });
+    await reviews.withdraw(correlation, 1_000);
+    expect(await store.get(reviewIdOf(correlation))).toMatchObject({ status: 'pending' });
+    await reviews.withdraw(correlation, 6_000);
+    expect(await store.get(reviewIdOf(correlation))).toBeNull();
   });
 
   it('withdraws, twice too, and nothing settles or straggles in afterwards', async () => {

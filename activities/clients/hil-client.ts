@@ -32,8 +32,9 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
         'x-gate-correlation-id': review.correlation_id,
       }),
 
-    async withdraw(correlationId) {
-      const path = `/pending/by-correlation/${encodeURIComponent(correlationId)}`;
+    async withdraw(correlationId, attemptMs) {
+      const attempt = attemptMs === undefined ? '' : `?attempt_ms=${attemptMs}`;
+      const path = `/pending/by-correlation/${encodeURIComponent(correlationId)}${attempt}`;
       await ask(null, { method: 'DELETE', path, timeoutMs, headers: { 'x-gate-correlation-id': correlationId } });
     },
 

@@ -7,8 +7,11 @@ import type { NewReview, PendingRequest, SettledReview, SignedDecision } from '.
 export interface Reviews {
   /** The row of this correlation id, created unless it is there. `pending_conflict`: bound to another payload, agent or tenant. */
   createOnce(review: NewReview): Promise<PendingRequest>;
-  /** Takes back a row whose call was answered 503. Nothing to take back is fine; `already_decided` when someone decided it. */
-  withdraw(correlationId: string): Promise<void>;
+  /**
+   * Takes back a row whose call was answered 503. Nothing to take back is fine, and so is a row that an attempt which began after this
+   * one has opened: it stays. `already_decided` when someone decided it.
+   */
+  withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /** First settlement wins and is returned again for the same one; another one is `already_decided`. */
   settle(settled: SettledReview): Promise<PendingRequest>;
 }

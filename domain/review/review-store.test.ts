@@ -359,6 +359,24 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       expect(row.request_payload).toEqual({ other: true });
     });
 
+    it('is not for an attempt that began before the one which opened the row last', async () => {
+      const at = (attempt_ms: number) => newReview({ attempt_ms });
+      await store.createOnce(at(1_000));
+      await store.createOnce(at(6_000));
+      // The straggler of the first attempt takes nothing over.
+      expect(await store.createOnce(at(1_000))).toMatchObject({ created: false });
+      await store.withdraw(correlation(1), 1_000);
+      expect(await store.byCorrelation(correlation(1))).toMatchObject({ status: 'pending' });
+      await store.withdraw(correlation(1), 6_000);
+      expect(await store.byCorrelation(correlation(1))).toBeNull();
+    });
+
+    it('is for any attempt where no row says which opened it', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1), 1);
+      expect(await store.byCorrelation(correlation(1))).toBeNull();
+    });
+
     it('refuses a straggler of the withdrawn call', async () => {
       await store.createOnce(newReview());
       await store.withdraw(correlation(1));

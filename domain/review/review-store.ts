@@ -38,6 +38,7 @@ interface ReviewTable {
   /** Canonical JSON of the SettledReview that closed the row. */
   settled: string | null;
   withdrawn_at: string | null;
+  attempt_ms: number | string | null;
 }
 export interface ReviewTables {
   reviews: ReviewTable;
@@ -69,8 +70,11 @@ export interface ReviewStore {
    * not later is a straggler of the withdrawn call and is `not_pending`. `invalid_request` for text no store can hold.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
-  /** Hides a row that nobody decided and drops its payload. Idempotent; `already_decided` once it is settled. */
-  withdraw(correlationId: string): Promise<void>;
+  /**
+   * Hides a row that nobody decided and drops its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
+   * `already_decided` once it is settled.
+   */
+  withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /**
    * Compare-and-set from pending; the same settlement again returns the row, another one is `already_decided` with how the row stands.
    * The deadline is not judged here: what the workflow settled is what happened. `not_found`, `not_pending` (withdrawn).
@@ -188,6 +192,7 @@ export function reviewStoreOver(
       status: 'pending',
       settled: null,
       withdrawn_at: null,
+      attempt_ms: review.attempt_ms ?? null,
     };
   }
 
@@ -213,6 +218,17 @@ export function reviewStoreOver(
           .executeTakeFirst(),
       );
       if (replaced.numUpdatedRows === 1n) return { row: view(row, review.request_payload, clock()), created: true };
+      // The row is this attempt's now: an older one that fails after this may not take it back.
+      if (row.attempt_ms !== null)
+        await asked(() =>
+          db
+            .updateTable('reviews')
+            .set({ attempt_ms: row.attempt_ms })
+            .where('id', '=', row.id)
+            .where('withdrawn_at', 'is', null)
+            .where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<', row.attempt_ms)]))
+            .execute(),
+        );
       const first = await stored('id', row.id);
       if (!first || first.withdrawn_at !== null)
         throw new GateError('not_pending', 'This review was withdrawn; its call was answered 503.');
@@ -223,17 +239,17 @@ export function reviewStoreOver(
       return { row: viewAnyway(first), created: false };
     },
 
-    async withdraw(correlationId) {
+    async withdraw(correlationId, attemptMs) {
       const id = reviewIdOf(correlationId);
-      const hidden = await asked(() =>
-        db
-          .updateTable('reviews')
-          .set({ withdrawn_at: new Date(clock()).toISOString(), payload: null })
-          .where('id', '=', id)
-          .where('status', '=', 'pending')
-          .where('withdrawn_at', 'is', null)
-          .executeTakeFirst(),
-      );
+      let open = db
+        .updateTable('reviews')
+        .set({ withdrawn_at: new Date(clock()).toISOString(), payload: null })
+        .where('id', '=', id)
+        .where('status', '=', 'pending')
+        .where('withdrawn_at', 'is', null);
+      if (attemptMs !== undefined)
+        open = open.where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<=', attemptMs)]));
+      const hidden = await asked(() => open.executeTakeFirst());
       if (hidden.numUpdatedRows === 1n) return;
       const row = await stored('id', id);
       if (row?.settled) throw alreadyDecided(viewAnyway(row));
@@ -330,7 +346,7 @@ export function reviewStoreOver(
 /** The port over a store in the same process. */
 export const reviewsOf = (store: ReviewStore): Reviews => ({
   createOnce: async (review) => (await store.createOnce(review)).row,
-  withdraw: (correlationId) => store.withdraw(correlationId),
+  withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
   settle: (settled) => store.settle(settled),
 });
 

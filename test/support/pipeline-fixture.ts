@@ -54,6 +54,9 @@ export interface Script {
   policy: 'up' | 'down';
   hil: 'up' | 'down' | 'stores_then_fails';
   ledger: 'up' | 'down';
+  /** What happens to each request of a row on its way to HIL, and to its answer on the way back. */
+  hilTakes: () => Promise<void>;
+  hilAnswers: () => Promise<void>;
   upstream: (request: JsonObject) => Promise<UpstreamOutcome>;
   receiver: 'up' | 'refuses';
 }
@@ -90,6 +93,8 @@ export async function openPipeline({
     policy: 'up',
     hil: 'up',
     ledger: 'up',
+    hilTakes: () => Promise.resolve(),
+    hilAnswers: () => Promise.resolve(),
     upstream: replyOk,
     receiver: 'up',
     ...given,
@@ -135,11 +140,13 @@ export async function openPipeline({
     reviews: {
       async createOnce(review) {
         if (script.hil === 'down') throw new Error('hil is away');
+        await script.hilTakes();
         const { row } = await reviews.createOnce(review);
+        await script.hilAnswers();
         if (script.hil === 'stores_then_fails') throw new Error('the answer of hil was lost');
         return row;
       },
-      withdraw: (correlationId) => reviews.withdraw(correlationId),
+      withdraw: (correlationId, attemptMs) => reviews.withdraw(correlationId, attemptMs),
       settle: (settled) => reviews.settle(settled),
     },
     ledger: {

@@ -5,6 +5,8 @@ import type { ReviewStore } from '../../../domain/review/review-store.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
 
+const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
+
 /**
  * Gate's own routes for the pipeline (GATE_OWN_ROUTES): how the port `Reviews` reaches a HIL in another process. They hold no tenant
  * scope, because the workflow that owns a correlation id owns its row.
@@ -22,9 +24,9 @@ export function settleRoutes(app: ServiceApp, { reviews }: { reviews: ReviewStor
 
   app.delete(
     '/pending/by-correlation/:correlation_id',
-    { schema: { params: ByCorrelation, response: { 204: z.undefined() } } },
+    { schema: { params: ByCorrelation, querystring: WithdrawQuery, response: { 204: z.undefined() } } },
     async (request, reply) => {
-      await reviews.withdraw(request.params.correlation_id);
+      await reviews.withdraw(request.params.correlation_id, request.query.attempt_ms);
       return reply.code(204).send();
     },
   );

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../contracts/call.js';
+import type { Clock } from '../lite/host.js';
+import { inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+
+/** Opening a review has 5 s on a worker; after that the next attempt begins, while the first may still be under way. */
+const ATTEMPT_MS = 5_000;
+
+describe('opening a review', () => {
+  let gate: PipelineFixture;
+  let nowMs: number;
+  beforeEach(async () => {
+    nowMs = Date.parse('2026-11-22T10:00:00.000Z');
+    const clock: Clock = { now: () => nowMs, sleep: () => new Promise(() => undefined) };
+    gate = await openPipeline({ clock, script: { tier: 'yellow' } });
+  });
+  afterEach(() => gate.close());
+
+  async function decided(): Promise<CallInput> {
+    const call = await gate.call();
+    const evaluated = await gate.activities.evaluate(call, await gate.activities.inspect(call));
+    await gate.activities.commitVerdict(call, { available: true, inspection: inspectionOf(true) }, evaluated);
+    return call;
+  }
+  const rowOf = (call: CallInput) => gate.reviews.byCorrelation(call.correlation_id);
+  const stateOf = async (call: CallInput) => (await gate.calls.find(call.correlation_id))?.state;
+  /** A caller told to wait has a row that an operator sees; a row that is seen belongs to a call that waits. */
+  const agree = async (call: CallInput) =>
+    expect((await rowOf(call)) !== null).toBe((await stateOf(call)) === 'parked');
+
+  /** A step that waits until it is let go or fails. */
+  function gateway() {
+    let open: () => void = () => undefined;
+    let fail: (error: Error) => void = () => undefined;
+    const passed = new Promise<void>((resolve, reject) => {
+      open = resolve;
+      fail = reject;
+    });
+    return { pass: () => passed, open: () => open(), fail: () => fail(new Error('the request timed out')) };
+  }
+  const once = (pass: () => Promise<void>) => {
+    let left = 1;
+    return () => (left-- > 0 ? pass() : Promise.resolve());
+  };
+
+  it('leaves the row of the second attempt alone when the first, whose answer was lost, fails late', async () => {
+    const call = await decided();
+    const first = gateway();
+    gate.script.hilAnswers = once(first.pass);
+    const early = gate.activities.openReview(call, nowMs);
+    nowMs += ATTEMPT_MS;
+    expect(await gate.activities.openReview(call, nowMs - ATTEMPT_MS)).toMatchObject({ state: 'parked' });
+    first.fail();
+    expect(await early).toMatchObject({ state: 'parked' });
+    expect(await rowOf(call)).toMatchObject({ status: 'pending' });
+  });
+
+  it('leaves it alone also when the first one fails before the second has parked', async () => {
+    const call = await decided();
+    const [first, second] = [gateway(), gateway()];
+    gate.script.hilAnswers = once(first.pass);
+    const early = gate.activities.openReview(call, nowMs);
+    await until(async () => (await rowOf(call)) !== null);
+    nowMs += ATTEMPT_MS;
+    let answered = 0;
+    gate.script.hilAnswers = () => {
+      answered += 1;
+      return second.pass();
+    };
+    const late = gate.activities.openReview(call, nowMs - ATTEMPT_MS);
+    await until(async () => answered === 1);
+    first.fail();
+    await expect(early).rejects.toMatchObject({ layer: 'hil' });
+    second.open();
+    expect(await late).toMatchObject({ state: 'parked' });
+    await agree(call);
+  });
+
+  it('is one row also when the request of the first attempt arrives after the second has parked', async () => {
+    const call = await decided();
+    const first = gateway();
+    gate.script.hilTakes = once(first.pass);
+    const early = gate.activities.openReview(call, nowMs);
+    nowMs += ATTEMPT_MS;
+    await gate.activities.openReview(call, nowMs - ATTEMPT_MS);
+    gate.script.hilAnswers = () => Promise.reject(new Error('the request timed out'));
+    first.open();
+    expect(await early).toMatchObject({ state: 'parked' });
+    expect(await rowOf(call)).toMatchObject({ status: 'pending' });
+  });
+
+  it('parks nothing in an attempt that took too long, because the next one may have begun', async () => {
+    const call = await decided();
+    const first = gateway();
+    gate.script.hilAnswers = once(first.pass);
+    const early = gate.activities.openReview(call, nowMs);
+    await until(async () => (await rowOf(call)) !== null);
+    nowMs += ATTEMPT_MS;
+    gate.script.hilTakes = () => Promise.reject(new Error('hil is away'));
+    await expect(gate.activities.openReview(call, nowMs - ATTEMPT_MS)).rejects.toMatchObject({ layer: 'hil' });
+    first.open();
+    await expect(early).rejects.toMatchObject({ layer: 'hil' });
+    expect(await stateOf(call)).toBe('decided');
+    await agree(call);
+  });
+
+  it('takes the row back where nothing was parked, and the same call may start again', async () => {
+    const call = await decided();
+    gate.script.hil = 'stores_then_fails';
+    await expect(gate.activities.openReview(call, nowMs)).rejects.toMatchObject({ layer: 'hil' });
+    expect(await rowOf(call)).toBeNull();
+    gate.script.hil = 'up';
+    nowMs += 1_000;
+    expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'parked' });
+    await agree(call);
+  });
+
+  it('shows the approver what the inspection came to, in whole numbers, and what it cost', async () => {
+    const call = await decided();
+    await gate.activities.openReview(call, nowMs);
+    expect(await rowOf(call)).toMatchObject({
+      brain_scores: {
+        persona_drift_score: 1_000,
+        injection_confidence: 0,
+        malicious_code_confidence: 0,
+        compromised_package_confidence: 0,
+        sequence_escalation_score: 0,
+        drift_available: true,
+      },
+      projected_cost_micros: 0,
+    });
+  });
+
+  it('says so where there was no inspection', async () => {
+    const call = await gate.call();
+    const evaluated = await gate.activities.evaluate(call, await gate.activities.inspect(call));
+    await gate.activities.commitVerdict(call, { available: false, reason: 'away' }, evaluated);
+    await gate.activities.openReview(call, nowMs);
+    expect(await rowOf(call)).toMatchObject({ brain_scores: null, projected_cost_micros: null });
+  });
+});
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const lateMs = Date.now() + 5_000;
+  while (!(await holds())) {
+    if (Date.now() > lateMs) throw new Error('what was waited for did not happen');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
