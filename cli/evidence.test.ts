@@ -16,6 +16,7 @@ let folder: string;
 let place: TestLedgerPlace;
 let ledger: LedgerStore;
 let log: TransparencyLog;
+const ledgerKey = generateKeyPairSync('ed25519');
 
 /** Answers as the ledger's routes do. */
 const ask = async <Answer>(path: string): Promise<Answer> => {
@@ -40,7 +41,7 @@ beforeAll(async () => {
   ledger = await openLedger({
     target: place.target,
     sidecarKeys: place.keys,
-    checkpoints: { origin: 'gate.test', privateKey: generateKeyPairSync('ed25519').privateKey, witnesses: [] },
+    checkpoints: { origin: 'gate.test', privateKey: ledgerKey.privateKey, witnesses: [] },
   });
   log = ledger.transparency as TransparencyLog;
 });
@@ -62,12 +63,53 @@ describe('gate prove and gate verify --bundle', () => {
       /^ok {6}row: seq 3.*\nok {6}checkpoint: gate\.test, 3 entries.*\nok {6}inclusion: entry 3 of 3\nok {6}consistency: the 3 entries begin with the 2 .*\nthe bundle holds\n$/,
     );
     expect((await verifyEvidence(file, { key: write('log.vkey', `${log.vkey}\n`) })).valid).toBe(true);
-    expect((await verifyEvidence(write('plain.json', await proveEntry(proverOver(ask), { seq: 1 })), {})).valid).toBe(
-      true,
-    );
     await expect(proveEntry(proverOver(ask), { seq: 1 }, 'no checkpoint')).rejects.toThrow('--since');
     const longer = kept.replace('\n2\n', '\n9\n');
     await expect(proveEntry(proverOver(ask), { seq: 1 }, longer)).rejects.toMatchObject({ exitCode: 2 });
+  });
+
+  it('proves nothing by the key that came with the bundle: whoever makes one puts his own in', async () => {
+    const forger = await ledgerPlace('sqlite');
+    const stranger = generateKeyPairSync('ed25519');
+    const forged = await openLedger({
+      target: forger.target,
+      sidecarKeys: forger.keys,
+      checkpoints: { origin: 'gate.test', privateKey: stranger.privateKey, witnesses: [] },
+    });
+    await forged.append([testRow({ authorized: true, reasoning: 'this never was' })]);
+    const file = write('forged.json', await proveEntry(forged.transparency as TransparencyLog, { seq: 1 }));
+    await forged.close();
+    await forger.remove();
+
+    const alone = await verifyEvidence(file, {});
+    expect(alone).toMatchObject({ valid: true, proved: false });
+    expect(verdictText(alone)).toMatch(/\nNOT PROVED: .*--key.*--trusted-logs.*--witness.*\n$/);
+    // By a log of the same name that the reader does trust, it is no proof either.
+    expect(verdictText(await verifyEvidence(file, { key: log.vkey }))).toMatch(/BROKEN {2}checkpoint.*\nINVALID/s);
+    // A quorum of nobody is nobody's word.
+    const witness = formatVkey(noteKey('w', stranger.publicKey, 'cosignature'));
+    expect(await verifyEvidence(file, { witness: [witness], witnesses: 0 })).toMatchObject({ proved: false });
+    expect(await verifyEvidence(file, { witness: [witness], witnesses: 1 })).toMatchObject({ valid: false });
+  });
+
+  it('is proved by a list of trusted logs, and by the public key that its operator published', async () => {
+    const file = write('listed.json', await proveEntry(proverOver(ask), { seq: 1 }));
+    const other = formatVkey(noteKey('other.example', generateKeyPairSync('ed25519').publicKey));
+    const trustedLogs = write('logs', `# logs we trust\n\n${other}\n${log.vkey}\n`);
+    expect(await verifyEvidence(file, { trustedLogs })).toMatchObject({ valid: true, proved: true });
+    const published = ledgerKey.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    expect(await verifyEvidence(file, { key: write('log.pub', published) })).toMatchObject({ proved: true });
+    const strange = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    expect(await verifyEvidence(file, { key: write('strange.pub', strange) })).toMatchObject({ valid: false });
+
+    const unlisted = await verifyEvidence(file, { trustedLogs: write('others', other) });
+    expect(verdictText(unlisted)).toContain('the checkpoint is of gate.test, the key of other.example');
+    await expect(verifyEvidence(file, { trustedLogs: write('empty', '# nobody\n') })).rejects.toThrow(
+      'names no log that is trusted',
+    );
+    await expect(verifyEvidence(file, { trustedLogs: write('bad', 'what is this\n') })).rejects.toThrow(
+      'not a verifier key',
+    );
   });
 
   it('says what is broken', async () => {
@@ -276,6 +318,10 @@ describe('gate prove on a ledger file', () => {
     expect(proved).toEqual({ code: 0, out: 'typed.json: entry 2 in a log of 3 entries\n' });
     const verdict = await line.done(['verify', '--bundle', 'typed.json', '--key', trusted]);
     expect(verdict).toMatchObject({ code: 0, out: expect.stringContaining('the bundle holds') });
+    const blind = await line.done(['verify', '--bundle', 'typed.json']);
+    expect(blind).toMatchObject({ code: 2, out: expect.stringContaining('NOT PROVED') });
+    const listed = await line.done(['verify', '--bundle', 'typed.json'], { GATE_TRUSTED_LOGS: trusted });
+    expect(listed).toMatchObject({ code: 0, out: expect.stringContaining('the bundle holds') });
     const bare = await line.done(['prove', '2', '--ledger', file, '--out', 'bare.json']);
     expect(bare).toEqual({
       code: 1,

@@ -13,6 +13,8 @@ import { CliError } from './errors.js';
 /** Keys the reader brings along; none is taken from the bundle where one is given. */
 export interface EvidenceTrust {
   readonly key?: string;
+  /** A file of verifier keys, one per line. */
+  readonly trustedLogs?: string;
   readonly witness?: readonly string[];
   readonly witnesses?: number;
 }
@@ -25,8 +27,7 @@ function kindOf(bytes: Buffer): EvidenceKind | null {
 }
 
 /**
- * Checks a file of evidence offline, whichever kind it is. Exit codes: 0 it holds, 2 it does not, 1 it cannot be read or is no evidence.
- * Throws CliError for the last two.
+ * Checks a file of evidence offline, whichever kind it is. Throws CliError (exit code 1) where it cannot be read or is no evidence.
  */
 export async function verifyEvidence(file: string, trust: EvidenceTrust): Promise<BundleVerdict> {
   const bytes = readEvidence(file);
@@ -51,7 +52,11 @@ function verifyRegulatory(file: string, { key }: EvidenceTrust): Promise<BundleV
   return verifyRegulatoryBundle(file, { publicKeyPem });
 }
 
-function verifyProof(file: string, bytes: Buffer, { key, witness = [], witnesses }: EvidenceTrust): BundleVerdict {
+function verifyProof(
+  file: string,
+  bytes: Buffer,
+  { key, trustedLogs, witness = [], witnesses }: EvidenceTrust,
+): BundleVerdict {
   let bundle: unknown;
   try {
     bundle = JSON.parse(bytes.toString('utf8'));
@@ -60,7 +65,10 @@ function verifyProof(file: string, bytes: Buffer, { key, witness = [], witnesses
   }
   try {
     return verifyProofBundle(bundle, {
-      ...(key !== undefined && { logKey: vkeyOf(key) }),
+      logKeys: [
+        ...(key === undefined ? [] : [logKeyFor(key, bundle)]),
+        ...(trustedLogs === undefined ? [] : keysIn(trustedLogs)),
+      ],
       witnesses: witness.map(vkeyOf),
       quorum: witnesses ?? 0,
     });
@@ -77,6 +85,36 @@ export function readEvidence(file: string): Buffer {
   }
 }
 
+/** A log's key: its verifier key, or the public key (PEM) that its operator published, for the log that the bundle names. */
+function logKeyFor(given: string, bundle: unknown): NoteKey {
+  const text = existsSync(given) ? readFileSync(given, 'utf8') : given;
+  if (!text.includes('-----BEGIN PUBLIC KEY-----')) return vkeyOf(given);
+  const { checkpoint } = (bundle ?? {}) as { checkpoint?: unknown };
+  const origin = typeof checkpoint === 'string' ? (checkpoint.split('\n', 1)[0] ?? '') : '';
+  try {
+    return noteKey(origin, createPublicKey(text));
+  } catch {
+    throw new CliError(`--key: no Ed25519 public key in PEM, or the bundle names no log`);
+  }
+}
+
+/** The verifier keys in a file: one per line, empty lines and those behind # left out. */
+function keysIn(file: string): NoteKey[] {
+  const lines = readEvidence(file)
+    .toString('utf8')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  if (lines.length === 0) throw new CliError(`${file} names no log that is trusted`);
+  return lines.map((line) => {
+    try {
+      return parseVkey(line);
+    } catch (error) {
+      throw new CliError(`${file}: ${errorText(error)}`);
+    }
+  });
+}
+
 /** A verifier key as text, or the file that holds it. */
 function vkeyOf(given: string): NoteKey {
   try {
@@ -87,10 +125,13 @@ function vkeyOf(given: string): NoteKey {
 }
 
 /** The verdict as a person reads it. */
-export function verdictText({ valid, checks, notes }: BundleVerdict): string {
+export function verdictText({ valid, proved, checks, notes }: BundleVerdict): string {
   const lines = checks.map(({ what, holds, detail }) => `${holds ? 'ok     ' : 'BROKEN '} ${what}: ${detail}`);
-  return `${[...lines, ...notes.map((note) => `note    ${note}`), valid ? 'the bundle holds' : 'INVALID: this is not what the ledger signed'].join('\n')}\n`;
+  return `${[...lines, ...notes.map((note) => `note    ${note}`), proved ? 'the bundle holds' : valid ? NOT_PROVED : 'INVALID: this is not what the ledger signed'].join('\n')}\n`;
 }
+
+const NOT_PROVED =
+  'NOT PROVED: the bundle agrees with itself, and anybody can make one that does. Name the log you trust: --key <its key>, --trusted-logs <file> or --witness <key>';
 
 /** Who proves: a ledger by its routes, or a file. */
 export type Prover = Pick<TransparencyLog, 'inclusion' | 'consistency'>;
@@ -112,7 +153,7 @@ export async function proveEntry(
 ): Promise<ProofBundle> {
   const inclusion = await prover.inclusion(entry);
   const bundle = since === undefined ? makeProofBundle(inclusion) : await grownSince(prover, inclusion, since);
-  const broken = verifyProofBundle(bundle, { logKey: parseVkey(bundle.log_key) }).checks.find(({ holds }) => !holds);
+  const broken = verifyProofBundle(bundle, { logKeys: [parseVkey(bundle.log_key)] }).checks.find(({ holds }) => !holds);
   if (broken) throw new CliError(`nothing was written: ${broken.what}: ${broken.detail}`, 2);
   return bundle;
 }

@@ -18,8 +18,14 @@ export function registerVerify(program: Command): void {
     .command('verify')
     .description('walk the whole ledger chain; exits 2 where it does not hold')
     .addOption(ledgerFile())
-    .option('--bundle <file>', 'check this file of evidence offline instead: a proof bundle of `gate prove`')
-    .option('--key <vkey>', "the log's verifier key, or a file with it; without it the bundle's own is taken")
+    .option(
+      '--bundle <file>',
+      'check this file of evidence offline instead; exits 2 unless somebody you name signed what it says',
+    )
+    .option('--key <vkey>', "the log's verifier key or its public key (PEM), or a file with it")
+    .addOption(
+      new Option('--trusted-logs <file>', 'verifier keys of the logs you trust, one per line').env('GATE_TRUSTED_LOGS'),
+    )
     .addOption(
       new Option('--witness <vkey...>', 'verifier keys of witnesses, or files with them').implies({ witnesses: 1 }),
     )
@@ -33,7 +39,7 @@ export function registerVerify(program: Command): void {
         const verdict = await verifyEvidence(bundle, trust);
         if (asJson) print(verdict);
         else process.stdout.write(verdictText(verdict));
-        if (!verdict.valid) process.exitCode = 2;
+        if (!verdict.proved) process.exitCode = 2;
         return;
       }
       const ledger = fileTarget(given);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { BundleVerdict } from '../tlog/proof-bundle.js';
 
-type VerifyBundle = (archive: Uint8Array, publicKeyPem: string | null) => BundleVerdict;
+type VerifyBundle = (archive: Uint8Array, publicKeyPem: string | null) => Omit<BundleVerdict, 'proved'>;
 
 /**
  * Checks a regulatory bundle (ledger sheet 6.2) with the very script that others are given: `bin/verify-regulatory-bundle.mjs`, which
@@ -18,5 +18,6 @@ export async function verifyRegulatoryBundle(
     .find((candidate) => existsSync(candidate));
   if (!script) throw new Error('bin/verify-regulatory-bundle.mjs is missing from this installation');
   const { verifyBundle } = (await import(script.href)) as { verifyBundle: VerifyBundle };
-  return verifyBundle(await readFile(path), publicKeyPem);
+  const verdict = verifyBundle(await readFile(path), publicKeyPem);
+  return { ...verdict, proved: verdict.valid && publicKeyPem !== null };
 }

@@ -20,7 +20,10 @@ export interface BundleCheck {
   readonly detail: string;
 }
 export interface BundleVerdict {
+  /** Nothing in the bundle contradicts anything else in it, or a key that the reader brought. */
   readonly valid: boolean;
+  /** Valid, and signed by somebody whom the reader named. Anybody can make a bundle that agrees with itself. */
+  readonly proved: boolean;
   /** In order; after the first that does not hold nothing more is looked at. */
   readonly checks: readonly BundleCheck[];
   /** What was not checked and why. */
@@ -62,8 +65,8 @@ export function makeProofBundle(
 class Broken extends Error {}
 
 export interface BundleTrust {
-  /** The key the reader trusts; without it the one in the bundle is taken, which proves only that the bundle agrees with itself. */
-  readonly logKey?: NoteKey;
+  /** Keys of logs the reader trusts; the checkpoint must be signed by the one of its origin. Without any the one in the bundle is taken. */
+  readonly logKeys?: readonly NoteKey[];
   readonly witnesses?: readonly NoteKey[];
   /** How many of the witnesses must have cosigned. */
   readonly quorum?: number;
@@ -76,7 +79,7 @@ export interface BundleTrust {
  */
 export function verifyProofBundle(
   bundle: unknown,
-  { logKey, witnesses = [], quorum = 0 }: BundleTrust = {},
+  { logKeys = [], witnesses = [], quorum = 0 }: BundleTrust = {},
 ): BundleVerdict {
   const parsed = proofBundle.safeParse(bundle);
   if (!parsed.success) {
@@ -111,10 +114,9 @@ export function verifyProofBundle(
   try {
     if (entry) check('row', checkRow);
     else notes.push('the content of the row is hidden; its hash and place are proved');
-    const key = logKey ?? check('log key', () => [parseVkey(ownKey), ownKey]);
-    const checkpoint = check('checkpoint', () => readSigned(text, key));
-    if (!logKey)
-      notes.push(`the log's key came with the bundle; compare it with one you trust, or give it with --key: ${ownKey}`);
+    const keys = logKeys.length > 0 ? logKeys : [check('log key', () => [parseVkey(ownKey), ownKey])];
+    const checkpoint = check('checkpoint', () => readSigned(text, keys));
+    if (logKeys.length === 0) notes.push(`the log's key came with the bundle: ${ownKey}`);
     check('inclusion', () => {
       const { seq, tree_size: size, entry_hash: hash, proof } = inclusion;
       expectThat(size === checkpoint.size, `the proof is for ${size} entries, the checkpoint for ${checkpoint.size}`);
@@ -127,7 +129,7 @@ export function verifyProofBundle(
     });
     if (consistency)
       check('consistency', () => {
-        const [older] = readSigned(consistency.checkpoint, key);
+        const [older] = readSigned(consistency.checkpoint, keys);
         const { from, to, proof } = consistency;
         expectThat(from === older.size && to === checkpoint.size, 'the proof is between other sizes');
         expectThat(
@@ -151,7 +153,10 @@ export function verifyProofBundle(
   } catch (error) {
     if (!(error instanceof Broken)) throw error;
   }
-  return { valid: checks.every(({ holds }) => holds), checks, notes };
+  const valid = checks.every(({ holds }) => holds);
+  // A quorum of witnesses that was asked for and not met is a check that does not hold.
+  const named = logKeys.length > 0 || (witnesses.length > 0 && quorum > 0);
+  return { valid, proved: valid && named, checks, notes };
 }
 
 function expectThat(holds: boolean, otherwise: string): void {
@@ -160,10 +165,15 @@ function expectThat(holds: boolean, otherwise: string): void {
 
 const bytesOf = (proof: readonly string[]): Buffer[] => proof.map((node) => Buffer.from(node, 'hex'));
 
-function readSigned(text: string, key: NoteKey): [Checkpoint, string] {
+function readSigned(text: string, keys: readonly NoteKey[]): [Checkpoint, string] {
   const checkpoint = parseCheckpoint(text);
-  expectThat(checkpoint.origin === key.name, `the checkpoint is of ${checkpoint.origin}, the key of ${key.name}`);
-  expectThat(verifiedSignatures(checkpoint.note, [key]).length > 0, `no signature of the key ${key.id} of ${key.name}`);
+  const ofOrigin = keys.filter(({ name }) => name === checkpoint.origin);
+  const names = [...new Set(keys.map(({ name }) => name))].join(', ');
+  expectThat(ofOrigin.length > 0, `the checkpoint is of ${checkpoint.origin}, the key of ${names}`);
+  expectThat(
+    verifiedSignatures(checkpoint.note, ofOrigin).length > 0,
+    `no signature of the key ${ofOrigin.map(({ id }) => id).join(', ')} of ${checkpoint.origin}`,
+  );
   return [checkpoint, `${checkpoint.origin}, ${checkpoint.size} entries, root ${checkpoint.root.toString('hex')}`];
 }
 

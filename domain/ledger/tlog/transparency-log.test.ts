@@ -159,11 +159,11 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     for (const vkey of [old.vkey, log.vkey])
       expect(verifiedSignatures(parseCheckpoint(both).note, [parseVkey(vkey)])).toHaveLength(1);
     const bundle = makeProofBundle(await log.inclusion({ seq: 2 }));
-    expect(verifyProofBundle(bundle, { logKey: parseVkey(log.vkey) }).valid).toBe(true);
+    expect(verifyProofBundle(bundle, { logKeys: [parseVkey(log.vkey)] }).valid).toBe(true);
     await append(1);
     expect(verified(await log.checkpoint()).size).toBe(4);
     const older = makeProofBundle(await log.inclusion({ seq: 2 }, 3));
-    expect(verifyProofBundle(older, { logKey: parseVkey(log.vkey) }).valid).toBe(true);
+    expect(verifyProofBundle(older, { logKeys: [parseVkey(log.vkey)] }).valid).toBe(true);
     // What is kept is what was signed then.
     expect(await place.sql('select note from ledger_checkpoints where tree_size = 3')).toEqual([{ note: old.note }]);
   });
