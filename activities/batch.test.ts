@@ -13,6 +13,7 @@ import { noPersonas } from '../domain/inspection/personas.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { noToolClasses } from '../domain/tool-classes/port.js';
 import { createRecordActivities } from './call-record.js';
 import { createInspectionActivities } from './inspection.js';
 import { createPolicyActivities } from './policy.js';
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
   calls = await openCallStore({ target: { file: join(folder, 'calls.db') }, keys });
   const policies = createLocalEvaluator(await loadPolicySet({ directory: shippedPolicyDirectory() }));
-  const { evaluate } = createPolicyActivities({ calls, policies });
+  const { evaluate } = createPolicyActivities({ calls, policies, tools: noToolClasses('demo') });
   const { inspect } = createInspectionActivities({ calls, inspector: createInspector({ personas: noPersonas }) });
   const { commitVerdict } = createRecordActivities({ calls });
   judge = async (agent, tools, batch = true) => {

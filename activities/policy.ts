@@ -5,14 +5,24 @@ import { historiesOf, siblingsOf, worstDecision } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
+import type { ToolClasses } from '../domain/tool-classes/port.js';
 import { HISTORY_WINDOW_MS } from './inspection.js';
 
-export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; policies: PolicyEvaluator }) => ({
+export const createPolicyActivities = ({
+  calls,
+  policies,
+  tools,
+}: {
+  calls: CallStore;
+  policies: PolicyEvaluator;
+  tools: ToolClasses;
+}) => ({
   /** Asks policy. Read-only: a second run asks again. An outage is an answer, not an error: in observe mode the call goes on. */
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
     const request = await calls.request(call.correlation_id, call.digest);
     if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
     const inspection = inspected.available ? inspected.inspection : null;
+    const siblings = siblingsOf(call.method, call.tool, request.body);
     const facts = {
       tool_type: call.tool,
       agent_history: await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS),
@@ -29,8 +39,13 @@ export const createPolicyActivities = ({ calls, policies }: { calls: CallStore; 
       persona_drift_score: inspection?.drift_available ? inspection.persona_drift_score : 0,
       injection_detected: inspection?.injection_detected ?? false,
       brain_degraded: inspection === null,
+      upstream: tools.upstream,
+      tool_classes: await tools.of(
+        call.tenant,
+        call.agent,
+        siblings.map(({ tool }) => tool),
+      ),
     };
-    const siblings = siblingsOf(call.method, call.tool, request.body);
     const histories = historiesOf(facts.agent_history, siblings, call.received_ms);
     try {
       const decisions = await Promise.all(

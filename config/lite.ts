@@ -98,6 +98,11 @@ export const LITE_SETTINGS = {
     httpUrl.optional(),
     'Where the tools are. Without it calls are judged and none is executed.',
   ),
+  upstreamName: setting(
+    'GATE_LITE_UPSTREAM_NAME',
+    z.string().min(1).max(200).optional(),
+    'The name under which its tools are classed (`gate tools`); without it its address, or its command.',
+  ),
   upstreamAdapter: setting(
     'GATE_LITE_UPSTREAM_ADAPTER',
     z.enum(['raw-json', 'mcp-jsonrpc-v1']).default('raw-json'),

@@ -11,6 +11,11 @@ export const UPSTREAM_SETTINGS = {
     z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
     'The MCP server behind Gate (streamable HTTP). Without it `gate start` runs its demonstration tools.',
   ),
+  upstreamName: setting(
+    'GATE_UPSTREAM_NAME',
+    z.string().min(1).max(200).optional(),
+    'The name under which its tools are classed (`gate tools`); without it its address. The demonstration tools are `demo`.',
+  ),
   upstreamApiKey: setting(
     'GATE_UPSTREAM_API_KEY',
     z.string().min(8).optional(),

@@ -17,6 +17,17 @@ export const agentHistory = z.object({
 });
 export type AgentHistory = z.infer<typeof agentHistory>;
 
+/** What a person said a tool does. `read` and `change` run as far as no other rule objects; the others wait, or are denied. */
+export const toolClass = z.enum(['read', 'change', 'review', 'strict', 'deny']);
+export type ToolClass = z.infer<typeof toolClass>;
+
+/** The operator's class of a tool; `suspended` says why it lets nothing through. */
+export const toolClassFact = z.object({
+  class: toolClass.optional(),
+  suspended: z.enum(['definition_changed', 'unreadable']).optional(),
+});
+export type ToolClassFact = z.infer<typeof toolClassFact>;
+
 /** Spec 2.4 and policy sheet 3: the Rego `input`. Extra properties are allowed and visible to the rules. */
 export const policyInput = z.looseObject({
   tool_type: z.string().min(1),
@@ -40,6 +51,10 @@ export const policyInput = z.looseObject({
   persona_drift_score: z.number().optional(),
   injection_detected: z.boolean().optional(),
   brain_degraded: z.boolean().optional(),
+  /** Whose tool it is: the name under which data and operators class an upstream's tools. */
+  upstream: z.string().optional(),
+  /** What operators said of the tools of this call, by their names. */
+  tool_classes: z.record(z.string(), toolClassFact).optional(),
 });
 export type PolicyInput = z.infer<typeof policyInput>;
 

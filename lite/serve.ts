@@ -21,6 +21,8 @@ import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import { noToolClasses } from '../domain/tool-classes/port.js';
+import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -102,6 +104,11 @@ export async function startLite({
   const rateLimit = createRateLimit({ config, ledger, onLimited: metrics.limited, now });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
   const tools = await upstreamOf(config, child, logger);
+  const toolsName = upstreamName({
+    name: config.upstreamName,
+    url: config.upstreamUrl,
+    command: child && [child.command, ...child.args],
+  });
   const upstream =
     tools &&
     watchToolDefinitions(tools, {
@@ -129,6 +136,7 @@ export async function startLite({
       },
     },
     policies: createLocalEvaluator(policies),
+    tools: noToolClasses(toolsName),
     reviews: reviewsOf(reviews),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),

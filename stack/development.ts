@@ -14,6 +14,8 @@ import { egressSource } from '../domain/ledger/egress/source.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
+import { noToolClasses } from '../domain/tool-classes/port.js';
+import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
@@ -157,6 +159,8 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
 
     const upstreamUrl = config.worker.upstreamUrl ?? (await startTools());
     const upstream = createUpstream(config.worker, upstreamUrl);
+    const { upstreamUrl: url, upstreamName: name } = config.worker;
+    const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
     undo.push(() => upstream.close());
 
     const address = engineAddress(config.engine, engine.address);
@@ -173,6 +177,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       calls,
       inspector,
       policies: createLocalEvaluator(policies),
+      tools: noToolClasses(toolsName),
       reviews: reviewsOf(reviews),
       ledger,
       upstream,

@@ -21,6 +21,8 @@ import { readCredential } from '../domain/identity/certificate-authority.js';
 import { serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openReviewStore } from '../domain/review/review-store.js';
+import { noToolClasses } from '../domain/tool-classes/port.js';
+import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative } from '../engine/connect.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
@@ -382,6 +384,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       calls,
       inspector: createBrainClient({ url: urls.brainUrl, fetch: to.brain }),
       policies: createPolicyClient({ url: urls.policyUrl, fetch: to.policy }),
+      tools: noToolClasses(upstreamName({ name: own.upstreamName, url: own.upstreamUrl })),
       reviews: createHilClient({ url: urls.hilUrl, fetch: to.hil }),
       ledger,
       upstream,

@@ -15,12 +15,14 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { Reviews } from '../domain/review/ports.js';
+import type { ToolClasses } from '../domain/tool-classes/port.js';
 
 /** The ports behind a worker: in process in `npm start` and lite, over mutual TLS where services stand apart. */
 export interface ActivityPorts {
   readonly calls: CallStore;
   readonly inspector: Inspector;
   readonly policies: PolicyEvaluator;
+  readonly tools: ToolClasses;
   readonly reviews: Reviews;
   readonly ledger: Ledger;
   readonly upstream: Upstream;
@@ -76,7 +78,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   const callback = createCallbackActivities({ calls, deliver: ports.deliver });
   return {
     ...createInspectionActivities({ calls, inspector: ports.inspector }),
-    ...createPolicyActivities({ calls, policies: ports.policies }),
+    ...createPolicyActivities({ calls, policies: ports.policies, tools: ports.tools }),
     ...record,
     ...rows,
     ...review,

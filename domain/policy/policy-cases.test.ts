@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { PolicyInput } from '../../contracts/policy.js';
+import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
 import { loadPolicySet, type PolicySet } from './policy-set.js';
 import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
@@ -20,12 +20,16 @@ const ORDINARY = {
   recent_request_count: 1,
   arguments: {},
 };
+/** The operator classed the tool, so that a case asks the other rules; `classed: none` leaves it to its name. */
+const classedAs = (tool: unknown, classed: ToolClass | 'none') =>
+  classed === 'none' ? {} : { tool_classes: { [String(tool)]: { class: classed } } };
 
 const caseFile = z.array(
   z.strictObject({
     description: z.string(),
     input: z.record(z.string(), z.unknown()),
     without: z.array(z.string()).optional(),
+    classed: z.union([toolClass, z.literal('none')]).default('change'),
     expected: z.strictObject({
       tier: z.enum(['green', 'yellow', 'red']),
       reasons_mention: z.array(z.coerce.string()).optional(),
@@ -38,7 +42,10 @@ const caseFile = z.array(
 );
 
 const directory = shippedPolicyDirectory();
-const files = readdirSync(join(directory, 'cases')).filter((name) => name.endsWith('.yaml'));
+const NAMES_OF_SERVERS = 'tools-of-public-servers.yaml';
+const files = readdirSync(join(directory, 'cases')).filter(
+  (name) => name.endsWith('.yaml') && name !== NAMES_OF_SERVERS,
+);
 let policies: PolicySet;
 /** The rules alone: what they say when nobody tells them what a name says. */
 let rules: opaWasm.LoadedPolicy;
@@ -57,35 +64,78 @@ const ruled = (input: PolicyInput): unknown => {
 describe.each(files)('policies/cases/%s', (file) => {
   const cases = caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8')));
 
-  it.each(cases.map((one) => [one.description, one] as const))('%s', (_description, { input, without, expected }) => {
-    const call = Object.fromEntries(
-      Object.entries({ ...ORDINARY, ...input }).filter(([field]) => !without?.includes(field)),
-    );
-    const { decision, tier, unknownTool, budgetExceeded, failed } = policies.judge(call as PolicyInput);
-    const texts = [...decision.reasons, ...decision.review_reasons];
-    const { reasons_mention: mentions = [], ...rest } = expected;
-    const found = {
-      tier,
-      approval_tier: decision.approval_tier,
-      retention_class: decision.retention_class,
-      unknown_tool: unknownTool,
-      budget_exceeded: budgetExceeded,
-    };
-    expect({ texts, ...found }).toMatchObject(rest);
-    expect(mentions.filter((mention) => !texts.some((text) => text.includes(mention)))).toEqual([]);
-    expect(failed).toBe(false);
-    expect(decision.allow).toBe(tier === 'green');
-    expect(ruled(call as PolicyInput)).toMatchObject({
-      allow: decision.allow,
-      deny: decision.reasons,
-      review: decision.review_reasons,
-      retention_class: decision.retention_class,
-      approval_tier: decision.approval_tier,
-      unknown_tool: unknownTool,
-      budget_exceeded: budgetExceeded,
-    });
-    expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
-    expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
+  it.each(cases.map((one) => [one.description, one] as const))(
+    '%s',
+    (_description, { input, without, classed, expected }) => {
+      const whole = { ...ORDINARY, ...input };
+      const call = Object.fromEntries(
+        Object.entries({ ...whole, ...classedAs(whole.tool_type, classed) }).filter(
+          ([field]) => !without?.includes(field),
+        ),
+      );
+      const { decision, tier, unknownTool, budgetExceeded, failed } = policies.judge(call as PolicyInput);
+      const texts = [...decision.reasons, ...decision.review_reasons];
+      const { reasons_mention: mentions = [], ...rest } = expected;
+      const found = {
+        tier,
+        approval_tier: decision.approval_tier,
+        retention_class: decision.retention_class,
+        unknown_tool: unknownTool,
+        budget_exceeded: budgetExceeded,
+      };
+      expect({ texts, ...found }).toMatchObject(rest);
+      expect(mentions.filter((mention) => !texts.some((text) => text.includes(mention)))).toEqual([]);
+      expect(failed).toBe(false);
+      expect(decision.allow).toBe(tier === 'green');
+      expect(ruled(call as PolicyInput)).toMatchObject({
+        allow: decision.allow,
+        deny: decision.reasons,
+        review: decision.review_reasons,
+        retention_class: decision.retention_class,
+        approval_tier: decision.approval_tier,
+        unknown_tool: unknownTool,
+        budget_exceeded: budgetExceeded,
+      });
+      expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
+      expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
+    },
+  );
+});
+
+const namesOfServers = z.array(
+  z.strictObject({
+    server: z.string(),
+    runs: z.array(z.string()).default([]),
+    waits: z.array(z.string()).default([]),
+    denied: z.array(z.string()).default([]),
+  }),
+);
+
+describe(`policies/cases/${NAMES_OF_SERVERS}`, () => {
+  const servers = namesOfServers.parse(parse(readFileSync(join(directory, 'cases', NAMES_OF_SERVERS), 'utf8')));
+  const tierOf = (tool_type: string, more: object = {}) =>
+    policies.judge({ ...ORDINARY, arguments: { amount: 1_000 }, tool_type, ...more }).tier;
+
+  it.each(servers.map((one) => [one.server, one] as const))('%s', (_server, { runs, waits, denied }) => {
+    const expected = { green: runs, yellow: waits, red: denied };
+    const found: Record<string, string[]> = { green: [], yellow: [], red: [] };
+    for (const name of [...runs, ...waits, ...denied]) found[tierOf(name)]?.push(name);
+    expect(found).toEqual(expected);
+  });
+
+  it('are two hundred and more, each by its own right: what an upstream says of a tool changes nothing', () => {
+    const waiting = servers.flatMap(({ waits }) => waits);
+    expect(servers.flatMap(({ runs, denied }) => [...runs, ...denied]).length + waiting.length).toBeGreaterThan(200);
+    const hints = { annotations: { readOnlyHint: true, destructiveHint: false }, readOnlyHint: true };
+    expect(waiting.filter((name) => tierOf(name, hints) === 'green')).toEqual([]);
+  });
+
+  it('run once an operator has classed them, as far as no other rule objects', () => {
+    const classed = (name: string) => ({ tool_classes: { [name]: { class: 'change' } } });
+    expect(tierOf('create_issue', classed('create_issue'))).toBe('green');
+    expect(tierOf('create_issue', classed('createIssue'))).toBe('yellow');
+    expect(tierOf('delete_file', classed('delete_file'))).toBe('red');
+    expect(tierOf('wire_transfer', classed('wire_transfer'))).toBe('yellow');
   });
 });
 

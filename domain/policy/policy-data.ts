@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toolClass } from '../../contracts/policy.js';
 
 /** A list entry the rules can match: singular lower-case words joined by underscores ("wire_transfer"). */
 const entry = z.string().regex(/^[a-z]+(_[a-z]+)*$/, 'is written in lower-case words joined by underscores');
@@ -49,6 +50,20 @@ export const policyData = z.strictObject({
       external_egress_tools: entries,
     }),
     approval: z.strictObject({ strict_tools: entries, auto_tools: entries }),
+    plain_reads: z.strictObject({
+      verbs: words,
+      bare_verbs: words,
+      closing_verbs: words,
+      acting: words,
+      nouns: words,
+      particles: words,
+      prefixes: words,
+      digit_words: z.array(z.string().regex(/^[a-z]+[0-9]+[a-z0-9]*$/, 'is a lower-case word with digits')),
+      secrets: entries,
+      outside: words,
+    }),
+    /** By the upstream's name, then by the tool's, as the upstream spells it. */
+    tool_classes: z.record(z.string(), z.record(z.string(), toolClass)),
   }),
 });
 export type PolicyData = z.infer<typeof policyData>;

@@ -182,7 +182,7 @@ describe('policy sheet 4: an error while the rules run is a deny', () => {
       text: 'some text of an ordinary row',
       ok: true,
     }));
-    const judgement = policies.judge({ ...ordinary, tool_type: 'write_file', arguments: { rows } });
+    const judgement = policies.judge({ ...ordinary, upstream: 'demo', tool_type: 'write_file', arguments: { rows } });
     expect(judgement).toMatchObject({ tier: 'green', failed: false });
   });
 
@@ -265,7 +265,7 @@ describe('DESIGN 9: the set that is loaded is the set that was compiled', () => 
     await edit(join(folder, 'data.json'), (text) => text.replace('"wire_transfer"', '"wire_transfer", "pay_pigeon"'));
     const edited = await loadPolicySet({ directory: folder });
     expect(edited.bundle.hash_sha256).not.toBe(policies.bundle.hash_sha256);
-    const call = { ...ordinary, tool_type: 'payPigeon' };
+    const call = { ...ordinary, tool_type: 'payPigeon', tool_classes: { payPigeon: { class: 'change' as const } } };
     expect(edited.judge(call).tier).toBe('yellow');
     expect(policies.judge(call).tier).toBe('green');
   });
@@ -278,7 +278,7 @@ describe('policy in this process', () => {
       seen.push({ tier, unknownTool, tool, timed: seconds >= 0 }),
     );
     await evaluator.evaluate({ ...ordinary, tool_type: 'frobnicate' });
-    expect(seen).toEqual([{ tier: 'green', unknownTool: true, tool: 'frobnicate', timed: true }]);
+    expect(seen).toEqual([{ tier: 'yellow', unknownTool: true, tool: 'frobnicate', timed: true }]);
   });
 
   it('rejects an invalid input', async () => {

@@ -68,7 +68,10 @@ interface Call {
 }
 
 const startGate = () =>
-  startStack({ stateDir: join(folder, 'state'), env: { GATE_UPSTREAM_URL: tools.url, GATE_VELOCITY_LIMIT: '0' } });
+  startStack({
+    stateDir: join(folder, 'state'),
+    env: { GATE_UPSTREAM_URL: tools.url, GATE_UPSTREAM_NAME: 'demo', GATE_VELOCITY_LIMIT: '0' },
+  });
 
 /** kill -9 of the process that hosts every service and of the engine, at once. */
 async function killAll(gate: TestStack): Promise<void> {

@@ -17,6 +17,7 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import { reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { noToolClasses } from '../../domain/tool-classes/port.js';
 import type { Reconciled, Runs } from '../../activities/reconcile.js';
 import type { CallRunner } from '../../engine/call-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
@@ -205,6 +206,7 @@ export async function composeKillHost(
           runs,
           inspector: { inspect: () => Promise.reject(new Error('scripted')) },
           policies: { evaluate: () => Promise.reject(new Error('scripted')) },
+          tools: noToolClasses('demo'),
           reviews: reviewsOf(reviews),
           ledger,
           upstream: toolsAt(config.toolsUrl, points, durable),

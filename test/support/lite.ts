@@ -80,7 +80,12 @@ export async function openLite(
 ): Promise<LiteFixture> {
   const home = folder ?? (await liteFolder());
   const ledger = join(home, 'gate-lite.db');
-  const config = readLiteConfig({ GATE_LITE_PORT: '0', GATE_LITE_LEDGER: ledger, ...env });
+  const config = readLiteConfig({
+    GATE_LITE_PORT: '0',
+    GATE_LITE_LEDGER: ledger,
+    GATE_LITE_UPSTREAM_NAME: 'demo',
+    ...env,
+  });
   const lite = await startLite({ config, logger: pino({ level: 'silent' }), ...options });
   const send: LiteFixture['send'] = async (method, path, { body, headers = {} } = {}) => {
     const answer = await fetch(`${lite.url}${path}`, {

@@ -19,6 +19,7 @@ import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.j
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore, type ReviewStore } from '../../domain/review/review-store.js';
 import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/host.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
@@ -136,6 +137,7 @@ export async function openPipeline({
     calls,
     inspector,
     policies,
+    tools: noToolClasses('demo'),
     upstream,
     reviews: {
       async createOnce(review) {

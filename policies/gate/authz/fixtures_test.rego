@@ -1,4 +1,4 @@
-# An ordinary call, and what the rules say about one that differs from it. Shared by the tests of this folder.
+# An ordinary call of a tool that the operator classed, and what the rules say about one that differs from it. Shared by the tests of this folder.
 package gate.authz_test
 
 import rego.v1
@@ -17,8 +17,13 @@ ordinary := {
 	"arguments": {},
 }
 
+# The operator classed the tool as an ordinary change, so that only the other rules are heard.
+classed_change(change) := object.union(ordinary, {"tool_classes": {name: {"class": "change"}}}) if {
+	name := object.get(change, "tool_type", ordinary.tool_type)
+}
+
 verdict(change) := result if {
-	call := object.union(ordinary, change)
+	call := object.union(classed_change(change), change)
 	result := {"deny": authz.deny, "review": authz.review, "allow": authz.allow} with input as call
 }
 

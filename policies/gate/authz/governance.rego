@@ -58,6 +58,16 @@ data_complete if {
 		data.gate.deployment.tools,
 		data.gate.kill_chain.sensitive_read_tools,
 		data.gate.kill_chain.external_egress_tools,
+		data.gate.plain_reads.verbs,
+		data.gate.plain_reads.bare_verbs,
+		data.gate.plain_reads.closing_verbs,
+		data.gate.plain_reads.acting,
+		data.gate.plain_reads.nouns,
+		data.gate.plain_reads.particles,
+		data.gate.plain_reads.prefixes,
+		data.gate.plain_reads.digit_words,
+		data.gate.plain_reads.secrets,
+		data.gate.plain_reads.outside,
 	] {
 		is_array(list)
 	}
@@ -89,6 +99,8 @@ default approval_tier := "standard"
 approval_tier := "strict" if production_write
 
 else := "strict" if tool_says.wants_strict_approval
+
+else := "strict" if tool_class == "strict"
 
 # Fewer eyes need the exact name: a longer name that merely contains it keeps the standard tier.
 else := "auto" if tool_says.wants_auto_approval

@@ -413,7 +413,9 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
         },
       };
       expect(await judge(['read_secret', 'http_post'])).toMatchObject(killChain);
-      expect(await judge(['http_post', 'read_secret'])).toMatchObject({ status: 200 });
+      // The other way round it is no chain; the tool that nobody classed still waits for a person.
+      expect(await judge(['http_post', 'read_secret'])).toMatchObject({ status: 202 });
+      expect(await judge(['list_files', 'read_secret'])).toMatchObject({ status: 200 });
       const { status, body } = await edition.bot.call('http_post', {}, { contract: 'decision' });
       expect({ status, body }).toMatchObject(killChain);
     });

@@ -1,0 +1,187 @@
+# Summary: Tool classes. A tool that plainly only reads runs; another one waits until somebody has said what it does.
+# Tier: deny
+#
+# A class is said by the operator (`gate tools`, input.tool_classes) or by data.json for the upstream of that name. What an upstream
+# says of its own tools (readOnlyHint and the like) is no class. A class lets a call through this rule only: every other rule still
+# looks at it.
+
+package gate.authz
+
+import rego.v1
+
+operators_word := input.tool_classes[input.tool_type]
+
+# The operator's class stands before the shipped one. A class whose tool changed since lets nothing through.
+tool_class := operators_word.class if {
+	is_string(operators_word.class)
+} else := data.gate.tool_classes[input.upstream][input.tool_type]
+
+class_suspended if is_string(operators_word.suspended)
+
+class_holds if tool_class in {"review", "strict", "deny"}
+
+tool_runs if {
+	tool_class in {"read", "change"}
+	not class_suspended
+}
+
+tool_runs if {
+	not tool_class
+	not class_suspended
+	tool_says.plainly_reads
+}
+
+# METADATA
+# title: Denied tool
+# description: The operator does not want this tool used at all. A suspended class still denies.
+deny contains "Violation: the operator denied this tool." if tool_class == "deny"
+
+# METADATA
+# title: Tool that waits
+# description: Classed review or strict; strict asks for the strict approval tier.
+review contains "Review: this tool is classed for a person to look at." if tool_class in {"review", "strict"}
+
+# METADATA
+# title: Suspended class
+# description: The tool's definition is not the one that was classed, or the classes cannot be read.
+review contains "Review: the definition of this tool changed since it was classed; look at it, then `gate tools set` confirms or changes the class." if {
+	operators_word.suspended == "definition_changed"
+}
+
+review contains "Review: the classes of these tools cannot be read, so every one of them waits for a person." if {
+	class_suspended
+	operators_word.suspended != "definition_changed"
+}
+
+# METADATA
+# title: Tool that nobody classed
+# description: No class, and a name that does not plainly read. What the rules about money and destruction say of a name is reason enough.
+review contains "Review: this tool is not classed; `gate tools set` says what it does." if {
+	not tool_runs
+	not class_suspended
+	not class_holds
+	not tool_says.wires_money
+	not tool_says.pays_money
+	not tool_says.destructive
+}
+
+# METADATA
+# title: Plain reads
+# description: >-
+#   The action is a read verb, in front (list_issues) or behind nothing but known nouns (channels_list); no word acts, joins or asks for
+#   what is secret or outside. Unlike `tool_reads`, which only exempts a name from rules that look for more, this lets a call run.
+tool_traits contains "plainly_reads" if {
+	is_string(input.tool_type)
+	regex.match(`^[\x20-\x7e]+$`, input.tool_type)
+	not hides_letters
+	read_verb_leads
+	not acts
+	not asks_for_much
+}
+
+tool_traits contains "plainly_reads" if {
+	is_string(input.tool_type)
+	regex.match(`^[\x20-\x7e]+$`, input.tool_type)
+	not hides_letters
+	read_verb_closes
+	not acts
+	not asks_for_much
+}
+
+# "wr1te": digits between small letters, other than in names everybody knows.
+hides_letters if {
+	known := {name: "" | some name in data.gate.plain_reads.digit_words}
+	regex.match(`[a-z][0-9]+[a-z]`, strings.replace_n(known, lower(input.tool_type)))
+	regex.match(`[A-Za-z][0-9]+[a-z]`, strings.replace_n(known, input.tool_type))
+}
+
+# The action without the name of a product in front of it: slack_list_channels.
+plain_action := array.slice(tool_action, first, count(tool_action)) if {
+	first := min({position |
+		some position, word in tool_action
+		not word in data.gate.plain_reads.prefixes
+	})
+}
+
+read_verb_leads if {
+	plain_action[0] in data.gate.plain_reads.verbs
+	not bare_verb_does_more
+}
+
+# "fetch" alone asks for an address, "check" ticks a box.
+bare_verb_does_more if {
+	count(plain_action) == 1
+	not plain_action[0] in data.gate.plain_reads.bare_verbs
+}
+
+read_verb_closes if {
+	last := count(plain_action) - 1
+	last > 0
+	plain_action[last] in data.gate.plain_reads.closing_verbs
+	every word in array.slice(plain_action, 0, last) {
+		is_plain_noun(word)
+		not word in data.gate.verbs.change
+		not word in data.gate.verbs.other
+	}
+}
+
+is_plain_noun(word) if {
+	some form in {word, singular(word)}
+	form in data.gate.plain_reads.nouns
+}
+
+# Every verb that is no noun as well, wherever it stands, also as the head or tail of a word ("kubectlexec", "sendmail").
+acting_verbs := ({verb |
+	some verbs in [
+		data.gate.verbs.change,
+		data.gate.verbs.other,
+		data.gate.destructive.verbs,
+		data.gate.plain_reads.acting,
+	]
+	some verb in verbs
+} - {noun | some noun in data.gate.plain_reads.nouns}) - {verb | some verb in data.gate.plain_reads.verbs}
+
+# A name that says "list_deleted_files" or "get_delete_markers" has the destructive rule's own reading.
+acts if {
+	some word in tool_forms
+	is_acting(word)
+}
+
+acts if {
+	some word in tool_forms
+	some connective in data.gate.verbs.connectives
+	word == connective
+}
+
+acts if {
+	some word in tool_forms
+	word in data.gate.plain_reads.particles
+}
+
+is_acting(word) if word in acting_verbs
+
+is_acting(word) if {
+	not is_known(word)
+	some verb in acting_verbs
+	count(verb) > 3
+	endswith(word, verb)
+}
+
+is_acting(word) if {
+	not is_known(word)
+	some verb in acting_verbs
+	count(verb) > 3
+	startswith(word, verb)
+}
+
+is_known(word) if is_plain_noun(word)
+
+is_known(word) if word in data.gate.plain_reads.prefixes
+
+# What is secret, unless the kill chain knows the name and watches what follows it; and what reaches outside.
+asks_for_much if {
+	tool_is_any_of(data.gate.plain_reads.secrets)
+	not tool_is_any_of(data.gate.kill_chain.sensitive_read_tools)
+}
+
+asks_for_much if tool_is_any_of(data.gate.plain_reads.outside)

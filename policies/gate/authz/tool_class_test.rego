@@ -1,0 +1,72 @@
+package gate.authz_test
+
+import rego.v1
+
+import data.gate.authz
+
+unclassed(name) := object.union(ordinary, {"tool_type": name})
+
+runs(name) if authz.allow with input as unclassed(name)
+
+waits(name) if {
+	not runs(name)
+	some reason in authz.review with input as unclassed(name)
+	contains(reason, "not classed")
+}
+
+test_a_tool_that_plainly_reads_runs if {
+	every name in [
+		"list_files", "getIssue", "mcp__github__list_issues", "slack_list_channels", "files.list", "getUserV2",
+		"get_wire_transfer_status", "kubectl_get", "list_workflow_runs", "getS3Object", "query", "list_allowed_directories",
+	] {
+		runs(name)
+	}
+}
+
+test_what_nobody_classed_waits if {
+	every name in [
+		"sepa_transfer", "create_charge", "createCharge2", "withdraw", "kubectl_exec", "kubectlexec", "set_password", "exec", "write_file",
+		"get_paid", "check_out", "check", "show_then_toss", "fetch_and_post", "run_query", "view_and_sign", "search_replace",
+		"download_to_disk", "head_request", "status_set", "count_down_launch", "get_and_send", "list_wr1te", "fetch", "fetch_url",
+		"get_private_key", "get_env", "frobnicate", "123", "list_kubectlexec", "read_sendmail", "yeet_list", "list_wIpEd",
+	] {
+		waits(name)
+	}
+}
+
+test_a_secret_that_the_kill_chain_knows_is_a_read if runs("read_secret")
+
+classed(class) := object.union(unclassed("frobnicate"), {"tool_classes": {"frobnicate": {"class": class}}})
+
+test_classes if {
+	authz.allow with input as classed("read")
+	authz.allow with input as classed("change")
+	not authz.allow with input as classed("review")
+	authz.approval_tier == "standard" with input as classed("review")
+	not authz.allow with input as classed("strict")
+	authz.approval_tier == "strict" with input as classed("strict")
+	count(authz.deny) == 1 with input as classed("deny")
+	not authz.allow with input as classed("blessed")
+}
+
+test_a_class_silences_no_other_rule if {
+	denied({"tool_type": "delete_file"}, "destructive")
+	parked({"tool_type": "wire_transfer"}, "Wire transfers")
+}
+
+test_a_suspended_class_waits_and_still_denies if {
+	parked({"tool_classes": {"list_files": {"class": "change", "suspended": "definition_changed"}}}, "changed since")
+	parked({"tool_classes": {"list_files": {"class": "change", "suspended": "unreadable"}}}, "cannot be read")
+	denied({"tool_classes": {"list_files": {"class": "deny", "suspended": "definition_changed"}}}, "operator denied")
+}
+
+test_shipped_classes_are_of_one_upstream if {
+	authz.allow with input as object.union(unclassed("write_file"), {"upstream": "demo"})
+	not authz.allow with input as object.union(unclassed("write_file"), {"upstream": "https://tools.example/mcp"})
+	not authz.allow with input as unclassed("write_file")
+}
+
+test_what_an_upstream_says_of_its_tool_is_no_class if {
+	hint := {"annotations": {"readOnlyHint": true}, "readOnlyHint": true}
+	not authz.allow with input as object.union(unclassed("write_file"), hint)
+}
