@@ -6,6 +6,7 @@ import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
+import { foreignText } from '../domain/text.js';
 
 export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: RecordActivityOptions) => ({
   /**
@@ -62,7 +63,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
       status_code: null,
       duration_ms: null,
       result_sha256: null,
-      error: reason.slice(0, 500),
+      error: foreignText(reason, 500),
       at: new Date(now()).toISOString(),
     };
     const lost = await calls.move(correlationId, 'lose', { outcome: { ...outcome, stage: 'uncertain' } });

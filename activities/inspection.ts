@@ -4,6 +4,7 @@ import { errorText } from '../domain/errors.js';
 import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import { PipelineUnavailable, type Inspected } from '../domain/pipeline/pipeline.js';
+import { foreignText } from '../domain/text.js';
 
 /** How far back an agent's successful steps count for inspection and policy (proxy sheet 12). */
 export const HISTORY_WINDOW_MS = 300_000;
@@ -35,7 +36,7 @@ export const createInspectionActivities = ({ calls, inspector }: { calls: CallSt
       );
       return { available: true, inspection: worstInspection(found) };
     } catch (error) {
-      return { available: false, reason: errorText(error).slice(0, 300) };
+      return { available: false, reason: foreignText(errorText(error), 300) };
     }
   },
 });

@@ -7,6 +7,7 @@ import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import { HISTORY_WINDOW_MS } from './inspection.js';
+import { foreignText } from '../domain/text.js';
 
 export const createPolicyActivities = ({
   calls,
@@ -60,7 +61,7 @@ export const createPolicyActivities = ({
       );
       return { facts, decision: worstDecision(decisions) };
     } catch (error) {
-      return { facts, decision: null, reason: errorText(error).slice(0, 300) };
+      return { facts, decision: null, reason: foreignText(errorText(error), 300) };
     }
   },
 });

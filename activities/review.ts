@@ -7,7 +7,7 @@ import { brainScores } from '../domain/call-record/rows.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { Reviews } from '../domain/review/ports.js';
-import { clipped, storableText } from '../domain/text.js';
+import { foreignText } from '../domain/text.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =
@@ -60,7 +60,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
         correlation_id: call.correlation_id,
         method: call.method,
         request_payload: request.body,
-        risk_summary: storableText(clipped(reasons.join('; ') || 'review required', 500)),
+        risk_summary: foreignText(reasons.join('; ') || 'review required', 500),
         state_namespace: 'operator',
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
@@ -87,7 +87,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       const standing = await calls.find(call.correlation_id).catch(() => null);
       if (standing?.state === 'parked') return summarize(standing);
       if (standing) await withdraw();
-      throw new PipelineUnavailable('hil', clipped(errorText(error), 300));
+      throw new PipelineUnavailable('hil', foreignText(errorText(error), 300));
     }
   },
 
@@ -102,11 +102,11 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       await alarm({
         correlation_id: decision.correlation_id,
         kind: 'alarm.forged_decision',
-        reasoning: `a decision was refused: ${errorText(error)}`.slice(0, 500),
+        reasoning: foreignText(`a decision was refused: ${errorText(error)}`, 500),
         detail: {
           pending_id: decision.pending_id,
           claimed_subject: decision.principal.subject,
-          request_id: decision.request_id.slice(0, 128),
+          request_id: foreignText(decision.request_id, 128),
         },
       }).catch(() => undefined);
       return { applied: false, code: 'decision_refused', settled: null, summary: null };

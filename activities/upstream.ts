@@ -4,6 +4,7 @@ import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
+import { foreignText } from '../domain/text.js';
 
 export function createUpstreamActivities({
   calls,
@@ -23,7 +24,7 @@ export function createUpstreamActivities({
     status_code: null,
     duration_ms: durationMs,
     result_sha256: null,
-    error: error.slice(0, 500),
+    error: foreignText(error, 500),
     at: new Date(now()).toISOString(),
   });
   const lose = async (correlationId: string, reason: string, durationMs: number | null = null) =>
@@ -67,7 +68,7 @@ export function createUpstreamActivities({
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown') return lose(call.correlation_id, reply.reason, timing.duration_ms);
-      const result = Buffer.from(JSON.stringify(reply.body), 'utf8');
+      const result = Buffer.from(reply.text, 'utf8');
       const outcome: RecordedOutcome = {
         ...timing,
         stage: reply.failed ? 'failed' : 'completed',

@@ -21,6 +21,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The method is neither a tool call nor a control method Gate forwards.',
   },
+  unjudged_field: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'The request has a member that Gate neither judges nor sends on, named by `field`; send the request without it.',
+  },
   batch_too_large: {
     status: 400,
     retry: 'no',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { clipped, storableText } from './text.js';
+import { clipped, foreignText, storableText } from './text.js';
 
 const anyText = fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units));
 
@@ -29,5 +29,14 @@ describe('text that every store keeps', () => {
         return cut.isWellFormed() && cut.length <= units && text.startsWith(cut);
       }),
     );
+  });
+
+  it.each([
+    ['a\0b', 10, 'a\ufffdb'],
+    ['\ud83d', 10, '\ufffd'],
+    ['ab😀', 3, 'ab'],
+    ['😀', 1, ''],
+  ])('of others: %j, %i units at most, is %j', (text, units, seen) => {
+    expect(foreignText(text, units)).toBe(seen);
   });
 });

@@ -11,3 +11,6 @@ export function clipped(text: string, units: number): string {
   const splits = last >= 0xd800 && last <= 0xdbff;
   return text.slice(0, splits ? units - 1 : units);
 }
+
+/** What an agent or an upstream wrote, as it may stand in an error, a row or a log: clipped, and such that every store keeps it. */
+export const foreignText = (text: string, units: number): string => storableText(clipped(text, units));

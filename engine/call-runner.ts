@@ -19,6 +19,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
+import { foreignText } from '../domain/text.js';
 
 /** Runs calls: the engine in the full stack, this very process in lite. */
 export interface CallRunner {
@@ -58,7 +59,7 @@ export function createCallRunner(
       typedSearchAttributes: [
         { key: GATE_TENANT, value: call.tenant },
         { key: GATE_AGENT, value: call.agent },
-        { key: GATE_TOOL, value: call.tool.slice(0, 200) },
+        { key: GATE_TOOL, value: foreignText(call.tool, 200) },
       ],
     });
     // The operation's own promise rejects too; the update's error is the one that is answered.

@@ -1,6 +1,12 @@
-import { Agent, request as undiciRequest } from 'undici';
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'undici';
 import type { Json, JsonObject } from '../../contracts/json.js';
+import { servedCapabilities } from '../../domain/mcp/control-methods.js';
+import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
+import { membersOf, objectText, present, saysItFailed } from '../../domain/mcp/reply.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { introductionText, requestedVersion } from './mcp-handshake.js';
+import { post, type Posted } from './one-post.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 
 export interface JsonUpstreamOptions {
@@ -11,88 +17,81 @@ export interface JsonUpstreamOptions {
   readonly maxResponseBytes?: number;
 }
 
-/** Tools that take the JSON-RPC request as it is, one POST each, and answer with one JSON object. No session, no redirect, no retry. */
-export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 }: JsonUpstreamOptions): Upstream {
-  const dispatcher = new Agent({
-    connect: connectorThatTells({ timeout: 5_000 }),
-    keepAliveTimeout: 30_000,
-    pipelining: 1,
-  });
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'application/json',
-    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
-  };
+type Members = ReadonlyMap<string, string>;
 
-  async function post(
-    body: JsonObject,
-    timeoutMs: number,
-    signal?: AbortSignal,
+/** Tools that take a JSON-RPC request, one POST each, and answer with one JSON object, whatever is in it. No session, no redirect, no retry. */
+export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 }: JsonUpstreamOptions): Upstream {
+  const dispatcher = new Agent({ connect: connectorThatTells({ timeout: 5_000 }), keepAliveTimeout: 4_000 });
+  const headers = { accept: 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) };
+
+  async function send(
+    text: string,
+    callersId: Json | undefined,
+    limits: { timeoutMs: number; signal?: AbortSignal },
+    mend: (message: Members) => Members = (message) => message,
   ): Promise<UpstreamOutcome | { kind: 'accepted' }> {
-    const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, ...(signal && { signal }) };
-    let statusCode: number;
-    let text: string;
-    const begun = Date.now();
+    let answer: Posted;
     try {
-      const answer = await undiciRequest(url, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-        dispatcher,
+      answer = await post({
         ...limits,
+        url,
+        text,
+        dispatcher,
+        headers,
+        maxBytes: maxResponseBytes,
+        isAnswer: () => true,
       });
-      ({ statusCode } = answer);
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      // What the head left of the time; an answer that drips or falls silent does not get more.
-      const late = setTimeout(
-        () => answer.body.destroy(new Error('the answer timed out')),
-        Math.max(0, begun + timeoutMs - Date.now()),
-      );
-      try {
-        for await (const chunk of answer.body) {
-          bytes += (chunk as Buffer).byteLength;
-          if (bytes > maxResponseBytes) throw new Error(`the answer is larger than ${maxResponseBytes} bytes`);
-          chunks.push(chunk as Buffer);
-        }
-      } finally {
-        clearTimeout(late);
-      }
-      text = Buffer.concat(chunks).toString('utf8');
     } catch (error) {
       return { kind: surelyNotSent(error) ? 'not_sent' : 'unknown', reason: causeText(error) };
     }
-    if (text === '' && statusCode < 300) return { kind: 'accepted' };
-    const parsed = objectOf(text);
-    if (parsed) return { kind: 'reply', statusCode, body: parsed, failed: failedOf(statusCode, parsed) };
+    if (answer.kind === 'accepted') return { kind: 'accepted' };
+    const { status: statusCode } = answer;
+    if (answer.message) return replyOf(mend(answer.message), statusCode, callersId);
     if (statusCode < 400)
       return { kind: 'unknown', reason: 'the upstream answered with something that is no JSON object' };
     const error = { code: -32_000, message: `upstream answered HTTP ${statusCode}` };
-    return { kind: 'reply', statusCode, body: { jsonrpc: '2.0', id: body.id ?? null, error }, failed: true };
+    return {
+      kind: 'reply',
+      statusCode,
+      text: JSON.stringify({ jsonrpc: '2.0', id: callersId ?? null, error }),
+      failed: true,
+    };
   }
 
   return {
-    async callTool(_caller, request, { timeoutMs, signal }) {
-      const outcome = await post(request, timeoutMs, signal);
+    async callTool(_caller, request, limits) {
+      const outcome = await send(callText(randomUUID(), outgoingCall(request)), request['id'], limits);
       return outcome.kind === 'accepted'
         ? { kind: 'unknown', reason: 'the upstream answered without a body' }
         : outcome;
     },
-    control: (_caller, request, { timeoutMs }) => post(request, timeoutMs),
+    control(_caller, request, limits) {
+      const id = randomUUID();
+      if (request['method'] === 'initialize')
+        return send(introductionText(id, requestedVersion(request)), request['id'], limits, withServedCapabilities);
+      return send(controlText(id, outgoingControl(request)), request['id'], limits);
+    },
     close: () => dispatcher.close().catch(() => undefined),
   };
 }
 
-function objectOf(text: string): JsonObject | null {
-  try {
-    const value = JSON.parse(text) as Json;
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
+/** The object under the caller's id. A `null` error beside a result, as JSON-RPC 1.0 writes it, stands for nothing and is left out. */
+function replyOf(message: Members, statusCode: number, callersId: Json | undefined): UpstreamOutcome {
+  const error = present(message.get('error'));
+  const nothing = message.has('error') && error === undefined;
+  if (nothing && !message.has('result'))
+    return { kind: 'unknown', reason: 'the upstream answered with neither a result nor an error' };
+  const members = [...message]
+    .filter(([name]) => !(name === 'error' && nothing))
+    .map(([name, value]) => [name, name === 'id' ? JSON.stringify(callersId ?? null) : value] as const);
+  const failed = statusCode >= 300 || error !== undefined || saysItFailed(message.get('result') ?? '');
+  return { kind: 'reply', statusCode, text: objectText(members), failed };
 }
 
-const failedOf = (statusCode: number, { error, result }: JsonObject): boolean =>
-  statusCode >= 300 ||
-  error !== undefined ||
-  (result !== null && typeof result === 'object' && !Array.isArray(result) && result.isError === true);
+function withServedCapabilities(message: Members): Members {
+  const result = membersOf(message.get('result') ?? '');
+  const capabilities = result?.get('capabilities');
+  if (!result || capabilities?.startsWith('{') !== true) return message;
+  const served = JSON.stringify(servedCapabilities(JSON.parse(capabilities) as JsonObject));
+  return new Map(message).set('result', objectText(new Map(result).set('capabilities', served)));
+}

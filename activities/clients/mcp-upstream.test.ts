@@ -8,6 +8,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
 import { createMcpUpstream, type McpUpstreamOptions } from './mcp-upstream.js';
+import { sessionsInMemory } from './upstream-sessions.js';
 
 const ALICE: UpstreamCaller = { tenant: 'acme', agent: 'alice' };
 const BOB: UpstreamCaller = { tenant: 'acme', agent: 'bob' };
@@ -26,10 +27,19 @@ const call = (name: string, args: JsonObject = {}, id: string | number = 1): Jso
 const untilClosed = () => new Promise((resolve) => setTimeout(resolve, 100));
 
 const open: Upstream[] = [];
-const clientOf = (url: string, options: Omit<McpUpstreamOptions, 'url'> = {}): Upstream => {
+/** The client, with answers as what their text means. */
+const clientOf = (url: string, options: Omit<McpUpstreamOptions, 'url'> = {}) => {
   const upstream = createMcpUpstream({ url, ...options });
   open.push(upstream);
-  return upstream;
+  const read = (outcome: Awaited<ReturnType<Upstream['control']>>) => {
+    if (outcome.kind !== 'reply') return outcome;
+    const { text, ...said } = outcome;
+    return { ...said, body: JSON.parse(text) as JsonObject };
+  };
+  return {
+    callTool: async (...call: Parameters<Upstream['callTool']>) => read(await upstream.callTool(...call)),
+    control: async (...control: Parameters<Upstream['control']>) => read(await upstream.control(...control)),
+  };
 };
 const servers: Server[] = [];
 afterEach(async () => {
@@ -191,7 +201,7 @@ describe.each([
   });
 
   it('keep the reply of a call whose session must make room for another agent', async () => {
-    const upstream = clientOf(tools.url, { maxSessions: 1 });
+    const upstream = clientOf(tools.url, { sessions: sessionsInMemory(1) });
     const running = upstream.callTool(ALICE, call('slow_task', { seconds: 1 }), LIMIT);
     while (tools.state().counts.slow_task === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await upstream.callTool(BOB, call('list_files'), LIMIT)).toMatchObject({ kind: 'reply' });
@@ -359,27 +369,206 @@ describe('an upstream that is no MCP server, or a bad one', () => {
     },
   );
 
-  it('404 twice is a result: one new session, not a third attempt', async () => {
-    const seen: Parameters<typeof badServer>[1] = [];
-    const upstream = clientOf(await badServer((_request, response) => response.writeHead(404).end(), seen));
-    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({
-      kind: 'reply',
-      statusCode: 404,
-      failed: true,
+  describe('a tool call is never sent twice', () => {
+    /** A server that acts on a tool call and answers it as the test wants; what it says of its session is told apart. */
+    async function acting(
+      answer: (response: ServerResponse, body: JsonObject) => void,
+      { session = 'one', ping = 'stands' }: { session?: string | null; ping?: 'stands' | 'gone' } = {},
+    ) {
+      const effects: JsonObject[] = [];
+      let opened = 0;
+      const server = createServer((request, response) => {
+        let text = '';
+        request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        request.on('end', () => {
+          const body = (text ? JSON.parse(text) : {}) as JsonObject;
+          const json = (result: JsonObject) =>
+            response
+              .writeHead(200, {
+                'content-type': 'application/json',
+                ...(session && { 'mcp-session-id': `${session}-${opened}` }),
+              })
+              .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result }));
+          if (body.method === 'initialize') {
+            opened += 1;
+            const serverInfo = { name: 'acting', version: '1' };
+            return void json({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo });
+          }
+          if (body.method === 'ping') return ping === 'gone' ? void response.writeHead(404).end() : void json({});
+          if (body.method !== 'tools/call') return void response.writeHead(202).end();
+          effects.push(body);
+          return answer(response, body);
+        });
+      });
+      servers.push(server);
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/mcp`;
+      return { url, effects, opened: () => opened };
+    }
+    const notFound = (response: ServerResponse) => void response.writeHead(404).end('no such thing');
+    const outcome404 = { kind: 'reply', statusCode: 404, failed: true };
+
+    it('404 of a server that keeps no sessions is the outcome', async () => {
+      const { url, effects } = await acting(notFound, { session: null });
+      expect(await clientOf(url).callTool(ALICE, call('pay'), LIMIT)).toMatchObject(outcome404);
+      expect(effects).toHaveLength(1);
     });
-    expect(seen.filter(({ body }) => body.method === 'initialize')).toHaveLength(2);
-    expect(calls(seen)).toHaveLength(2);
+
+    it('404 over a session that still stands is the outcome, and the session is kept', async () => {
+      const { url, effects, opened } = await acting(notFound);
+      const upstream = clientOf(url);
+      for (const _again of [1, 2]) expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject(outcome404);
+      expect([effects.length, opened()]).toEqual([2, 1]);
+    });
+
+    it('404 with an answer to the request itself is the outcome, whatever is said of the session', async () => {
+      const { url, effects } = await acting(
+        (response, body) =>
+          void response
+            .writeHead(404, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, error: { code: -32_001, message: 'gone' } })),
+        { ping: 'gone' },
+      );
+      expect(await clientOf(url).callTool(ALICE, call('pay'), LIMIT)).toMatchObject(outcome404);
+      expect(effects).toHaveLength(1);
+    });
+
+    it('404 over a session that never served is the outcome, whatever is said of the session', async () => {
+      const { url, effects } = await acting(notFound, { ping: 'gone' });
+      expect(await clientOf(url).callTool(ALICE, call('pay'), LIMIT)).toMatchObject(outcome404);
+      expect(effects).toHaveLength(1);
+    });
+
+    it('a session that served and is gone is opened anew once: a second 404 is the outcome', async () => {
+      let served = 0;
+      const { url, effects, opened } = await acting(
+        (response, body) => {
+          served += 1;
+          if (served > 1) return notFound(response);
+          response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result: {} }));
+        },
+        { ping: 'gone' },
+      );
+      const upstream = clientOf(url);
+      expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject({ kind: 'reply', failed: false });
+      expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject(outcome404);
+      expect([effects.length, opened()]).toEqual([3, 2]);
+    });
+
+    it.each([400, 401, 403, 405, 407, 408, 409, 410, 421, 425, 429, 500, 502, 503, 504])(
+      'HTTP %i is the outcome',
+      async (status) => {
+        const { url, effects } = await acting(
+          (response) => void response.writeHead(status, { 'retry-after': '0', 'www-authenticate': 'Bearer' }).end(),
+        );
+        expect(await clientOf(url, { apiKey: 'key' }).callTool(ALICE, call('pay'), LIMIT)).toMatchObject({
+          kind: 'reply',
+          statusCode: status,
+        });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        expect(effects).toHaveLength(1);
+      },
+    );
+
+    it('a connection that ends over a call is not tried again, also where it had served before', async () => {
+      let served = 0;
+      const { url, effects } = await acting((response, body) => {
+        served += 1;
+        if (served > 1) return void response.destroy();
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result: {} }));
+      });
+      const upstream = clientOf(url);
+      expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject({ kind: 'reply' });
+      expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject({ kind: 'unknown' });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(effects).toHaveLength(2);
+    });
+
+    it('a server that says 400 for a lost session gets a new one with the next call', async () => {
+      const { url, effects, opened } = await acting(
+        (response) => void response.writeHead(400).end('Bad Request: No valid session ID'),
+        { ping: 'gone' },
+      );
+      const upstream = clientOf(url);
+      await upstream.callTool(ALICE, call('x'), LIMIT);
+      await upstream.callTool(ALICE, call('x'), LIMIT);
+      expect([effects.length, opened()]).toEqual([2, 2]);
+    });
+
+    it.each([
+      ['a ping', '{"jsonrpc":"2.0","id":7,"method":"ping"}'],
+      ['a request of the server', '{"jsonrpc":"2.0","id":"x","method":"sampling/createMessage","params":{}}'],
+      ['progress', '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'],
+    ])('%s on its stream is not the answer, and the answer behind it is', async (_what, message) => {
+      const { url, effects } = await acting((response, body) => {
+        sseHead(response).write(`event: message\r\nid: 1\r\ndata: ${message}\r\n\r\n`);
+        const answer = JSON.stringify({ jsonrpc: '2.0', id: body.id, result: { ok: true } });
+        setTimeout(() => response.end(`: \n\ndata: ${answer.slice(0, 1)}\ndata: ${answer.slice(1)}\n\n`), 20);
+      });
+      expect(await clientOf(url).callTool(ALICE, call('pay'), LIMIT)).toMatchObject({ body: { result: { ok: true } } });
+      expect(effects).toHaveLength(1);
+    });
   });
 
-  it('a server that says 400 for a lost session gets a new one with the next call', async () => {
-    const seen: Parameters<typeof badServer>[1] = [];
+  it.each([
+    ['JSON', false],
+    ['server-sent events', true],
+  ])('what is answered in %s goes on as it was written', async (_how, sse) => {
+    const numbers =
+      '{"structuredContent":{"a":1e400,"b":12345678901234567890,"c":1.10,"d":-0,"e":0.1e1,"f":"\\ud83d \\u00e9"}}';
+    const url = await badServer((_request, response, body) => {
+      const text = `{ "result" : ${numbers} , "error": null, "id":${JSON.stringify(body.id)},"jsonrpc":"2.0"}`;
+      if (sse) return void sseHead(response).end(`data: ${text}\n\n`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    });
+    const upstream = createMcpUpstream({ url });
+    open.push(upstream);
+    expect(await upstream.callTool(ALICE, call('x', {}, 9), LIMIT)).toEqual({
+      kind: 'reply',
+      statusCode: 200,
+      failed: false,
+      text: `{"jsonrpc":"2.0","id":9,"result":${numbers}}`,
+    });
+  });
+
+  it.each([
+    ['neither a result nor an error', { error: null }],
+    ['a result and an error', { result: {}, error: { code: 1, message: 'x' } }],
+    ['a result that is no object', { result: 7 }],
+    ['an error that is none', { error: 'no' }],
+    ['no version', { jsonrpc: undefined, result: {} }],
+  ])('an answer with %s leaves an unknown outcome', async (_what, said) => {
     const upstream = clientOf(
-      await badServer((_request, response) => response.writeHead(400).end('Bad Request: No valid session ID'), seen),
+      await badServer((_request, response, body) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, ...said })),
+      ),
     );
-    await upstream.callTool(ALICE, call('x'), LIMIT);
-    await upstream.callTool(ALICE, call('x'), LIMIT);
-    expect(seen.filter(({ body }) => body.method === 'initialize')).toHaveLength(2);
-    expect(calls(seen)).toHaveLength(2);
+    expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({ kind: 'unknown' });
+  });
+
+  it.each([
+    ['an emoji', Buffer.from('😀 no')],
+    ['NUL', Buffer.from('\0 no')],
+    ['half a character', Buffer.from([0xf0, 0x9f, 0x98])],
+    ['an emoji at the cut', Buffer.from(`${'a'.repeat(299)}😀`)],
+  ])('a body that begins with %s leaves no text that a store refuses', async (_what, body) => {
+    for (const status of [200, 500]) {
+      const upstream = clientOf(
+        await badServer((_request, response) =>
+          response.writeHead(status, { 'content-type': 'application/json' }).end(body),
+        ),
+      );
+      const outcome = await upstream.callTool(ALICE, call('x'), LIMIT);
+      const said = JSON.stringify(outcome);
+      expect(said).not.toMatch(/\\ud[89a-f]|\\u0000/);
+      expect(outcome.kind).toBe(status === 200 ? 'unknown' : 'reply');
+    }
   });
 
   it.each([301, 302, 307, 308])('a redirect (%i) is not followed, at whatever address', async (status) => {

@@ -1,19 +1,20 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import {
-  Client,
-  type FetchLike,
-  LATEST_PROTOCOL_VERSION,
-  ProtocolError,
-  SdkHttpError,
-  StreamableHTTPClientTransport,
-  SUPPORTED_PROTOCOL_VERSIONS,
-} from '@modelcontextprotocol/client';
-import { LRUCache } from 'lru-cache';
-import { Agent, fetch as undiciFetch } from 'undici';
-import { z } from 'zod';
-import type { Json, JsonObject } from '../../contracts/json.js';
+import { randomUUID } from 'node:crypto';
+import { Agent, request as undiciRequest } from 'undici';
+import type { Json } from '../../contracts/json.js';
+import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
+import { replyIn } from '../../domain/mcp/reply.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import {
+  answerToServer,
+  cancelledText,
+  INITIALIZED_TEXT,
+  introductionFor,
+  introductionIn,
+  introductionText,
+} from './mcp-handshake.js';
+import { post, type Posted } from './one-post.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
+import { sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface McpUpstreamOptions {
   readonly url: string;
@@ -21,272 +22,198 @@ export interface McpUpstreamOptions {
   readonly apiKey?: string;
   /** Larger answers are not retained: the effect may have happened, so the outcome is unknown. */
   readonly maxResponseBytes?: number;
-  readonly maxSessions?: number;
+  /** In memory unless several processes talk to the upstream for the same agents. */
+  readonly sessions?: UpstreamSessions;
 }
 
-interface Session {
-  readonly client: Client;
-  readonly transport: StreamableHTTPClientTransport;
-  inFlight: number;
-  /** Takes no new request; closed when the last one under way has ended, for closing it would lose their replies. */
-  retired: boolean;
+interface Limits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+interface Message {
+  readonly id: string;
+  readonly text: string;
 }
 
-/** What one attempt learns from below the SDK: that its stream ended, so that nobody waits for a reply that cannot come. */
-interface Attempt {
-  streamEnded(reason: Error): void;
-}
-
-/** The SDK hands over what a stream carried in the same turns; after this time nothing can come any more. */
-const LAST_REPLY_MS = 200;
+const OPENING_LIMIT_MS = 10_000;
+const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
-
-const anyResult = z.looseObject({});
+/** A server asks nothing of a client that declares no capability; one that does is answered so often for each request. */
+const MAX_ANSWERS_TO_SERVER = 16;
 
 /**
- * The tools of one MCP server over streamable HTTP, through the MCP SDK's client. One upstream session per agent; upstream request ids
- * are the SDK's own and the caller's id is put back; JSON and SSE replies both end as one JSON-RPC object (DESIGN section 7).
+ * The tools of one MCP server over streamable HTTP. One upstream session per agent; upstream request ids are Gate's own and the caller's
+ * id is put back; JSON and SSE replies both end as one JSON-RPC object, in the text of the upstream. Each request is one POST:
+ * docs/decisions/own-upstream-client.md says why it is not that of the MCP SDK.
  */
 export function createMcpUpstream({
   url,
   apiKey,
   maxResponseBytes = 10_000_000,
-  maxSessions = 1_000,
+  sessions = sessionsInMemory(),
 }: McpUpstreamOptions): Upstream {
-  const target = new URL(url);
   const dispatcher = new Agent({
     connect: connectorThatTells({ timeout: 5_000 }),
     // Below what servers keep idle connections for (Node and uvicorn: 5 s): a request on one that the other side has just closed is lost, and
     // nobody knows whether it ran.
     keepAliveTimeout: 4_000,
-    // The limit of the call governs, and the stream of a session may be silent for hours.
-    headersTimeout: 0,
-    bodyTimeout: 0,
   });
-  const attempts = new AsyncLocalStorage<Attempt>();
+  const headersOf = (session: UpstreamSession | null) => ({
+    accept: 'application/json, text/event-stream',
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(session && { 'mcp-protocol-version': session.protocolVersion }),
+    ...(session?.id && { 'mcp-session-id': session.id }),
+  });
 
-  const trackedFetch = async (input: string | URL, init?: RequestInit): Promise<Response> => {
-    const attempt = attempts.getStore();
-    const response = await undiciFetch(input, { ...(init as object), dispatcher });
-    if (!response.body) return response as unknown as Response;
-    const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-    let bytes = 0;
-    const counted = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) {
-            controller.close();
-            attempt?.streamEnded(new Error('the upstream ended its answer without a reply'));
-            return;
-          }
-          bytes += value.byteLength;
-          if (bytes > maxResponseBytes) throw new Error(`the answer is larger than ${maxResponseBytes} bytes`);
-          controller.enqueue(value);
-        } catch (error) {
-          controller.error(error);
-          attempt?.streamEnded(error as Error);
-          await reader.cancel().catch(() => undefined);
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
-    return new Response(counted, {
-      status: response.status,
-      statusText: response.statusText,
-      headers: [...response.headers],
-    });
-  };
+  /** Opened here, and nothing was answered over them yet. */
+  const unproved = new WeakSet<UpstreamSession>();
 
-  const open = async (): Promise<Session> => {
-    const client = new Client({ name: 'gate', version: '1' }, { capabilities: {} });
-    const transport = new StreamableHTTPClientTransport(target, {
-      fetch: trackedFetch as FetchLike,
-      // One attempt at one address: the SDK would send the request again to where a redirect points.
-      requestInit: { redirect: 'manual', ...(apiKey && { headers: { Authorization: `Bearer ${apiKey}` } }) },
-      // A dropped stream is an unknown outcome; going on with it quietly would hide that.
-      reconnectionOptions: {
-        maxRetries: 0,
-        initialReconnectionDelay: 1_000,
-        maxReconnectionDelay: 1_000,
-        reconnectionDelayGrowFactor: 1,
+  /** One message over a session; what the server asks meanwhile is answered. */
+  const say = (session: UpstreamSession | null, { id, text }: Message, limits: Limits): Promise<Posted> => {
+    let answered = 0;
+    return post({
+      ...limits,
+      url,
+      text,
+      dispatcher,
+      headers: headersOf(session),
+      maxBytes: maxResponseBytes,
+      isAnswer(message) {
+        if (message.get('id') === JSON.stringify(id) && !message.has('method')) return true;
+        const answer = answerToServer(message);
+        if (answer !== null && (answered += 1) <= MAX_ANSWERS_TO_SERVER) aside(session, answer);
+        return false;
       },
     });
-    await client.connect(transport, { timeout: 10_000 });
-    return { client, transport, inFlight: 0, retired: false };
   };
+  /** Something nobody waits for. */
+  const aside = (session: UpstreamSession | null, text: string): void =>
+    void say(session, { id: randomUUID(), text }, { timeoutMs: ASIDE_LIMIT_MS }).catch(() => undefined);
 
-  const retire = (session: Session): void => {
-    session.retired = true;
-    if (session.inFlight === 0) void session.client.close().catch(() => undefined);
-  };
-  const sessions = new LRUCache<string, Promise<Session>>({
-    max: maxSessions,
-    dispose: (session) => void session.then(retire).catch(() => undefined),
-  });
-  const key = ({ tenant, agent }: UpstreamCaller) => `${tenant}/${agent}`;
-  const sessionOf = (caller: UpstreamCaller): Promise<Session> => {
-    const known = sessions.get(key(caller));
-    if (known) return known;
-    const opened = open();
-    sessions.set(key(caller), opened);
-    opened.catch(() => {
-      if (sessions.peek(key(caller)) === opened) sessions.delete(key(caller));
-    });
-    return opened;
-  };
-  /** The agent's next request opens a session anew, unless another one has done so already. */
-  const forget = async (caller: UpstreamCaller, session: Session): Promise<void> => {
-    const kept = sessions.peek(key(caller));
-    if (kept && (await kept.catch(() => null)) === session && sessions.peek(key(caller)) === kept)
-      sessions.delete(key(caller));
-  };
+  async function open(): Promise<UpstreamSession> {
+    const limits = { timeoutMs: OPENING_LIMIT_MS };
+    const id = randomUUID();
+    const answer = await say(null, { id, text: introductionText(id) }, limits);
+    if (answer.kind === 'refused') throw new Error(`initialize was answered with HTTP ${answer.status}`);
+    const reply = answer.kind === 'message' ? replyIn(answer.message, id, id) : null;
+    if (answer.kind !== 'message' || !reply) throw new Error('initialize was not answered');
+    const given = answer.headers['mcp-session-id'];
+    const session = { ...introductionIn(reply.text), id: typeof given === 'string' ? given : null };
+    const told = await say(session, { id: randomUUID(), text: INITIALIZED_TEXT }, limits);
+    if (told.kind === 'refused') throw new Error(`notifications/initialized was answered with HTTP ${told.status}`);
+    unproved.add(session);
+    return session;
+  }
 
-  /** One request over one session. Rejects when no JSON-RPC answer came. */
-  const ask = async (
-    session: Session,
-    method: string,
-    params: JsonObject | undefined,
-    timeoutMs: number,
-    signal?: AbortSignal,
-  ): Promise<JsonObject> => {
-    const given = new AbortController();
-    let ended: NodeJS.Timeout | undefined;
-    const attempt: Attempt = { streamEnded: () => undefined };
-    const lost = new Promise<never>((_, reject) => {
-      attempt.streamEnded = (reason) => {
-        ended ??= setTimeout(() => reject(reason), LAST_REPLY_MS);
-      };
-    });
-    lost.catch(() => undefined);
-    session.inFlight += 1;
+  /** What the server says of a session after it refused a request over it. Asked with a ping, which has no effect. */
+  async function standingOf(session: UpstreamSession): Promise<'stands' | 'gone' | 'unclear'> {
+    const id = randomUUID();
+    const ping = { id, text: controlText(id, { method: 'ping', params: {} }) };
     try {
-      const asked = attempts.run(attempt, () =>
-        session.client.request({ method, ...(params && { params }) }, anyResult, {
-          timeout: timeoutMs,
-          maxTotalTimeout: timeoutMs,
-          signal: signal ? AbortSignal.any([signal, given.signal]) : given.signal,
-        }),
-      );
-      return (await Promise.race([asked, lost])) as JsonObject;
-    } finally {
-      clearTimeout(ended);
-      given.abort();
-      session.inFlight -= 1;
-      if (session.retired) retire(session);
+      const answer = await say(session, ping, { timeoutMs: ASIDE_LIMIT_MS });
+      if (answer.kind === 'message') return 'stands';
+      return answer.kind === 'refused' && answer.status === 404 ? 'gone' : 'unclear';
+    } catch {
+      return 'unclear';
     }
-  };
+  }
 
-  /** Sends over the agent's session; a session that is gone (404) is opened anew and the request sent once: the first was not taken. */
-  const send = async (
+  /**
+   * Sends a message over the agent's session, once. A second time only where the first surely met no tool: the request named a session, the
+   * answer is the protocol's 404 and no answer to the request itself, and a ping over the session is 404 as well. Nor does a server that forgets a session before it ever served get a call twice.
+   */
+  async function send(
     caller: UpstreamCaller,
-    id: Json | undefined,
-    method: string,
-    params: JsonObject | undefined,
-    timeoutMs: number,
-    signal?: AbortSignal,
-  ): Promise<UpstreamOutcome> => {
+    callersId: Json | undefined,
+    message: Message,
+    { timeoutMs, signal }: Limits,
+  ): Promise<UpstreamOutcome> {
+    const untilMs = Date.now() + timeoutMs;
     for (let tried = 1; ; tried += 1) {
-      let session: Session;
+      let session: UpstreamSession;
       try {
-        session = await sessionOf(caller);
+        session = await sessions.of(caller, open);
       } catch (error) {
         return { kind: 'not_sent', reason: `no session with the upstream: ${causeText(error)}` };
       }
+      let answer: Posted;
       try {
-        const result = await ask(session, method, params, timeoutMs, signal);
-        return {
-          kind: 'reply',
-          statusCode: 200,
-          body: { jsonrpc: '2.0', id: id ?? null, result },
-          failed: result.isError === true,
-        };
+        answer = await say(session, message, { timeoutMs: untilMs - Date.now(), ...(signal && { signal }) });
       } catch (error) {
-        if (error instanceof ProtocolError) {
-          const data = error.data === undefined ? {} : { data: error.data as JsonObject };
-          return {
-            kind: 'reply',
-            statusCode: 200,
-            body: { jsonrpc: '2.0', id: id ?? null, error: { code: error.code, message: error.message, ...data } },
-            failed: true,
-          };
-        }
         if (surelyNotSent(error)) {
-          await forget(caller, session);
+          await sessions.drop(caller, session);
           return { kind: 'not_sent', reason: causeText(error) };
         }
-        if (error instanceof SdkHttpError && error.status >= 300) {
-          // Many servers say 400 where the protocol says 404; such a call is not sent again, but the next one gets a new session.
-          if (error.status === 404 || error.status === 400) await forget(caller, session);
-          if (error.status === 404 && tried === 1) continue;
-          return httpRefusal(id, error);
-        }
+        aside(session, cancelledText(message.id));
         return { kind: 'unknown', reason: `the upstream gave no answer: ${causeText(error)}` };
       }
+      if (answer.kind === 'accepted') return { kind: 'unknown', reason: 'the upstream answered without a body' };
+      if (answer.kind === 'message') {
+        unproved.delete(session);
+        const reply = replyIn(answer.message, message.id, callersId);
+        if (reply) return { kind: 'reply', statusCode: 200, ...reply };
+        return { kind: 'unknown', reason: 'the upstream answered with neither a result nor an error' };
+      }
+      // Many servers say 400 where the protocol says 404; such a call is not sent again, but the next one gets a new session.
+      if (session.id !== null && (answer.status === 404 || answer.status === 400)) {
+        const standing = await standingOf(session);
+        if (standing !== 'stands') await sessions.drop(caller, session);
+        const ofTheRequest = answer.message?.get('id') === JSON.stringify(message.id);
+        const surelyUnseen = answer.status === 404 && standing === 'gone' && !ofTheRequest && !unproved.has(session);
+        if (tried === 1 && surelyUnseen) continue;
+      }
+      return httpRefusal(callersId, answer);
     }
-  };
+  }
 
   return {
-    callTool(caller, request, { timeoutMs, signal }) {
-      return send(caller, request.id, 'tools/call', request.params as JsonObject | undefined, timeoutMs, signal);
+    callTool(caller, request, limits) {
+      const id = randomUUID();
+      return send(caller, request['id'], { id, text: callText(id, outgoingCall(request)) }, limits);
     },
 
-    async control(caller, request, { timeoutMs }) {
-      const method = request.method as string;
-      if (method !== 'initialize')
-        return send(caller, request.id, method, request.params as JsonObject | undefined, timeoutMs);
+    async control(caller, request, limits) {
+      if (request['method'] !== 'initialize') {
+        const id = randomUUID();
+        return send(caller, request['id'], { id, text: controlText(id, outgoingControl(request)) }, limits);
+      }
       try {
         // Gate keeps the session with the upstream; the agent learns what that session agreed on.
-        const { client } = await sessionOf(caller);
-        const instructions = client.getInstructions();
-        const result = {
-          protocolVersion: requestedVersion(request),
-          capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
-          serverInfo: (client.getServerVersion() ?? { name: 'upstream', version: '0' }) as unknown as JsonObject,
-          ...(instructions !== undefined && { instructions }),
-        };
-        return {
-          kind: 'reply',
-          statusCode: 200,
-          body: { jsonrpc: '2.0', id: request.id ?? null, result },
-          failed: false,
-        };
+        const text = introductionFor(request, await sessions.of(caller, open));
+        return { kind: 'reply', statusCode: 200, text, failed: false };
       } catch (error) {
         return { kind: 'not_sent', reason: causeText(error) };
       }
     },
 
     async close() {
-      const open = [...sessions.values()];
-      const goodbyes = Promise.allSettled(open.map(async (session) => (await session).transport.terminateSession()));
+      const goodbye = async (session: UpstreamSession) => {
+        if (session.id === null) return;
+        const headers = headersOf(session);
+        const { body } = await undiciRequest(url, { method: 'DELETE', headers, dispatcher });
+        await body.dump();
+      };
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([
-        goodbyes,
+        sessions.own().then((own) => Promise.allSettled(own.map(goodbye))),
         new Promise((resolve) => {
           timer = setTimeout(resolve, GOODBYE_LIMIT_MS);
         }),
       ]);
       clearTimeout(timer);
-      sessions.clear();
       await dispatcher.destroy().catch(() => undefined);
     },
   };
 }
 
-/** An HTTP answer is a result, also a refusal: the upstream took the request and spoke (proxy sheet 9). A redirect has no place to go. */
-function httpRefusal(id: Json | undefined, error: SdkHttpError): UpstreamOutcome {
-  const said = (error.data as { text?: string } | undefined)?.text?.slice(0, 300) ?? '';
-  const message = `upstream answered HTTP ${error.status}${error.status < 400 ? '; redirects are not followed' : ''}`;
+/** An HTTP answer is a result, also a refusal: the upstream took the request and spoke. A redirect has no place to go. */
+function httpRefusal(id: Json | undefined, { status, said }: Posted & { kind: 'refused' }): UpstreamOutcome {
+  const message = `upstream answered HTTP ${status}${status < 400 ? '; redirects are not followed' : ''}`;
+  const error = { code: -32_000, message, ...(said && { data: said }) };
   return {
     kind: 'reply',
-    statusCode: error.status < 400 ? 502 : error.status,
-    body: { jsonrpc: '2.0', id: id ?? null, error: { code: -32_000, message, ...(said && { data: said }) } },
+    statusCode: status < 400 ? 502 : status,
+    text: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error }),
     failed: true,
   };
 }
-
-/** The version the agent asked for where there is such a version, else the newest. */
-export const requestedVersion = (request: JsonObject): string => {
-  const asked = (request.params as JsonObject | undefined)?.protocolVersion;
-  return SUPPORTED_PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
-};

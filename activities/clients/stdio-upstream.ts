@@ -1,9 +1,19 @@
-import { Client, ProtocolError } from '@modelcontextprotocol/client';
-import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { z } from 'zod';
-import type { Json, JsonObject } from '../../contracts/json.js';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type { Json } from '../../contracts/json.js';
+import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
+import { membersOf, replyIn } from '../../domain/mcp/reply.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
-import { requestedVersion } from './mcp-upstream.js';
+import {
+  answerToServer,
+  cancelledText,
+  INITIALIZED_TEXT,
+  type Introduction,
+  introductionFor,
+  introductionIn,
+  introductionText,
+} from './mcp-handshake.js';
 import { causeText } from './unsent.js';
 
 export interface StdioUpstreamOptions {
@@ -12,46 +22,46 @@ export interface StdioUpstreamOptions {
   /** What the child gets of this process's environment beside the few names every program needs. Gate's own secrets are not among them. */
   readonly env: Readonly<Record<string, string>>;
   readonly onRestart?: (reason: string) => void;
+  /** A longer line ends the child: what it answers cannot be kept, nor read on from. */
+  readonly maxLineBytes?: number;
+}
+
+type Message = ReadonlyMap<string, string>;
+interface Session {
+  readonly introduction: Introduction;
+  /** Rejects when no answer came. */
+  ask(id: string, text: string, limits: { timeoutMs: number; signal?: AbortSignal }): Promise<Message>;
+  close(): Promise<void>;
 }
 
 /** Between two starts of a child that dies at once. */
 const RESTART_PAUSE_MS = 1_000;
-const anyResult = z.looseObject({});
+const OPENING_LIMIT_MS = 60_000;
+/** A child whose input has ended gets so long to end by itself, and so long again after it was asked to. */
+const ENDING_LIMIT_MS = 2_000;
+const LF = 0x0a;
 
 /**
  * The tools of an MCP server that runs as a child and speaks over its standard streams. One session for all agents: the child knows
- * no callers. When it dies, a call under way is unknown, and the next one starts it anew.
+ * no callers. When it dies, a call under way is unknown, and the next one starts it anew; nothing is written to it twice.
  */
-export function createStdioUpstream({
-  command,
-  args,
-  env,
-  onRestart,
-}: StdioUpstreamOptions): Upstream & { start(): Promise<void> } {
-  let session: Promise<Client> | null = null;
+export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & { start(): Promise<void> } {
+  const { command, onRestart } = options;
+  let session: Promise<Session> | null = null;
   let startedMs = 0;
   let closing = false;
 
-  async function open(): Promise<Client> {
+  async function open(): Promise<Session> {
     const pauseMs = startedMs + RESTART_PAUSE_MS - Date.now();
     if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     startedMs = Date.now();
-    const client = new Client({ name: 'gate', version: '1' }, { capabilities: {} });
-    const transport = new StdioClientTransport({
-      command,
-      args: [...args],
-      env: { ...getDefaultEnvironment(), ...env },
-      stderr: 'inherit',
-    });
-    await client.connect(transport, { timeout: 60_000 });
-    client.onclose = () => {
+    return openChild(options, () => {
       session = null;
       if (!closing) onRestart?.(`${command} ended; it is started again with the next call`);
-    };
-    return client;
+    });
   }
 
-  function connected(): Promise<Client> {
+  function connected(): Promise<Session> {
     if (!session) {
       const opening = open();
       session = opening;
@@ -63,69 +73,168 @@ export function createStdioUpstream({
   }
 
   async function send(
-    id: Json | undefined,
-    method: string,
-    params: JsonObject | undefined,
-    timeoutMs: number,
-    signal?: AbortSignal,
+    callersId: Json | undefined,
+    textOf: (id: string) => string,
+    limits: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<UpstreamOutcome> {
-    let client: Client;
+    let child: Session;
     try {
-      client = await connected();
+      child = await connected();
     } catch (error) {
       return { kind: 'not_sent', reason: `${command} does not start: ${causeText(error)}` };
     }
-    const reply = (answer: JsonObject, failed: boolean): UpstreamOutcome => ({
-      kind: 'reply',
-      statusCode: 200,
-      body: { jsonrpc: '2.0', id: id ?? null, ...answer },
-      failed,
-    });
+    const id = randomUUID();
     try {
-      const result = (await client.request({ method, ...(params && { params }) }, anyResult, {
-        timeout: timeoutMs,
-        maxTotalTimeout: timeoutMs,
-        ...(signal && { signal }),
-      })) as JsonObject;
-      return reply({ result }, result.isError === true);
+      const reply = replyIn(await child.ask(id, textOf(id), limits), id, callersId);
+      if (reply) return { kind: 'reply', statusCode: 200, ...reply };
+      return { kind: 'unknown', reason: 'the upstream answered with neither a result nor an error' };
     } catch (error) {
-      if (!(error instanceof ProtocolError)) return { kind: 'unknown', reason: causeText(error) };
-      const data = error.data === undefined ? {} : { data: error.data as JsonObject };
-      return reply({ error: { code: error.code, message: error.message, ...data } }, true);
+      return { kind: 'unknown', reason: causeText(error) };
     }
   }
 
   return {
     /** Starts the child now, so that one that cannot start is found before the first call. */
     start: async () => void (await connected()),
-    callTool: (_caller, request, { timeoutMs, signal }) =>
-      send(request.id, 'tools/call', request.params as JsonObject | undefined, timeoutMs, signal),
-    async control(_caller, request, { timeoutMs }) {
-      const method = request.method as string;
-      const params = request.params as JsonObject | undefined;
+    callTool(_caller, request, limits) {
+      const call = outgoingCall(request);
+      return send(request['id'], (id) => callText(id, call), limits);
+    },
+    async control(_caller, request, limits) {
+      if (request['method'] !== 'initialize') {
+        const control = outgoingControl(request);
+        return send(request['id'], (id) => controlText(id, control), limits);
+      }
       try {
-        if (method !== 'initialize') return await send(request.id, method, params, timeoutMs);
-        const client = await connected();
-        const instructions = client.getInstructions();
-        const result = {
-          protocolVersion: requestedVersion(request),
-          capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
-          serverInfo: (client.getServerVersion() ?? { name: 'upstream', version: '0' }) as unknown as JsonObject,
-          ...(instructions !== undefined && { instructions }),
-        };
-        return {
-          kind: 'reply',
-          statusCode: 200,
-          body: { jsonrpc: '2.0', id: request.id ?? null, result },
-          failed: false,
-        };
+        const { introduction } = await connected();
+        return { kind: 'reply', statusCode: 200, text: introductionFor(request, introduction), failed: false };
       } catch (error) {
         return { kind: 'not_sent', reason: causeText(error) };
       }
     },
     async close() {
       closing = true;
-      await (await session?.catch(() => null))?.close().catch(() => undefined);
+      await (await session?.catch(() => null))?.close();
     },
   };
+}
+
+async function openChild(
+  { command, args, env, maxLineBytes = 10_000_000 }: StdioUpstreamOptions,
+  onEnd: () => void,
+): Promise<Session> {
+  const child = spawn(command, args, {
+    env: { ...getDefaultEnvironment(), ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+    windowsHide: true,
+  }) as unknown as ChildProcessWithoutNullStreams;
+  const waiting = new Map<string, { resolve(message: Message): void; reject(error: Error): void }>();
+  let lost: Error | null = null;
+  let opened = false;
+  const ended = new Promise<void>((resolve) => {
+    const lose = (error: Error) => {
+      lost ??= error;
+      for (const { reject } of waiting.values()) reject(lost);
+      waiting.clear();
+    };
+    child.once('error', lose);
+    child.stdin.on('error', lose);
+    child.once('close', () => {
+      lose(new Error('the connection closed'));
+      if (opened) onEnd();
+      resolve();
+    });
+  });
+  onLines(child.stdout, maxLineBytes, {
+    line(text) {
+      const message = membersOf(text);
+      if (!message) return;
+      const answer = answerToServer(message);
+      if (answer !== null) return void child.stdin.write(`${answer}\n`);
+      const id = message.get('id');
+      if (id?.startsWith('"') !== true || message.has('method')) return;
+      const key = JSON.parse(id) as string;
+      waiting.get(key)?.resolve(message);
+      waiting.delete(key);
+    },
+    tooLong() {
+      lost ??= new Error(`an answer is larger than ${maxLineBytes} bytes`);
+      child.kill('SIGKILL');
+    },
+  });
+
+  const ask: Session['ask'] = async (id, text, { timeoutMs, signal }) => {
+    if (lost) throw lost;
+    const limit = AbortSignal.timeout(Math.max(1, timeoutMs));
+    const given = signal ? AbortSignal.any([signal, limit]) : limit;
+    return new Promise<Message>((resolve, reject) => {
+      const giveUp = () => {
+        if (!waiting.delete(id)) return;
+        child.stdin.write(`${cancelledText(id)}\n`);
+        reject(new Error(limit.aborted ? 'the request timed out' : 'nobody waits for the answer any more'));
+      };
+      const settled = <T>(settle: (value: T) => void) => {
+        return (value: T) => {
+          given.removeEventListener('abort', giveUp);
+          settle(value);
+        };
+      };
+      waiting.set(id, { resolve: settled(resolve), reject: settled(reject) });
+      given.addEventListener('abort', giveUp);
+      child.stdin.write(`${text}\n`);
+      if (given.aborted) giveUp();
+    });
+  };
+
+  const close = async () => {
+    child.stdin.end();
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<'late'>((resolve) => {
+        timer = setTimeout(() => resolve('late'), ENDING_LIMIT_MS);
+      });
+      const how = await Promise.race([ended, late]);
+      clearTimeout(timer);
+      if (how !== 'late') return;
+      child.kill(signal);
+    }
+  };
+
+  try {
+    const id = randomUUID();
+    const reply = replyIn(await ask(id, introductionText(id), { timeoutMs: OPENING_LIMIT_MS }), id, id);
+    if (!reply) throw new Error('initialize was not answered');
+    const introduction = introductionIn(reply.text);
+    child.stdin.write(`${INITIALIZED_TEXT}\n`);
+    opened = true;
+    return { introduction, ask, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Lines as they come, each up to a length; linear in the bytes, however they are cut. */
+function onLines(
+  stream: NodeJS.ReadableStream,
+  maxBytes: number,
+  { line, tooLong }: { line(text: string): void; tooLong(): void },
+): void {
+  let begun: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    let from = 0;
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
+      line(Buffer.concat([...begun, chunk.subarray(from, end)]).toString('utf8'));
+      begun = [];
+      bytes = 0;
+      from = end + 1;
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from));
+    bytes += chunk.length - from;
+    if (bytes > maxBytes) {
+      begun = [];
+      tooLong();
+    }
+  });
 }

@@ -1,5 +1,6 @@
 import { buildConnector } from 'undici';
 import { errorText } from '../../domain/errors.js';
+import { foreignText } from '../../domain/text.js';
 
 /** Errors of connections that never came to be. */
 const unsent = new WeakSet<object>();
@@ -62,5 +63,5 @@ export const causeText = (error: unknown): string => {
   // Messages of the system name addresses and ports behind their code.
   if (/^E[A-Z0-9_]+$/.test(code)) return `the connection failed (${code})`;
   const text = typeof innermost?.message === 'string' ? innermost.message : errorText(error);
-  return text.replace(ADDRESS, '[address]').slice(0, 300);
+  return foreignText(text.replace(ADDRESS, '[address]'), 300);
 };

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { errorText } from '../../domain/errors.js';
 import { ownCompilersOnly } from './own-compilers.js';
+import { foreignText } from '../../domain/text.js';
 
 /** A probe: bounded, free of side effects. Throws with what is wrong; may return a fact worth showing. */
 export type ReadinessChecks = Readonly<
@@ -47,7 +48,7 @@ async function probe(
     const detail = await Promise.race([Promise.resolve().then(check), limit]);
     return { status: 'ok', detail: detail ?? null };
   } catch (error) {
-    return { status: 'failed', detail: errorText(error).slice(0, 300) };
+    return { status: 'failed', detail: foreignText(errorText(error), 300) };
   } finally {
     clearTimeout(timer);
   }

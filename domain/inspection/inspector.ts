@@ -22,6 +22,7 @@ import type { Inspector } from './port.js';
 import { SEQUENCE_BLOCK, sequenceEscalation } from './sequence.js';
 import { type HeuristicLevel, inspectTexts } from './texts.js';
 import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
+import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence: a change to what any lane finds is a new version. */
 export const BRAIN_VERSION = 'gate-brain/2';
@@ -164,7 +165,7 @@ async function classify(
   } catch (error) {
     throw new GateError(
       'provider_unavailable',
-      `the intent classifier did not answer: ${errorText(error).slice(0, 200)}`,
+      `the intent classifier did not answer: ${foreignText(errorText(error), 200)}`,
       {
         cause: error,
       },

@@ -8,6 +8,7 @@ import { sha256Hex } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { cosine } from './embedding.js';
 import type { EmbeddingProvider } from './lanes.js';
+import { foreignText } from '../text.js';
 
 /**
  * What `<agent_id>.vector.json` holds (brain sheet 5). A persona is several kinds of call, and the mean of unlike vectors is like none
@@ -159,7 +160,7 @@ async function readPersona(file: string): Promise<Persona> {
     const fault = faultOf(stored, sha256);
     return { text, sha256, stored: fault === null ? stored : null, fault };
   } catch (error) {
-    return { text, sha256, stored: null, fault: `no usable vector: ${errorText(error).slice(0, 200)}` };
+    return { text, sha256, stored: null, fault: `no usable vector: ${foreignText(errorText(error), 200)}` };
   }
 }
 

@@ -19,8 +19,7 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
       jsonrpc: '2.0',
       id: 'x',
       method,
-      params: { name: 'read_file', arguments: { path: 'a' }, extra: true },
-      other: 1,
+      params: { name: 'read_file', arguments: { path: 'a' }, _meta: { progressToken: 'p' } },
     };
     expect(parseMcpRequest(JSON.stringify(body))).toEqual({ kind: 'tool', method, tool: 'read_file', body });
   });

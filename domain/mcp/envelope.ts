@@ -1,7 +1,10 @@
 import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextprotocol/core';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
+import { foreignText } from '../text.js';
 import { BATCH_METHOD, BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
+import { CONTROL_METHODS } from './control-methods.js';
+import { unjudgedField } from './outgoing.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
 /** A request of `POST /mcp`, read and classed (proxy sheet 2). */
@@ -10,13 +13,6 @@ export type McpRequest =
   | { readonly kind: 'control'; readonly method: string; readonly body: JsonObject; readonly notification: boolean };
 
 const TOOL_METHODS: ReadonlySet<string> = new Set(['call_tool', 'tools/call']);
-const CONTROL_METHODS: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'tools/list',
-  'resources/list',
-  'prompts/list',
-]);
 /**
  * What a client may tell. Every one of them ends at Gate, which holds the session with the upstream: it has initialized it, declares no
  * roots, asks the agent nothing whose progress could be told, and gives requests ids of its own, so that a cancellation under an agent's
@@ -37,14 +33,14 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['list_resources', 'resources/list'],
 ]);
 
-// Fields that JSON-RPC does not know ride along (proxy sheet 2); the digest of the call covers them.
+// Loose: a member that nothing judges is named in a refusal of its own.
 const REQUEST = JSONRPCRequestSchema.loose();
 const NOTIFICATION = JSONRPCNotificationSchema.loose();
 
 const invalid = (detail: string) => new GateError('invalid_mcp', `Invalid MCP request: ${detail}`);
 
 const unsupported = (method: string) =>
-  new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(method.slice(0, 64))}`);
+  new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(foreignText(method, 64))}`);
 
 /**
  * Reads the body of `POST /mcp`. A control method comes back under its present name, in the body too: whatever looks at it behind this
@@ -64,6 +60,13 @@ export function parseMcpRequest(text: string): McpRequest {
     const [issue] = checked.error.issues;
     throw invalid(`${issue?.path.join('.') || 'the object'}: ${issue?.message ?? 'not JSON-RPC 2.0'}`);
   }
+  const field = notification ? null : unjudgedField({ ...body, method });
+  if (field !== null)
+    throw new GateError(
+      'unjudged_field',
+      `\`${foreignText(field, 64)}\` is not judged and would not be sent on; send the request without it`,
+      { fields: { field: foreignText(field, 64) } },
+    );
   if (method === BATCH_METHOD) {
     const fault = batchFault(body.params);
     if (fault !== null) throw invalid(fault);

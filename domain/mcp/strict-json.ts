@@ -1,4 +1,5 @@
 import type { Json } from '../../contracts/json.js';
+import { foreignText } from '../text.js';
 
 /** Why a text is not strict JSON; `detail` is for the caller. */
 export class StrictJsonError extends Error {}
@@ -47,7 +48,7 @@ function scan(text: string): void {
       const object = open.at(-1);
       if (expectsKey && object) {
         if (object.keys.has(content))
-          throw new StrictJsonError(`duplicate key ${JSON.stringify(content.slice(0, 64))}`);
+          throw new StrictJsonError(`duplicate key ${JSON.stringify(foreignText(content, 64))}`);
         if (content === '__proto__' || (content === 'prototype' && object.under === 'constructor'))
           throw new StrictJsonError(`the key ${JSON.stringify(content)} is not taken, at any depth`);
         object.keys.add(content);

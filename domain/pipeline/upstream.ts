@@ -7,15 +7,18 @@ export interface UpstreamCaller {
 }
 
 /**
- * How one attempt ended. `reply`: the upstream answered, and `body` is one JSON-RPC object under the caller's own id. `not_sent`: surely
+ * How one attempt ended. `reply`: the upstream answered, and `text` is one JSON-RPC object under the caller's own id, result or error as the upstream wrote it. `not_sent`: surely
  * no byte of the request left. `unknown`: bytes left and no answer came; nobody knows whether the tool ran.
  */
 export type UpstreamOutcome =
-  | { readonly kind: 'reply'; readonly statusCode: number; readonly body: JsonObject; readonly failed: boolean }
+  | { readonly kind: 'reply'; readonly statusCode: number; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** The tools behind Gate. A tool call is sent at most once; nothing here retries an effect (spec 8.3). */
+/**
+ * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect (spec 8.3). What is sent is built from the request
+ * by `domain/mcp/outgoing.ts`, never the request itself.
+ */
 export interface Upstream {
   callTool(
     caller: UpstreamCaller,

@@ -19,6 +19,7 @@ import {
   readPolicyFiles,
   TOOL_ENTRYPOINT,
 } from './policy-sources.js';
+import { foreignText } from '../text.js';
 
 /** A decision and what the engine counts about it. */
 export interface Judgement {
@@ -234,7 +235,7 @@ const sortedTexts = (members: readonly unknown[]): string[] =>
 function failureText(error: unknown): string {
   const text =
     typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : errorText(error);
-  return text.replaceAll(/\s+/g, ' ').slice(0, 200);
+  return foreignText(text.replaceAll(/\s+/g, ' '), 200);
 }
 
 const failedClosed = (reason: string, input: PolicyInput, bundle: PolicySet['bundle']): Judgement => ({

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalJson } from '../crypto/digest.js';
+import { foreignText } from '../text.js';
 
 const MAX_BYTES = 4096;
 const MAX_NAME = 64;
@@ -30,7 +31,6 @@ const objectOr = (value: Json | undefined, otherwise: JsonObject): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : otherwise;
 
 /** Cut without leaving half of a surrogate pair, which would have no canonical form. */
-const cut = (name: string): string =>
-  name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME).replace(/\p{Surrogate}$/u, '')}…`;
+const cut = (name: string): string => (name.length <= MAX_NAME ? name : `${foreignText(name, MAX_NAME)}…`);
 const text = (value: Json | undefined): string | null => (typeof value === 'string' ? cut(value) : null);
 const nameOnly = (name: string): string => (SECRET_LIKE.test(name) ? '[redacted]' : cut(name));

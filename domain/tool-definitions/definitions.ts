@@ -17,8 +17,8 @@ export interface ToolDefinition {
 }
 
 /** Reads the answer to `tools/list`; `null` where it is none. */
-export function toolPageOf(answer: JsonObject): ToolPage | null {
-  const result = objectOf(answer['result']);
+export function toolPageOf(answer: string): ToolPage | null {
+  const result = objectOf(objectOf(JSON.parse(answer) as Json)?.['result']);
   const list = result?.['tools'];
   if (!result || !Array.isArray(list)) return null;
   const { nextCursor } = result;

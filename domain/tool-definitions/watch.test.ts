@@ -64,7 +64,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
           { jsonrpc: '2.0', id: 1, method: 'tools/list', params },
           { timeoutMs: 1 },
         );
-        replies.push(reply.kind === 'reply' ? reply.body : {});
+        replies.push(reply.kind === 'reply' ? (JSON.parse(reply.text) as JsonObject) : {});
       } catch (error) {
         replies.push(error as GateError);
       }
@@ -77,7 +77,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
         control: async (_caller, request) => {
           const cursor = (request['params'] as JsonObject)['cursor'];
           const index = typeof cursor === 'string' ? Number(cursor.slice(5)) : 0;
-          return { kind: 'reply', statusCode: 200, body: pages[index] as JsonObject, failed };
+          return { kind: 'reply', statusCode: 200, text: JSON.stringify(pages[index]), failed };
         },
         callTool: () => Promise.reject(new Error('unused')),
         close: () => Promise.resolve(),
@@ -364,7 +364,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
     ]) {
       pages = [body as JsonObject];
       expect(await watched.control(OWNER, { method: 'tools/list', params: {} }, { timeoutMs: 1 })).toMatchObject({
-        body,
+        text: JSON.stringify(body),
       });
     }
     pages = [{ result: { tools: [tool('a')] } }];

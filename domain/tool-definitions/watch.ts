@@ -66,7 +66,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       if (request['method'] !== 'tools/list') return reply;
       let poisoned: boolean;
       try {
-        poisoned = await look(caller, request, reply.kind === 'reply' ? toolPageOf(reply.body) : null);
+        poisoned = await look(caller, request, reply.kind === 'reply' ? toolPageOf(reply.text) : null);
       } catch (error) {
         options.onFault(error);
         if (options.block)

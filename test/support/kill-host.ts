@@ -438,8 +438,7 @@ function toolsAt(url: string, points: KillSwitch, durable: () => Promise<void>):
           signal: signal ? AbortSignal.any([signal, limit]) : limit,
         });
         await points.at('callUpstream', 'bytes sent');
-        const body = (await response.json()) as JsonObject;
-        return { kind: 'reply', statusCode: 200, body, failed: false };
+        return { kind: 'reply', statusCode: 200, text: await response.text(), failed: false };
       } catch (error) {
         return { kind: 'unknown', reason: errorText(error) };
       }

@@ -65,7 +65,11 @@ export interface Script {
 export const replyOk = async (request: JsonObject): Promise<UpstreamOutcome> => ({
   kind: 'reply',
   statusCode: 200,
-  body: { jsonrpc: '2.0', id: request.id ?? null, result: { content: [{ type: 'text', text: 'done' }] } },
+  text: JSON.stringify({
+    jsonrpc: '2.0',
+    id: request.id ?? null,
+    result: { content: [{ type: 'text', text: 'done' }] },
+  }),
   failed: false,
 });
 

@@ -100,7 +100,11 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     const reply = await options.upstream.control(caller, mcp.body, { timeoutMs: options.upstreamTimeoutMs });
     if (reply.kind === 'accepted') return { status: 204, headers: {}, body: null };
     if (reply.kind === 'reply')
-      return { status: reply.statusCode, headers: { 'Content-Type': 'application/json' }, body: reply.body };
+      return {
+        status: reply.statusCode,
+        headers: { 'Content-Type': 'application/json' },
+        body: Buffer.from(reply.text),
+      };
     if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
     throw new GateError(
       /timed? ?out/i.test(reply.reason) ? 'upstream_timeout' : 'upstream_invalid_response',

@@ -263,6 +263,17 @@ const REFUSED: readonly {
     status: 400,
     error: 'invalid_mcp',
   },
+  ...[
+    { body: { task: { ttl: 1 } }, params: {} },
+    { body: {}, params: { task: { ttl: 1 } } },
+    { body: {}, params: { _meta: { authorization: 'Bearer x' } } },
+  ].map(({ body, params }) => ({
+    name: `a call with members nobody judges (${JSON.stringify({ ...body, params })})`,
+    body: { ...rpc('tools/call', { name: 'list_files', arguments: {}, ...params }, 1), ...body },
+    headers: { ...SELECTORS['server-execution'], 'x-gate-idempotency-id': randomUUID() },
+    status: 400,
+    error: 'unjudged_field',
+  })),
   {
     name: 'an argument that is called __proto__',
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_files","arguments":{"__proto__":{"path":"x"}}}}',

@@ -1,0 +1,71 @@
+import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
+import { InitializeResultSchema } from '@modelcontextprotocol/core';
+import type { JsonObject } from '../../contracts/json.js';
+import { servedCapabilities } from '../../domain/mcp/control-methods.js';
+import { membersOf } from '../../domain/mcp/reply.js';
+
+/** What an MCP server said about itself when Gate introduced itself. */
+export interface Introduction {
+  readonly protocolVersion: string;
+  readonly capabilities: JsonObject;
+  readonly serverInfo: JsonObject;
+  readonly instructions?: string;
+}
+
+const CLIENT = { name: 'gate', version: '1' };
+
+export const introductionText = (id: string, protocolVersion: string = LATEST_PROTOCOL_VERSION): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id,
+    method: 'initialize',
+    params: { protocolVersion, capabilities: {}, clientInfo: CLIENT },
+  });
+export const INITIALIZED_TEXT = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+export const cancelledText = (requestId: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+
+/** Reads the answer to `initialize`; throws saying why no session comes of it. */
+export function introductionIn(reply: string): Introduction {
+  const { result, error } = JSON.parse(reply) as { result?: unknown; error?: { message?: string } };
+  if (error) throw new Error(`initialize was refused: ${error.message ?? 'without a reason'}`);
+  const read = InitializeResultSchema.safeParse(result);
+  if (!read.success) throw new Error('the answer to initialize is not that of an MCP server');
+  const { protocolVersion, capabilities, serverInfo, instructions } = read.data;
+  if (!SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion))
+    throw new Error('the upstream speaks a version of MCP that Gate does not');
+  return {
+    protocolVersion,
+    capabilities: capabilities as JsonObject,
+    serverInfo: serverInfo as JsonObject,
+    ...(instructions !== undefined && { instructions }),
+  };
+}
+
+/** What an agent is told when it introduces itself: the tools behind Gate, and what of them Gate serves. */
+export function introductionFor(request: JsonObject, upstream: Introduction): string {
+  const { serverInfo, instructions } = upstream;
+  const result = {
+    protocolVersion: requestedVersion(request),
+    capabilities: servedCapabilities(upstream.capabilities),
+    serverInfo,
+    ...(instructions !== undefined && { instructions }),
+  };
+  return JSON.stringify({ jsonrpc: '2.0', id: request['id'] ?? null, result });
+}
+
+/** The version the agent asked for where there is such a version, else the newest. */
+export const requestedVersion = (request: JsonObject): string => {
+  const asked = (request['params'] as JsonObject | undefined)?.['protocolVersion'];
+  return SUPPORTED_PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
+};
+
+/** What Gate says to a request of the server's own, `null` to what asks for nothing: it is there, and it serves nothing. */
+export function answerToServer(message: ReadonlyMap<string, string>): string | null {
+  const id = message.get('id');
+  const method = message.get('method');
+  if (id === undefined || method === undefined) return null;
+  const answer =
+    method === '"ping"' ? '"result":{}' : '"error":{"code":-32601,"message":"Gate serves no requests of a server"}';
+  return membersOf(`{"id":${id}}`) ? `{"jsonrpc":"2.0","id":${id},${answer}}` : null;
+}

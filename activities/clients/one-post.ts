@@ -1,0 +1,115 @@
+import { type Dispatcher, request } from 'undici';
+import { membersOf } from '../../domain/mcp/reply.js';
+import { foreignText } from '../../domain/text.js';
+import { messagesIn } from './event-stream.js';
+
+/** How an upstream answered one POST. */
+export type Posted = { readonly status: number } & (
+  | { readonly kind: 'message'; readonly headers: Headers; readonly message: ReadonlyMap<string, string> }
+  | { readonly kind: 'accepted'; readonly headers: Headers }
+  /** Another status than 2xx. `said` is the beginning of its body, `message` the body where that is a JSON object. */
+  | { readonly kind: 'refused'; readonly said: string; readonly message: ReadonlyMap<string, string> | null }
+);
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface Post {
+  readonly url: string | URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly dispatcher: Dispatcher;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  /** Whether a message is the one that is waited for; sees every one that comes. */
+  readonly isAnswer: (message: ReadonlyMap<string, string>) => boolean;
+}
+
+const SAID = 300;
+const MAX_REFUSAL_BYTES = 65_536;
+/** A stream that was answered may end by itself, and its connection serve again. */
+const LAST_BYTES_MS = 200;
+
+/**
+ * One request, sent once. Through undici's plain request, which follows no redirect and repeats nothing; its `fetch` sends a request again
+ * that was answered 421, as the Fetch standard wants it. Rejects when no answer came.
+ */
+export async function post({
+  url,
+  headers,
+  text,
+  dispatcher,
+  timeoutMs,
+  maxBytes,
+  signal,
+  isAnswer,
+}: Post): Promise<Posted> {
+  const limit = AbortSignal.timeout(Math.max(1, timeoutMs));
+  try {
+    const answer = await request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: text,
+      dispatcher,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    });
+    const { body } = answer;
+    const head = { status: answer.statusCode, headers: answer.headers };
+    // Whoever stops reading ends it; what it says then was not asked for.
+    body.on('error', () => undefined);
+    const chunks = upTo(maxBytes, body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>);
+    try {
+      if (answer.statusCode >= 300) return await refusalOf(answer.statusCode, chunks);
+      const type = contentType(answer.headers['content-type']);
+      if (type === 'text/event-stream') {
+        for await (const data of messagesIn(chunks)) {
+          const message = membersOf(data);
+          if (message && isAnswer(message)) return { ...head, kind: 'message', message };
+        }
+        throw new Error('the upstream ended its answer without a reply');
+      }
+      const whole = (await bytesOf(chunks)).toString('utf8');
+      if (whole === '') return { ...head, kind: 'accepted' };
+      const message = membersOf(whole);
+      if (message && isAnswer(message)) return { ...head, kind: 'message', message };
+      throw new Error('the upstream answered with something that is no reply to the request');
+    } finally {
+      body.resume();
+      setTimeout(() => body.destroy(), LAST_BYTES_MS).unref();
+    }
+  } catch (error) {
+    if (limit.aborted) throw new Error('the request timed out');
+    throw error;
+  }
+}
+
+async function refusalOf(status: number, chunks: AsyncIterable<Buffer>): Promise<Posted> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > MAX_REFUSAL_BYTES) break;
+  }
+  const text = Buffer.concat(parts).toString('utf8');
+  return { kind: 'refused', status, said: foreignText(text, SAID), message: membersOf(text) };
+}
+
+async function* upTo(maxBytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
+    yield chunk;
+  }
+}
+
+async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+const contentType = (value: string | string[] | undefined): string =>
+  (Array.isArray(value) ? (value[0] ?? '') : (value ?? '')).split(';')[0]?.trim().toLowerCase() ?? '';

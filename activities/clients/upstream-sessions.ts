@@ -1,0 +1,47 @@
+import { LRUCache } from 'lru-cache';
+import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { Introduction } from './mcp-handshake.js';
+
+/** A session with an MCP server. A server that keeps none gives no id. */
+export interface UpstreamSession extends Introduction {
+  readonly id: string | null;
+}
+
+/** Who holds the sessions with an upstream: one for each agent. */
+export interface UpstreamSessions {
+  /** The agent's session; opened once, however many ask at once. */
+  of(caller: UpstreamCaller, open: () => Promise<UpstreamSession>): Promise<UpstreamSession>;
+  /** The agent's next request opens one anew, unless another stands already. */
+  drop(caller: UpstreamCaller, session: UpstreamSession): Promise<void>;
+  /** Those that end with this process. */
+  own(): Promise<UpstreamSession[]>;
+}
+
+export const agentKey = ({ tenant, agent }: UpstreamCaller): string => `${tenant}/${agent}`;
+
+/** Sessions of one process, for a composition in which one process talks to the upstream. */
+export function sessionsInMemory(max = 1_000): UpstreamSessions {
+  const sessions = new LRUCache<string, Promise<UpstreamSession>>({ max });
+  return {
+    of(caller, open) {
+      const key = agentKey(caller);
+      const known = sessions.get(key);
+      if (known) return known;
+      const opened = open();
+      sessions.set(key, opened);
+      opened.catch(() => {
+        if (sessions.peek(key) === opened) sessions.delete(key);
+      });
+      return opened;
+    },
+    async drop(caller, session) {
+      const key = agentKey(caller);
+      const kept = sessions.peek(key);
+      if (kept && (await kept.catch(() => null)) === session && sessions.peek(key) === kept) sessions.delete(key);
+    },
+    async own() {
+      const settled = await Promise.allSettled(sessions.values());
+      return settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    },
+  };
+}

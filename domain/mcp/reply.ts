@@ -1,0 +1,106 @@
+import type { Json } from '../../contracts/json.js';
+
+/** An answer of an upstream under the caller's id: its own text of the result or error, and whether the tool said that it failed. */
+export interface Reply {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/**
+ * The members of a JSON object, each by its own text. What an upstream wrote goes on as it was written: a parser would round 1e400,
+ * 12345678901234567890 and 1.10. `null` for what is no object, and for one that has a member twice, which two readers read differently.
+ */
+export function membersOf(text: string): ReadonlyMap<string, string> | null {
+  try {
+    JSON.parse(text);
+  } catch {
+    return null;
+  }
+  let at = afterSpace(text, 0);
+  if (text[at] !== '{') return null;
+  const members = new Map<string, string>();
+  for (at = afterSpace(text, at + 1); text[at] !== '}'; at = afterSpace(text, at)) {
+    if (text[at] === ',') at = afterSpace(text, at + 1);
+    const end = endOfValue(text, at);
+    const name = JSON.parse(text.slice(at, end)) as string;
+    at = afterSpace(text, afterSpace(text, end) + 1);
+    const valueEnd = endOfValue(text, at);
+    if (members.has(name)) return null;
+    members.set(name, text.slice(at, valueEnd));
+    at = valueEnd;
+  }
+  return members;
+}
+
+export const objectText = (members: Iterable<readonly [string, string]>): string =>
+  `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+
+/**
+ * Reads a message as the answer to the request `id`: JSON-RPC 2.0, with a result or an error. A `null` beside the other one, as JSON-RPC
+ * 1.0 writes it, stands for nothing. `null` for anything else.
+ */
+export function replyIn(message: ReadonlyMap<string, string>, id: string, callersId: Json | undefined): Reply | null {
+  if (message.has('method') || !isText(message.get('jsonrpc'), '2.0') || !isText(message.get('id'), id)) return null;
+  const result = present(message.get('result'));
+  const error = present(message.get('error'));
+  const head: [string, string][] = [
+    ['jsonrpc', '"2.0"'],
+    ['id', JSON.stringify(callersId ?? null)],
+  ];
+  if (result?.startsWith('{') && error === undefined)
+    return { text: objectText([...head, ['result', result]]), failed: saysItFailed(result) };
+  if (error !== undefined && result === undefined && isError(error))
+    return { text: objectText([...head, ['error', error]]), failed: true };
+  return null;
+}
+
+/** A tool's own word for "that did not work". */
+export const saysItFailed = (result: string): boolean => membersOf(result)?.get('isError') === 'true';
+
+/** A member that is there and not `null`. */
+export const present = (text: string | undefined): string | undefined => (text === 'null' ? undefined : text);
+
+const isText = (text: string | undefined, value: string): boolean =>
+  text?.startsWith('"') === true && JSON.parse(text) === value;
+
+function isError(text: string): boolean {
+  const error = JSON.parse(text) as { code?: unknown; message?: unknown };
+  return typeof error === 'object' && Number.isInteger(error.code) && typeof error.message === 'string';
+}
+
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+function afterSpace(text: string, from: number): number {
+  let at = from;
+  while (isSpace(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+/** The index behind a string that begins at `from`. */
+function endOfString(text: string, from: number): number {
+  for (let at = from + 1; ; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') return at + 1;
+  }
+}
+
+/** The index behind the value that begins at `from`; of text that is JSON. */
+function endOfValue(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; ; ) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at);
+    else if (character === '{' || character === '[') {
+      depth += 1;
+      at += 1;
+      continue;
+    } else if (character === '}' || character === ']') {
+      depth -= 1;
+      at += 1;
+    } else if (depth > 0) {
+      at += 1;
+      continue;
+    } else while (at < text.length && !isSpace(text.charCodeAt(at)) && !',}]'.includes(text[at] as string)) at += 1;
+    if (depth === 0) return at;
+  }
+}
