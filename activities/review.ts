@@ -5,7 +5,7 @@ import type { CallStore } from '../domain/call-record/call-store.js';
 import { summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
 
@@ -43,6 +43,8 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
    * Stores the review row and parks the record. Met twice, also while an earlier attempt is still under way, it finds both there: an
    * attempt withdraws no row that a later one opened, and parks nothing once a later one may have begun. When HIL cannot take the row,
    * the row that may have been stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
+   * An agent that has as much waiting as it may gets its verdict taken back: as if it had not asked, so that it leaves neither an open
+   * record nor rows about one.
    */
   async openReview(call: CallInput, atMs: number): Promise<CallSummary> {
     const record = await calls.find(call.correlation_id);
@@ -86,6 +88,10 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       // What the record says is what the caller is told: a parked call keeps its row, whoever parked it. Unread, it may be parked.
       const standing = await calls.find(call.correlation_id).catch(() => null);
       if (standing?.state === 'parked') return summarize(standing);
+      if (error instanceof GateError && error.code === 'review_backlog_full') {
+        await calls.takeBack(call.correlation_id);
+        throw new PipelineUnavailable(REVIEW_BACKLOG, error.message);
+      }
       if (standing) await withdraw();
       throw new PipelineUnavailable('hil', foreignText(errorText(error), 300));
     }

@@ -78,6 +78,8 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
             GATE_TASK_QUEUE: `gate-tool-call-${name}`,
             GATE_UPSTREAM_URL: upstreamUrl,
             GATE_VELOCITY_LIMIT: '0',
+            GATE_REVIEW_MAX_PARKED_CALLS: '1000000',
+            GATE_REVIEW_MAX_PARKED_BYTES: '10000000000',
             GATE_LOG_LEVEL: 'info',
             GATE_PROXY_MAX_IN_FLIGHT: '10000',
             ...env,

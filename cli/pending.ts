@@ -8,7 +8,7 @@ import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow
 
 interface PendingOptions extends LiteTarget {
   readonly status: string;
-  readonly limit: number;
+  readonly limit?: number;
   readonly sort?: ReviewOrder;
   readonly json?: boolean;
 }
@@ -24,7 +24,7 @@ export function registerPending(program: Command): void {
         .choices(['pending', 'approved', 'denied', 'expired'])
         .default('pending'),
     )
-    .addOption(new Option('--limit <n>', 'at most so many rows').default(200).argParser(Number))
+    .addOption(new Option('--limit <n>', 'at most so many rows; without it all of them').argParser(Number))
     .addOption(
       new Option('--sort <order>', 'by when they were parked; without it what waits is listed oldest first').choices(
         reviewOrder.options,
@@ -35,16 +35,15 @@ export function registerPending(program: Command): void {
     .addOption(json())
     .action(async (id: string | undefined, { status, limit, sort, json: asJson, ...given }: PendingOptions) => {
       const target = located(given);
-      if (!Number.isInteger(limit) || limit < 1 || limit > 500)
-        throw new CliError('--limit is a number from 1 to 500', 2);
+      if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
+        throw new CliError('--limit is a number from 1', 2);
       if (id !== undefined) {
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         const row = target.endpoint ? await rowOfLite(target, id) : await pendingRow(id);
         return asJson ? print(row) : void process.stdout.write(details(row));
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
-      const query = `/pending?status=${status}&limit=${limit}&sort=${order}`;
-      const rows = await asOperator<PendingRequest[]>(target, 'GET', query);
+      const rows = await allRows(target, `/pending?status=${status}&sort=${order}`, limit);
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
       const table = new Table({
@@ -63,6 +62,22 @@ export function registerPending(program: Command): void {
           `\nlook at one: gate pending <id>${where}\ndecide with: gate decide <id> approve|deny --reason "…"${where}\n`,
         );
     });
+}
+
+/** So many rows at a time; a list says nothing of how many there are. */
+const PAGE_ROWS = 200;
+
+/** The rows of a list, page by page behind the last one seen, so that no number of other rows hides one. */
+async function allRows(target: LiteTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
+  const rows: PendingRequest[] = [];
+  for (;;) {
+    const size = Math.min(PAGE_ROWS, limit - rows.length);
+    const last = rows.at(-1);
+    const behind = last ? `&before=${last.id}` : '';
+    const page = await asOperator<PendingRequest[]>(target, 'GET', `${list}&limit=${size}${behind}`);
+    rows.push(...page);
+    if (page.length < size || rows.length >= limit) return rows;
+  }
 }
 
 /** Everything an approver needs to see of a call, its arguments above all. */

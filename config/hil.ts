@@ -3,6 +3,7 @@ import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { port, readConfig, seconds, setting, type Config, type Env } from './env.js';
+import { reviewLimits } from './shared.js';
 
 /** Somebody who may decide: a name that goes into `decided_by`, the one tenant, and the bearer token that proves both. */
 export interface Operator {
@@ -92,6 +93,7 @@ export const HIL_SETTINGS = {
     seconds(10, 1, 60),
     'How long a signed decision may take to reach its workflow before that refuses it.',
   ),
+  ...reviewLimits('GATE_REVIEW'),
   ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
   ttlStandardSeconds: setting(
     'GATE_REVIEW_TTL_STANDARD_SECS',

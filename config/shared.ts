@@ -115,3 +115,18 @@ export const CALL_STORE_SETTINGS = {
     { secret: true },
   ),
 } as const;
+
+/** What one agent may have waiting for people at once, in the edition whose settings begin so. */
+export const reviewLimits = <Prefix extends string>(prefix: Prefix) => ({
+  maxParkedCalls: setting(
+    `${prefix}_MAX_PARKED_CALLS`,
+    z.coerce.number().int().min(1).max(1_000_000).default(100),
+    'Calls of one agent that may wait for a decision at once; one more is answered 429.',
+  ),
+  maxParkedBytes: setting(
+    `${prefix}_MAX_PARKED_BYTES`,
+    // A single request has to fit: its numbers may grow to nearly four times their length when they are written out.
+    z.coerce.number().int().min(4_194_304).max(10_000_000_000).default(16_777_216),
+    'Bytes that the requests among them may hold together.',
+  ),
+});

@@ -85,6 +85,12 @@ export const ERROR_CODES = {
     meaning: 'A tool call must select a contract; `supported_selectors` lists them.',
   },
   rate_limited: { status: 429, retry: 'after_wait', meaning: 'Wait `retry_after_secs` seconds.' },
+  review_backlog_full: {
+    status: 429,
+    retry: 'after_wait',
+    meaning:
+      'This agent has as many calls, or bytes, waiting for a decision as it may; nothing was executed. Ask again when some are decided, or tell the operator.',
+  },
   // Verdicts.
   policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },
   review_denied: { status: 403, retry: 'no', meaning: 'An operator denied the call.' },

@@ -62,12 +62,17 @@ export const pendingRequest = z.looseObject({
   approver_assertion: jsonObject.nullable(),
   credential_kind: z.string().nullable(),
   original_payload_digest: z.string(),
+  /** Size of the request as it is kept. */
+  payload_bytes: z.number().int().optional(),
   approval_tier: z.string().nullable(),
   tenant: z.string(),
   state_namespace: stateNamespace,
   retention: jsonObject,
 });
 export type PendingRequest = z.infer<typeof pendingRequest>;
+
+/** A row of a list: `request_payload` names method, tool and arguments, and holds no value; the row itself has the whole. */
+export type ListedReview = PendingRequest & { readonly payload_summary: true };
 
 /** The tool that a row asks about; the JSON-RPC method where the request names none. */
 export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>

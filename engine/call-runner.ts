@@ -18,6 +18,7 @@ import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
+import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
 
@@ -136,10 +137,7 @@ function toGateError(error: unknown, call: CallInput): GateError | null {
   const layer =
     cause instanceof ApplicationFailure && typeof cause.details?.[0] === 'string' ? cause.details[0] : 'proxy';
   // The failure's own words may name addresses and stores: they go to the log with the cause.
-  return new GateError('pipeline_unavailable', 'the call could not be judged; ask again under the same id', {
-    fields: { layer },
-    cause: error,
-  });
+  return endedBefore(call, layer, 'the call could not be judged; ask again under the same id', error);
 }
 
 const engineUnavailable = (error: unknown): GateError =>

@@ -6,13 +6,7 @@ import { registerProbes } from '../api/plugins/health.js';
 import type { ServiceApp } from '../api/plugins/service.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
-import {
-  decideRequest,
-  reviewOrder,
-  reviewStatus,
-  type PendingRequest,
-  type ReviewOrder,
-} from '../contracts/review.js';
+import { decideRequest, reviewOrder, reviewStatus, type PendingRequest } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { Decision } from '../domain/review/decisions.js';
@@ -41,6 +35,7 @@ export interface LiteAppOptions {
 }
 
 const LIST_LIMIT = 500;
+const PAGE_ROWS = 100;
 const ListQuery = z.object({
   status: z.union([reviewStatus, z.enum(['parked', 'decided', 'all'])]).default('parked'),
   limit: z.coerce
@@ -50,6 +45,8 @@ const ListQuery = z.object({
     .default(50)
     .transform((limit) => Math.min(limit, LIST_LIMIT)),
   sort: reviewOrder.optional(),
+  /** Goes on behind that row. */
+  before: z.uuid().optional(),
   /** One row, by its own id or its call's; whatever its status. */
   id: z.uuid().optional(),
 });
@@ -92,15 +89,24 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     policy: () => options.proxy.calls.ready(),
   });
 
-  app.get('/pending', { schema: { querystring: ListQuery } }, async (request): Promise<PendingRequest[]> => {
-    const { status, limit, sort, id } = request.query;
+  // As the review service does it: rows without payloads, where to go on beside them, and the whole of one row by its id.
+  app.get('/pending', { schema: { querystring: ListQuery } }, async (request, reply): Promise<PendingRequest[]> => {
+    const { status, limit, sort, before, id } = request.query;
     const operator = access.operatorOf(request);
     if (id !== undefined) {
       const tenant = operator.tenant ?? undefined;
       const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
       return row ? [row] : [];
     }
-    return listed(operator, status, limit, sort ?? (status === 'parked' || status === 'pending' ? 'oldest' : 'newest'));
+    const { rows, next_before } = await reviews.list({
+      tenant: tenantsOf(operator),
+      status: STATUSES[status],
+      limit,
+      sort: sort ?? (status === 'parked' || status === 'pending' ? 'oldest' : 'newest'),
+      ...(before !== undefined && { before }),
+    });
+    if (next_before !== null) void reply.header('X-Gate-Next-Before', next_before);
+    return rows;
   });
 
   app.post('/decide/:id', { schema: { params: ById, body: decideRequest }, onRequest: authorised }, (request) => {
@@ -132,7 +138,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       newestRows: () => ledger.newest(400),
       contractOf: async (correlationId) =>
         (await options.proxy.calls.find(correlationId))?.evidence.call.contract ?? null,
-      pending: (operator) => listed(operator, 'parked', 100, 'oldest'),
+      pending: shown,
       decide: (operator, id, decision, reason) =>
         decideRow(operator, { id, decision, reason, decided_via: 'lite-page', request_id: crypto.randomUUID() }),
     });
@@ -146,22 +152,17 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     done();
   }
 
-  async function listed(
-    operator: LiteOperator,
-    status: z.infer<typeof ListQuery>['status'],
-    limit: number,
-    sort: ReviewOrder,
-  ): Promise<PendingRequest[]> {
-    const tenants = operator.tenant === null ? new Set([...access.tenants, DEFAULT_TENANT]) : [operator.tenant];
-    const statuses = STATUSES[status];
-    const pages = await Promise.all(
-      [...tenants].flatMap((tenant) => statuses.map((one) => reviews.list({ tenant, status: one, limit, sort }))),
-    );
-    const later = sort === 'newest' ? -1 : 1;
-    return pages
-      .flatMap(({ rows }) => rows)
-      .toSorted((a, b) => (a.created_at === b.created_at ? 0 : a.created_at > b.created_at ? later : -later))
-      .slice(0, limit);
+  function tenantsOf({ tenant }: LiteOperator): readonly string[] {
+    return tenant === null ? [...new Set([...access.tenants, DEFAULT_TENANT])] : [tenant];
+  }
+
+  /** What the page shows: the rows that expire first, each whole, for what is not read is not approved. */
+  async function shown(operator: LiteOperator): Promise<PendingRequest[]> {
+    const { rows } = await reviews.list({ tenant: tenantsOf(operator), sort: 'oldest', limit: PAGE_ROWS });
+    const whole: PendingRequest[] = [];
+    // A row that does not open is left a summary; it hides no other.
+    for (const row of rows) whole.push((await reviews.get(row.id).catch(() => row)) ?? row);
+    return whole;
   }
 
   function decideAs(

@@ -6,6 +6,7 @@ import { summarize } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
+import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { CallRunner } from '../engine/call-runner.js';
 import type { GateActivities } from '../workers/activities.js';
@@ -111,9 +112,7 @@ export function createInProcessHost({
   async function closeAfter(error: unknown, call: CallInput, answered: Deferred<CallSummary>): Promise<void> {
     if (error === STOPPED)
       return answered.reject(new GateError('pipeline_unavailable', 'Gate is stopping', { fields: { layer: 'proxy' } }));
-    if (error instanceof PipelineUnavailable) {
-      return answered.reject(new GateError('pipeline_unavailable', error.message, { fields: { layer: error.layer } }));
-    }
+    if (error instanceof PipelineUnavailable) return answered.reject(endedBefore(call, error.layer, error.message));
     logger.error({ err: error, correlation_id: call.correlation_id }, 'pipeline error');
     try {
       const closed = await activities.abortCall(call.correlation_id, `pipeline error: ${errorText(error)}`);

@@ -225,7 +225,7 @@ interface MainPage {
 function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): string {
   const articles = waiting.map(({ row, contract }, index) => {
     const given = argumentsShown(row);
-    const whole = given.length <= MAX_SHOWN;
+    const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
     return `
 <article aria-labelledby="call-${index}">
   <h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}, tenant ${text(row.tenant)}</small></h3>

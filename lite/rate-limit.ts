@@ -1,7 +1,6 @@
+import type { Refusals } from '../api/proxy/refusals.js';
 import type { Caller } from '../api/plugins/service.js';
 import type { LiteConfig } from '../config/lite.js';
-import type { Ledger } from '../contracts/ledger.js';
-import { limitedRow } from '../domain/call-record/rows.js';
 import { GateError } from '../domain/errors.js';
 import { batchTooLarge } from '../domain/mcp/batch.js';
 import { tokenBuckets } from './token-bucket.js';
@@ -10,22 +9,19 @@ type Agent = Caller & { readonly tenant: string; readonly agent: string };
 
 export interface RateLimitOptions {
   readonly config: Pick<LiteConfig, 'rateLimitQps' | 'rateLimitBurst'>;
-  readonly ledger: Ledger;
+  readonly refusals: Refusals;
   readonly onLimited: () => void;
   readonly now: () => number;
 }
 
-const ROW_EVERY_MS = 60_000;
-
 /**
  * Refuses an agent that calls faster than it may: a bucket per agent, for tool calls and control methods alike, and each call of a batch
- * (lite sheet 7 and 12). Throws `rate_limited` with the seconds to wait, and `batch_too_large` where no wait would help. At most one row per agent and minute: a flood of refusals must not become one of rows.
+ * (lite sheet 7 and 12). Throws `rate_limited` with the seconds to wait, and `batch_too_large` where no wait would help.
  */
-export function createRateLimit({ config, ledger, onLimited, now }: RateLimitOptions) {
+export function createRateLimit({ config, refusals, onLimited, now }: RateLimitOptions) {
   const { rateLimitQps: qps, rateLimitBurst: burst } = config;
   const size = burst ?? Math.max(1, Math.ceil(qps));
   const wait = qps > 0 ? tokenBuckets(qps, size) : null;
-  const told = new Map<string, number>();
   return async (caller: Agent, name: string, correlationId: string, calls = 1): Promise<void> => {
     if (wait && calls > size) throw batchTooLarge(calls, `a burst of ${size} calls`);
     const key = `${caller.tenant}/${caller.agent}`;
@@ -33,21 +29,14 @@ export function createRateLimit({ config, ledger, onLimited, now }: RateLimitOpt
     if (seconds === 0) return;
     onLimited();
     const reason = `more than ${qps} calls per second`;
-    if (now() - (told.get(key) ?? 0) >= ROW_EVERY_MS) {
-      told.set(key, now());
-      await ledger
-        .append([
-          limitedRow({
-            ...caller,
-            correlationId,
-            atMs: now(),
-            tool: name,
-            reason,
-            limits: { qps_milli: Math.round(qps * 1000) },
-          }),
-        ])
-        .catch(() => undefined);
-    }
+    await refusals({
+      caller,
+      correlationId,
+      name,
+      limit: 'rate',
+      reason,
+      limits: { qps_milli: Math.round(qps * 1000) },
+    });
     throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
   };
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { isLoopback, type LiteConfig } from '../config/lite.js';
+import { createRefusals } from '../api/proxy/refusals.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -101,8 +102,13 @@ export async function startLite({
   const access = createAccess(config, keys.fingerprintKey);
   const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
-  const rateLimit = createRateLimit({ config, ledger, onLimited: metrics.limited, now });
-  const reviews = reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: keys.ring, clock: now });
+  const refusals = createRefusals({ ledger, now });
+  const rateLimit = createRateLimit({ config, refusals, onLimited: metrics.limited, now });
+  const reviews = reviewStoreOver(file.store<ReviewTables>(), {
+    payloadKeys: keys.ring,
+    clock: now,
+    perAgent: { rows: config.maxParkedCalls, bytes: config.maxParkedBytes },
+  });
   const tools = await upstreamOf(config, child, logger);
   const toolsName = upstreamName({
     name: config.upstreamName,

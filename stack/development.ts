@@ -152,6 +152,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     const reviews = await openReviewStore({
       target: storeTarget(config.shared, 'hil'),
       payloadKeys: config.hil.payloadKeys,
+      perAgent: { rows: config.hil.maxParkedCalls, bytes: config.hil.maxParkedBytes },
     });
     undo.push(() => reviews.close());
     const policies = await openPolicies(config.policy);

@@ -287,7 +287,11 @@ async function startHil(parts: Apart<'hil'>): Promise<Ports> {
   const decisionKey = await needed('GATE_HIL_DECISION_KEY_FILE', readSigningKey(config.own.decisionKeyFile));
   const reviews = await needed(
     'the review store',
-    openReviewStore({ target: storeTarget(config.shared, 'hil'), payloadKeys: config.own.payloadKeys }),
+    openReviewStore({
+      target: storeTarget(config.shared, 'hil'),
+      payloadKeys: config.own.payloadKeys,
+      perAgent: { rows: config.own.maxParkedCalls, bytes: config.own.maxParkedBytes },
+    }),
   );
   parts.onStop(() => reviews.close());
   const { client } = await openEngine(parts, config.engine);

@@ -190,7 +190,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
       error: error.code,
       reasoning: reasoningOf(error),
       correlation_id: correlationId,
-      verdict: error.code === 'rate_limited' ? 'rate_limited' : 'error',
+      verdict: error.status === 429 ? 'rate_limited' : 'error',
       layer: layerOf(error.code),
       ...error.fields,
     },
@@ -200,6 +200,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
 const layerOf = (code: ErrorCodeName): string => {
   if (code === 'unauthorized') return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
+  if (code === 'review_backlog_full') return 'hil';
   if (
     code === 'rate_limited' ||
     code.endsWith('_conflict') ||

@@ -18,6 +18,7 @@ import type { Json } from '../../contracts/json.js';
 import type { CallRunner } from '../../engine/call-runner.js';
 import type { Caller } from '../plugins/service.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
+import { createRefusals } from './refusals.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;
@@ -63,6 +64,7 @@ export function correlationIdOf({ caller, idempotencyId }: Pick<ToolCallRequest,
  */
 export function createCallHandler(options: CallHandlerOptions) {
   const { calls, runner, now = Date.now } = options;
+  const refusals = createRefusals({ ledger: options.ledger, now });
   let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
 
@@ -164,14 +166,23 @@ export function createCallHandler(options: CallHandlerOptions) {
       if (!admission.admitted) throw await limited(call, admission, mcp.body.params ?? {});
       if (admission.digest !== digest) throw conflict();
 
-      const summary = await runner.start(
-        { ...call, recent_request_count: admission.recent },
-        call.not_after_ms + ANSWER_SLACK_MS,
-      );
+      const summary = await runner
+        .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)
+        .catch((error: unknown) => backlogTold(error, request, correlationId));
       return await fromRecord(await recordAfter(call, summary), false);
     } finally {
       inFlight -= 1;
     }
+  }
+
+  /** An agent whose backlog is full leaves a row; every other failure passes as it is. */
+  async function backlogTold(error: unknown, { caller, mcp }: ToolCallRequest, correlationId: string): Promise<never> {
+    if (error instanceof GateError && error.code === 'review_backlog_full') {
+      options.onLimited?.();
+      const { message: reason } = error;
+      await refusals({ caller, correlationId, name: mcp.tool, limit: 'backlog', reason, limits: { what: 'backlog' } });
+    }
+    throw error;
   }
 
   async function recordAfter(call: CallInput, summary: CallSummary | null): Promise<CallRecord> {

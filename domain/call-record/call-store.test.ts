@@ -518,4 +518,24 @@ describe.each([
     others.push(stranger);
     await expect(stranger.find(call.correlation_id)).rejects.toThrow('no key k1 in this ring');
   });
+
+  it('takes back a verdict that nothing followed, and no other', async () => {
+    const store = await open();
+    const undecided = callOf();
+    await store.admit(undecided, staged, NO_LIMIT);
+    await store.commitVerdict('decided', evidenceOf(undecided));
+    await store.takeBack(undecided.correlation_id);
+    expect(await store.find(undecided.correlation_id)).toBeNull();
+    expect(await store.openCalls(clock + MINUTE, 10)).toEqual([]);
+    expect(await store.request(undecided.correlation_id, undecided.digest)).not.toBeNull();
+    await store.takeBack(undecided.correlation_id);
+    for (const state of ['allowed', 'denied'] as const) {
+      const call = callOf({ correlation_id: randomUUID() });
+      await store.admit(call, staged, NO_LIMIT);
+      await store.commitVerdict(state, evidenceOf(call));
+      await store.takeBack(call.correlation_id);
+      expect(await store.find(call.correlation_id)).toMatchObject({ state });
+    }
+    await store.close();
+  });
 });

@@ -90,6 +90,8 @@ export interface CallStore {
     outcome?: RecordedOutcome,
   ): Promise<CallRecord>;
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
+  /** Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other stays. */
+  takeBack(correlationId: string): Promise<void>;
   result(correlationId: string): Promise<Buffer | null>;
   /** Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. */
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
@@ -242,6 +244,16 @@ export function callStoreOver(
       const record = openRow(moved.row);
       notifier.changed(record);
       return { applied: moved.applied, record };
+    },
+
+    async takeBack(correlationId) {
+      await writer.run((transaction) =>
+        transaction
+          .deleteFrom('call_records')
+          .where('correlation_id', '=', correlationId)
+          .where('state', '=', 'decided')
+          .execute(),
+      );
     },
 
     async result(correlationId) {

@@ -91,6 +91,7 @@ export function callStoreInFile(
        ${MOVED_COLUMNS.map((column) => `${column} = coalesce(?, ${column})`).join(', ')}
      where correlation_id = ? and state = ?`,
   );
+  const takeBackRecord = connection.prepare("delete from call_records where correlation_id = ? and state = 'decided'");
   const selectRequest = connection.prepare('select sealed from call_requests where correlation_id = ?');
   const stageRequest = connection.prepare(
     `insert into call_requests (correlation_id, tenant, agent, digest, sealed, created_ms) values (?, ?, ?, ?, ?, ?)
@@ -263,6 +264,11 @@ export function callStoreInFile(
           outcome: patch.outcome ?? record.outcome,
         }),
       };
+    },
+
+    async takeBack(correlationId) {
+      file.apply(() => takeBackRecord.run(correlationId));
+      records.delete(correlationId);
     },
 
     async result(correlationId) {

@@ -16,9 +16,15 @@ export type Evaluated = { readonly facts: Omit<PolicyInput, 'arguments'> } & (
   | { readonly decision: null; readonly reason: string }
 );
 
-/** Thrown by a step when a dependency is down before a verdict could stand: 503, no record, and the same id may start again. */
+/** The layer of a call that its agent's own backlog keeps from being parked. */
+export const REVIEW_BACKLOG = 'review_backlog';
+
+/**
+ * Thrown by a step when a dependency is down before a verdict could stand: 503, no record, and the same id may start again. The layer
+ * `review_backlog` is no outage: the agent has as much waiting for people as it may, 429.
+ */
 export class PipelineUnavailable extends Error {
-  readonly layer: 'brain' | 'policy' | 'hil' | 'proxy';
+  readonly layer: 'brain' | 'policy' | 'hil' | 'proxy' | typeof REVIEW_BACKLOG;
   constructor(layer: PipelineUnavailable['layer'], reason: string) {
     super(reason);
     this.name = 'PipelineUnavailable';

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { pendingRequest, type NewReview, type SettledReview } from '../../contracts/review.js';
+import { pendingRequest, type NewReview, type PendingRequest, type SettledReview } from '../../contracts/review.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
@@ -53,6 +53,13 @@ const settled = (over: Partial<SettledReview> = {}): SettledReview => ({
     credential_kind: 'console-bearer',
   },
   ...over,
+});
+
+/** The row as a list has it. */
+const summary = (row: PendingRequest) => ({
+  ...row,
+  request_payload: row.retention['minimized_payload'],
+  payload_summary: true,
 });
 
 let postgres: TestPostgres;
@@ -308,7 +315,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
         }),
       );
       expect(written).toEqual(computed);
-      expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toEqual([written]);
+      expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toEqual([summary(written)]);
     });
   });
 
@@ -321,7 +328,8 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       for (const status of ['pending', 'expired'] as const)
         expect((await store.list({ tenant: 'acme', status })).rows).toEqual([]);
       expect(await store.backlog()).toEqual({ pending: 0, oldest_created_ms: null });
-      await expect(store.list({ tenant: 'acme', before: row.id })).rejects.toMatchObject({ code: 'invalid_request' });
+      // Who pages past it goes on from where it was.
+      expect(await store.list({ tenant: 'acme', before: row.id })).toEqual({ rows: [], next_before: null });
     });
 
     it('may be met twice, and without a row', async () => {
@@ -449,14 +457,33 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       expect(await numbers({ status: 'expired' })).toEqual([]);
     });
 
-    it('ends a page early when its payloads grow large, and says where to go on', async () => {
+    it('holds no payload, so that the size of one row hides no other', async () => {
       const large = { text: 'x'.repeat(3 * 1024 * 1024) };
-      for (let n = 1; n <= 4; n += 1) await park(n, { request_payload: { n, ...large } });
-      const first = await store.list({ tenant: 'acme' });
-      expect(first.rows).toHaveLength(2);
-      expect(first.next_before).toBe(first.rows[1]?.id);
-      const second = await store.list({ tenant: 'acme', before: first.next_before ?? '' });
-      expect(second.rows).toHaveLength(2);
+      for (let n = 1; n <= 5; n += 1) await park(n, { request_payload: { n, ...large } });
+      const { rows, next_before } = await store.list({ tenant: 'acme' });
+      expect([rows.length, next_before]).toEqual([5, null]);
+      expect(JSON.stringify(rows).length).toBeLessThan(20_000);
+      for (const row of rows) {
+        const whole = await store.get(row.id);
+        expect(row).toEqual(summary(whole as PendingRequest));
+        expect(row.payload_bytes).toBe(JSON.stringify(whole?.request_payload).length);
+      }
+    });
+
+    it('is one list over several tenants and statuses, with one cursor', async () => {
+      for (let n = 1; n <= 6; n += 1)
+        await park(n, {
+          tenant: n % 2 ? 'acme' : 'globex',
+          created_at: new Date(T0 + n * 1000).toISOString(),
+        });
+      await park(7, { tenant: 'initech' });
+      await store.settle(settled({ status: 'denied', pending_id: reviewIdOf(correlation(2)) }));
+      const query = { tenant: ['acme', 'globex'], status: ['pending', 'denied'], sort: 'oldest', limit: 4 } as const;
+      const first = await store.list(query);
+      const second = await store.list({ ...query, before: first.next_before ?? '' });
+      expect([...first.rows, ...second.rows].map((row) => Number(row.correlation_id.slice(-1)))).toEqual([
+        1, 2, 3, 4, 5, 6,
+      ]);
       expect(second.next_before).toBeNull();
     });
 
@@ -527,11 +554,57 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       store = await open(parseKeyRing(`k9:${'0123456789abcdef'.repeat(3)}0000000000000000`));
       const { row: fine } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
       const listed = (await store.list({ tenant: 'acme' })).rows;
-      expect(listed.find((row) => row.id === fine.id)).toEqual(fine);
-      const shown = listed.find((row) => row.id === lost.id);
-      expect(shown?.retention['payload_availability']).toBe('unavailable');
-      expect(shown?.request_payload).toEqual(lost.retention['minimized_payload']);
+      expect(listed.find((row) => row.id === fine.id)).toEqual(summary(fine));
+      expect(listed.find((row) => row.id === lost.id)).toEqual(summary(lost));
+      await expect(store.get(lost.id)).rejects.toMatchObject({ code: 'payload_unavailable' });
       expect((await store.settle(settled({ status: 'denied' }))).status).toBe('denied');
+    });
+  });
+
+  describe('what one agent may have waiting', () => {
+    const limited = (rows: number, bytes = 1_000_000) =>
+      openReviewStore({ target, payloadKeys: keys, clock: () => now, perAgent: { rows, bytes } });
+    const refused = { code: 'review_backlog_full', status: 429, fields: { retry_after_secs: expect.any(Number) } };
+    const numbered = (n: number, over: Partial<NewReview> = {}) =>
+      newReview({ correlation_id: correlation(n), created_at: new Date(now).toISOString(), ...over });
+
+    it('is so many rows; another agent, and one of another tenant, has its own', async () => {
+      store = await limited(2);
+      await store.createOnce(numbered(1));
+      await store.createOnce(numbered(2));
+      await expect(store.createOnce(numbered(3))).rejects.toMatchObject(refused);
+      expect(await store.get(reviewIdOf(correlation(3)))).toBeNull();
+      await store.createOnce(numbered(4, { agent_id: 'other' }));
+      await store.createOnce(numbered(5, { tenant: 'globex' }));
+      expect((await store.createOnce(numbered(2))).created).toBe(false);
+    });
+
+    it('is so many bytes', async () => {
+      store = await limited(100, 10_000);
+      const of = (bytes: number) => ({ request_payload: { text: 'x'.repeat(bytes) } });
+      await store.createOnce(numbered(1, of(6_000)));
+      await expect(store.createOnce(numbered(2, of(6_000)))).rejects.toMatchObject(refused);
+      await store.createOnce(numbered(3, of(3_000)));
+      await expect(store.createOnce(numbered(4, of(20_000)))).rejects.toMatchObject(refused);
+    });
+
+    it('is not what was decided, withdrawn or has expired', async () => {
+      store = await limited(1);
+      await store.createOnce(numbered(1));
+      await store.settle(settled({ status: 'denied' }));
+      await store.createOnce(numbered(2));
+      await store.withdraw(correlation(2));
+      await store.createOnce(numbered(3));
+      now += 601_000;
+      await store.createOnce(numbered(4));
+      await expect(store.createOnce(numbered(5))).rejects.toMatchObject(refused);
+    });
+
+    it('holds for fifty at once', async () => {
+      store = await limited(5);
+      const results = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => store.createOnce(numbered(n + 1))));
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+      expect(await store.backlog()).toMatchObject({ pending: 5 });
     });
   });
 

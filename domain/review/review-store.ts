@@ -1,11 +1,20 @@
 import type { Selectable } from 'kysely';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { NewReview, PendingRequest, ReviewOrder, ReviewStatus, SettledReview } from '../../contracts/review.js';
+import type {
+  ListedReview,
+  NewReview,
+  PendingRequest,
+  ReviewOrder,
+  ReviewStatus,
+  SettledReview,
+} from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { createTurns } from '../store/turns.js';
+import { backlogFull } from './backlog.js';
 import { minimizePayload } from './minimize.js';
 import type { Reviews } from './ports.js';
 import { storable } from './storable.js';
@@ -44,6 +53,8 @@ export interface ReviewTables {
   reviews: ReviewTable;
 }
 type Row = Selectable<ReviewTable>;
+/** What a list is made of: a row without its payload. */
+type Head = Omit<Row, 'payload' | 'attempt_ms'>;
 
 interface Annotations {
   readonly review_reasons: string[];
@@ -53,8 +64,8 @@ interface Annotations {
 }
 
 export interface ListReviews {
-  readonly tenant: string;
-  readonly status?: ReviewStatus;
+  readonly tenant: string | readonly string[];
+  readonly status?: ReviewStatus | readonly ReviewStatus[];
   readonly limit?: number;
   /** Row id; the page starts behind that row. */
   readonly before?: string;
@@ -67,7 +78,8 @@ export interface ReviewStore {
   /**
    * The row of this correlation id, made unless it is there (spec 4.4). The same payload, agent and tenant bring back the first row
    * unchanged, whatever its status; anything else is `pending_conflict`. A withdrawn row gives way to a later create; a create that is
-   * not later is a straggler of the withdrawn call and is `not_pending`. `invalid_request` for text no store can hold.
+   * not later is a straggler of the withdrawn call and is `not_pending`. `invalid_request` for text no store can hold;
+   * `review_backlog_full` for a row more, or bytes more, than one agent may have waiting.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
   /**
@@ -84,11 +96,11 @@ export interface ReviewStore {
   get(id: string, tenant?: string): Promise<PendingRequest | null>;
   byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
   /**
-   * In the order asked for. A page ends early when its payloads grow past 8 MiB; `next_before` is then, as at any full page, where to go on. A
-   * row that does not decrypt is listed by its minimized payload with `payload_availability: unavailable`, so that it hides no other.
-   * `invalid_request` when `before` names no row of the tenant.
+   * In the order asked for, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row's size
+   * keeps another from being seen; `get` has the whole. `next_before` is where to go on, `null` at the end. `invalid_request` when `before`
+   * names no row of the tenant.
    */
-  list(query: ListReviews): Promise<{ rows: PendingRequest[]; next_before: string | null }>;
+  list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
   /** Over all tenants, for metrics: how many rows wait, and since when the oldest does. */
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
   ready(): Promise<void>;
@@ -99,9 +111,14 @@ export interface ReviewStoreOptions {
   readonly target: StoreTarget;
   readonly payloadKeys: KeyRing;
   readonly clock?: () => number;
+  /** What one agent may have waiting at once; without it as much as it likes. */
+  readonly perAgent?: ReviewLimits;
 }
 
-const PAGE_BYTES = 8 * 1024 * 1024;
+export interface ReviewLimits {
+  readonly rows: number;
+  readonly bytes: number;
+}
 const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
 const METADATA_LIFE_SECONDS = 2_592_000;
 
@@ -119,9 +136,10 @@ export async function openReviewStore({ target, ...options }: ReviewStoreOptions
 /** The review rows over a store that is open and migrated. Takes the store over: `close` closes it. */
 export function reviewStoreOver(
   store: Store<ReviewTables>,
-  { payloadKeys, clock = Date.now }: Omit<ReviewStoreOptions, 'target'>,
+  { payloadKeys, clock = Date.now, perAgent }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
+  const oneAtATime = createTurns();
 
   const stored = (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
     asked(() => db.selectFrom('reviews').selectAll().where(column, '=', value).executeTakeFirst());
@@ -143,6 +161,32 @@ export function reviewStoreOver(
     } catch (cause) {
       throw new GateError('payload_unavailable', undefined, { cause });
     }
+  }
+
+  /** Throws unless this agent may have one row more waiting. A row that is there already, or was withdrawn, is judged by what it adds. */
+  async function assertRoom({ id, tenant, agent_id, payload_bytes }: ReviewTable, limits: ReviewLimits): Promise<void> {
+    const waiting = await asked(() =>
+      db
+        .selectFrom('reviews')
+        .select(({ fn }) => [fn.countAll().as('rows'), fn.sum('payload_bytes').as('bytes')])
+        .where('tenant', '=', tenant)
+        .where('agent_id', '=', agent_id)
+        .where('status', '=', 'pending')
+        .where('deadline_ms', '>', clock())
+        .where('withdrawn_at', 'is', null)
+        .where('id', '!=', id)
+        .executeTakeFirstOrThrow(),
+    );
+    const rows = Number(waiting.rows) + 1;
+    const bytes = Number(waiting.bytes ?? 0) + payload_bytes;
+    if (rows <= limits.rows && bytes <= limits.bytes) return;
+    throw backlogFull(
+      tenant,
+      agent_id,
+      rows > limits.rows
+        ? `${limits.rows} calls of this agent wait for a decision already`
+        : `the calls of this agent that wait for a decision would hold more than ${limits.bytes} bytes`,
+    );
   }
 
   /** Where one unreadable payload must not stand in the way of the rest. */
@@ -196,47 +240,57 @@ export function reviewStoreOver(
     };
   }
 
+  async function create(review: NewReview, row: ReviewTable): Promise<{ row: PendingRequest; created: boolean }> {
+    const inserted = await asked(() =>
+      db
+        .insertInto('reviews')
+        .values(row)
+        .onConflict((conflict) => conflict.column('correlation_id').doNothing())
+        .executeTakeFirst(),
+    );
+    if (inserted.numInsertedOrUpdatedRows === 1n)
+      return { row: view(row, review.request_payload, clock()), created: true };
+    const replaced = await asked(() =>
+      db
+        .updateTable('reviews')
+        .set(row)
+        .where('id', '=', row.id)
+        .where('withdrawn_at', 'is not', null)
+        .where('created_ms', '<', row.created_ms)
+        .executeTakeFirst(),
+    );
+    if (replaced.numUpdatedRows === 1n) return { row: view(row, review.request_payload, clock()), created: true };
+    // The row is this attempt's now: an older one that fails after this may not take it back.
+    if (row.attempt_ms !== null)
+      await asked(() =>
+        db
+          .updateTable('reviews')
+          .set({ attempt_ms: row.attempt_ms })
+          .where('id', '=', row.id)
+          .where('withdrawn_at', 'is', null)
+          .where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<', row.attempt_ms)]))
+          .execute(),
+      );
+    const first = await stored('id', row.id);
+    if (!first || first.withdrawn_at !== null)
+      throw new GateError('not_pending', 'This review was withdrawn; its call was answered 503.');
+    const same = (['original_payload_digest', 'agent_id', 'tenant'] as const).every(
+      (field) => first[field] === row[field],
+    );
+    if (!same) throw new GateError('pending_conflict');
+    return { row: viewAnyway(first), created: false };
+  }
+
   return {
     async createOnce(review) {
       const row = newRow(review);
-      const inserted = await asked(() =>
-        db
-          .insertInto('reviews')
-          .values(row)
-          .onConflict((conflict) => conflict.column('correlation_id').doNothing())
-          .executeTakeFirst(),
-      );
-      if (inserted.numInsertedOrUpdatedRows === 1n)
-        return { row: view(row, review.request_payload, clock()), created: true };
-      const replaced = await asked(() =>
-        db
-          .updateTable('reviews')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('withdrawn_at', 'is not', null)
-          .where('created_ms', '<', row.created_ms)
-          .executeTakeFirst(),
-      );
-      if (replaced.numUpdatedRows === 1n) return { row: view(row, review.request_payload, clock()), created: true };
-      // The row is this attempt's now: an older one that fails after this may not take it back.
-      if (row.attempt_ms !== null)
-        await asked(() =>
-          db
-            .updateTable('reviews')
-            .set({ attempt_ms: row.attempt_ms })
-            .where('id', '=', row.id)
-            .where('withdrawn_at', 'is', null)
-            .where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<', row.attempt_ms)]))
-            .execute(),
-        );
-      const first = await stored('id', row.id);
-      if (!first || first.withdrawn_at !== null)
-        throw new GateError('not_pending', 'This review was withdrawn; its call was answered 503.');
-      const same = (['original_payload_digest', 'agent_id', 'tenant'] as const).every(
-        (field) => first[field] === row[field],
-      );
-      if (!same) throw new GateError('pending_conflict');
-      return { row: viewAnyway(first), created: false };
+      if (!perAgent) return create(review, row);
+      // Counting and adding are two statements; creates of one agent at once would each see room for themselves.
+      return oneAtATime(`${row.tenant}/${row.agent_id}`, async () => {
+        const there = await stored('id', row.id);
+        if (!there || there.withdrawn_at !== null) await assertRoom(row, perAgent);
+        return create(review, row);
+      });
     },
 
     async withdraw(correlationId, attemptMs) {
@@ -279,24 +333,29 @@ export function reviewStoreOver(
     async list({ tenant, status = 'pending', limit = 200, before, agent_id, sort = 'newest' }) {
       const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
       const now = clock();
+      const tenants = typeof tenant === 'string' ? [tenant] : tenant;
+      const statuses = typeof status === 'string' ? [status] : status;
       let page = db
         .selectFrom('reviews')
-        .select(['id', 'payload_bytes'])
-        .where('tenant', '=', tenant)
-        .where('withdrawn_at', 'is', null);
-      if (agent_id !== undefined) page = page.where('agent_id', '=', agent_id);
-      if (status === 'pending') page = page.where('status', '=', 'pending').where('deadline_ms', '>', now);
-      else if (status === 'expired')
-        page = page.where((where) =>
-          where.or([
-            where('status', '=', 'expired'),
-            where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', now)]),
-          ]),
+        .select(HEAD_COLUMNS)
+        .where('tenant', 'in', [...tenants])
+        .where('withdrawn_at', 'is', null)
+        .where((where) =>
+          where.or(
+            statuses.flatMap((one) => {
+              if (one === 'pending') return [where.and([where('status', '=', one), where('deadline_ms', '>', now)])];
+              const written = where('status', '=', one);
+              return one === 'expired'
+                ? [written, where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', now)])]
+                : [written];
+            }),
+          ),
         );
-      else page = page.where('status', '=', status);
+      if (agent_id !== undefined) page = page.where('agent_id', '=', agent_id);
       if (before !== undefined) {
+        // Also a row that was withdrawn meanwhile: its place in the order stays.
         const cursor = await stored('id', before.toLowerCase());
-        if (!cursor || cursor.tenant !== tenant || cursor.withdrawn_at !== null)
+        if (!cursor || !tenants.includes(cursor.tenant))
           throw new GateError('invalid_request', 'before: names no row of this list');
         page = page.where((where) =>
           where.or([
@@ -305,20 +364,17 @@ export function reviewStoreOver(
           ]),
         );
       }
-      const candidates = await asked(() =>
+      const found = await asked(() =>
         page
           .orderBy('created_ms', direction)
           .orderBy('id', direction)
           .limit(limit + 1)
           .execute(),
       );
-      const ids = firstPage(candidates, limit);
-      if (ids.length === 0) return { rows: [], next_before: null };
-      const found = await asked(() => db.selectFrom('reviews').selectAll().where('id', 'in', ids).execute());
-      const byId = new Map(found.map((row) => [row.id, row]));
+      const rows = found.slice(0, limit);
       return {
-        rows: ids.flatMap((id) => byId.get(id) ?? []).map(viewAnyway),
-        next_before: ids.length < candidates.length ? (ids.at(-1) ?? null) : null,
+        rows: rows.map((row): ListedReview => ({ ...view(row, null, now, 'summary'), payload_summary: true })),
+        next_before: rows.length < found.length ? (rows.at(-1)?.id ?? null) : null,
       };
     },
 
@@ -354,8 +410,32 @@ export const reviewsOf = (store: ReviewStore): Reviews => ({
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
   new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
 
+const HEAD_COLUMNS = [
+  'id',
+  'correlation_id',
+  'tenant',
+  'agent_id',
+  'agent_spiffe',
+  'method',
+  'risk_summary',
+  'state_namespace',
+  'approval_tier',
+  'original_payload_digest',
+  'annotations',
+  'payload_bytes',
+  'payload_key_id',
+  'minimized_payload',
+  'protected_at',
+  'created_ms',
+  'deadline_ms',
+  'ttl_seconds',
+  'status',
+  'settled',
+  'withdrawn_at',
+] as const satisfies readonly (keyof Head)[];
+
 /** What closed the row: what was written, or the deadline once it has passed. */
-function settlementOf(row: Row, now: number): SettledReview | null {
+function settlementOf(row: Head, now: number): SettledReview | null {
   if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
   if (now < Number(row.deadline_ms)) return null;
   return {
@@ -369,15 +449,16 @@ function settlementOf(row: Row, now: number): SettledReview | null {
   };
 }
 
-/** The row as it is shown at `now`. `payload` is the opened request, `null` when it cannot be opened. */
-function view(row: Row, payload: JsonObject | null, now: number): PendingRequest {
+/** The row as it is shown at `now`. `payload` is the opened request, `null` when it cannot be opened or, for a summary, was not. */
+function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' | 'summary' = 'whole'): PendingRequest {
   const settled = settlementOf(row, now);
   const principal = settled?.principal ?? null;
   const minimized = JSON.parse(row.minimized_payload) as JsonObject;
   const tier = row.approval_tier ?? 'standard';
   const closes = settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms);
   const payloadExpires = closes + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
-  const availability = now >= payloadExpires ? 'minimized' : payload === null ? 'unavailable' : 'available';
+  const missing = payload === null && form === 'whole';
+  const availability = now >= payloadExpires ? 'minimized' : missing ? 'unavailable' : 'available';
   return {
     id: row.id,
     correlation_id: row.correlation_id,
@@ -404,6 +485,7 @@ function view(row: Row, payload: JsonObject | null, now: number): PendingRequest
     },
     credential_kind: principal?.credential_kind ?? null,
     original_payload_digest: row.original_payload_digest,
+    payload_bytes: row.payload_bytes,
     modification_diff: null,
     modified_payload: null,
     approval_tier: row.approval_tier,
@@ -432,18 +514,6 @@ async function asked<Result>(query: () => Promise<Result>): Promise<Result> {
   } catch (cause) {
     throw new GateError('store_unavailable', undefined, { cause });
   }
-}
-
-/** As many ids as fit the page in rows and bytes, one at least. */
-function firstPage(rows: readonly { id: string; payload_bytes: number }[], limit: number): string[] {
-  let bytes = 0;
-  const ids: string[] = [];
-  for (const { id, payload_bytes } of rows.slice(0, limit)) {
-    bytes += payload_bytes;
-    if (ids.length > 0 && bytes > PAGE_BYTES) break;
-    ids.push(id);
-  }
-  return ids;
 }
 
 function canonicalOr400(field: string, value: Json): string {

@@ -54,8 +54,11 @@ describe('a file of an earlier version', () => {
   });
 
   it('still knows the arguments of the call that waits, and executes it once after the approval', async () => {
-    const waiting = (await gate.send('GET', '/pending')).body as unknown as { id: string; request_payload: object }[];
-    expect(waiting).toMatchObject([{ request_payload: { params: { arguments: { amount: 26 } } } }]);
+    const waiting = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
+    expect(waiting).toHaveLength(1);
+    expect((await gate.send('GET', `/pending?id=${waiting[0]?.id}`)).body).toMatchObject([
+      { request_payload: { params: { arguments: { amount: 26 } } } },
+    ]);
     expect(await gate.send('POST', `/decide/${waiting[0]?.id}`, { body: { decision: 'approve' } })).toMatchObject({
       status: 200,
     });

@@ -173,7 +173,9 @@ describe('spec 3.1 in lite: a call that waits', () => {
     const id = randomUUID();
     const parked = await gate.call('wire_transfer', { id, arguments: { amount: 25, to: 'vendor' } });
     expect(parked).toMatchObject({ status: 202, body: { status: 'pending', tier: 'yellow', ttl_secs: 600 } });
-    const [row] = (await gate.send('GET', '/pending')).body as unknown as JsonObject[];
+    const [listed] = (await gate.send('GET', '/pending')).body as unknown as JsonObject[];
+    expect(listed).toMatchObject({ request_payload: { params: { name: 'wire_transfer' } }, payload_summary: true });
+    const [row] = (await gate.send('GET', `/pending?id=${idOf(listed?.['id'])}`)).body as unknown as JsonObject[];
     expect(row).toMatchObject({ request_payload: { params: { arguments: { amount: 25, to: 'vendor' } } } });
     const decided = await gate.send('POST', `/decide/${idOf(parked.body.correlation_id)}`, {
       body: { decision: 'approve', reason: 'fine' },

@@ -36,6 +36,7 @@ beforeAll(async () => {
       GATE_PROXY_MAX_IN_FLIGHT: String(MAX_IN_FLIGHT),
       GATE_VELOCITY_LIMIT: String(LIMIT),
       GATE_VELOCITY_WINDOW_SECS: String(WINDOW_SECS),
+      GATE_REVIEW_MAX_PARKED_CALLS: '2',
     },
   });
 }, STACK_START_LIMIT_MS);
@@ -128,6 +129,33 @@ describe('spec 8.2, proxy sheet 11: velocity, 429', () => {
     expect(refused.status).toBe(429);
     await new Promise((resolve) => setTimeout(resolve, Number(refused.body.retry_after_secs) * 1000));
     expect((await bot.call('list_things')).status).toBe(200);
+  });
+});
+
+describe('what one agent may have waiting for people', () => {
+  it('is bounded: one more is a 429 that leaves no record and one row, and the same id may come again', async () => {
+    const bot = await gate.agent('parking-bot');
+    const park = (idempotencyId?: string) =>
+      bot.call('wire_transfer', { amount: 25 }, idempotencyId === undefined ? {} : { idempotencyId });
+    const parked = await park();
+    expect([parked.status, (await park()).status]).toEqual([202, 202]);
+    const idempotencyId = randomUUID();
+    const refused = await park(idempotencyId);
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { error: 'review_backlog_full', key: 'acme/parking-bot', layer: 'hil' },
+    });
+    expect(refused.headers['retry-after']).toBe(String(Number(refused.body.retry_after_secs)));
+    expect((await bot.call('list_things')).status).toBe(200);
+    expect((await (await gate.agent('other-bot')).call('wire_transfer', { amount: 25 })).status).toBe(202);
+    await eventually('the row of the refusal', async () => (await gate.rows(refused.correlationId)).length === 1);
+    const again = await park(idempotencyId);
+    expect(again.status).toBe(429);
+    expect(await gate.rows(again.correlationId)).toMatchObject([
+      { event_kind: 'proxy.verdict', authorized: false, policy_decision: { outcome: 'rate_limited' } },
+    ]);
+    await gate.operator.decide(parked.correlationId, 'deny');
+    await eventually('a place that is free', async () => (await park(idempotencyId)).status === 202);
   });
 });
 

@@ -1,0 +1,38 @@
+import { LRUCache } from 'lru-cache';
+import type { JsonObject } from '../../contracts/json.js';
+import type { Ledger } from '../../contracts/ledger.js';
+import { limitedRow } from '../../domain/call-record/rows.js';
+
+export interface Refused {
+  readonly caller: { readonly tenant: string; readonly agent: string; readonly spiffe: string };
+  readonly correlationId: string;
+  /** The tool, or the control method. */
+  readonly name: string;
+  /** Which limit; each has a row of its own. */
+  readonly limit: 'rate' | 'control' | 'replays' | 'backlog';
+  readonly reason: string;
+  /** What was exceeded, by name. */
+  readonly limits: JsonObject;
+}
+
+const ROW_EVERY_MS = 60_000;
+const MAX_TOLD = 10_000;
+
+/**
+ * Leaves a ledger row behind for what an agent's limits refused: at most one per agent, limit and minute, for a flood of refusals must not
+ * become one of rows. An outage of the ledger does not turn a 429 into anything else.
+ */
+export function createRefusals({ ledger, now }: { readonly ledger: Ledger; readonly now: () => number }) {
+  const told = new LRUCache<string, number>({ max: MAX_TOLD });
+  return async ({ caller, correlationId, name, limit, reason, limits }: Refused): Promise<void> => {
+    const key = `${limit} ${caller.tenant}/${caller.agent}`;
+    const atMs = now();
+    if (atMs - (told.get(key) ?? 0) < ROW_EVERY_MS) return;
+    told.set(key, atMs);
+    const { tenant, agent, spiffe } = caller;
+    await ledger
+      .append([limitedRow({ tenant, agent, spiffe, correlationId, atMs, tool: name, reason, limits })])
+      .catch(() => undefined);
+  };
+}
+export type Refusals = ReturnType<typeof createRefusals>;
