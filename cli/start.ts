@@ -44,17 +44,40 @@ export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: numb
   const here = (file: string) => relative(process.cwd(), file) || file;
   // Another terminal does not know of a folder that this one was told.
   const gate = here(stateDir) === '.gate' ? 'npx gate' : `GATE_STATE_DIR=${here(stateDir)} npx gate`;
-  const curl = (id: string, tool: string, args: string) =>
+  const { url, ca } = stack.proxy;
+  const curl = (who: { readonly cert: string; readonly key: string }, header: string, body: string) =>
     [
-      `  curl -s --cacert ${here(stack.proxy.ca)} --cert ${here(stack.proxy.cert)} --key ${here(stack.proxy.key)} ${stack.proxy.url}/mcp \\`,
-      `    -H 'Content-Type: application/json' -H 'X-Gate-Server-Execution-Contract: gate.server-execution/v1' \\`,
-      `    -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" \\`,
-      `    -d '{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}'`,
+      `  curl -s --cacert ${here(ca)} --cert ${here(who.cert)} --key ${here(who.key)} ${url}/mcp \\`,
+      `    -H 'Content-Type: application/json' ${header}\\`,
+      `    -d '{"jsonrpc":"2.0","id":1,${body}}'`,
     ].join('\n');
+  const execution = `-H 'X-Gate-Server-Execution-Contract: gate.server-execution/v1' \\
+    -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" `;
+  const call = (who: { readonly cert: string; readonly key: string }, tool: string, args: string) =>
+    curl(who, execution, `"method":"tools/call","params":{"name":"${tool}","arguments":${args}}`);
+  // The persona of support-bot speaks for the demonstration tools only; dev-agent has none.
+  const own = stack.agents['dev-agent'] ?? stack.proxy;
+  const first = stack.upstream.demonstration
+    ? `An allow, a deny, and a call that waits for you:
+
+${call(stack.proxy, 'list_files', '{}')}
+
+${call(stack.proxy, 'delete_file', '{"path":"notes.txt"}')}
+
+${call(stack.proxy, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
+  ${gate} pending
+  ${gate} decide <id> approve`
+    : `Your tools through Gate, as dev-agent: the list of them, then a call (put one of their names for TOOL):
+
+${curl(own, '', '"method":"tools/list"')}
+
+${call(own, 'TOOL', '{}')}
+  ${gate} pending                a tool that may change something waits until you class it (${gate} tools)
+  ${gate} decide <id> approve`;
   return `
 Gate is ready (${(tookMs / 1000).toFixed(1)} s)
 
-  proxy      ${stack.proxy.url}/mcp   agents call here, with their certificate
+  proxy      ${url}/mcp   agents call here, with their certificate
   review     ${stack.hil.url}
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.ui_url ?? stack.temporal.address}
@@ -62,15 +85,7 @@ Gate is ready (${(tookMs / 1000).toFixed(1)} s)
   all of it  ${here(join(stateDir, 'dev.json'))}
   log        ${here(join(stateDir, 'logs', 'gate.log'))}
 
-An allow, a deny, and a call that waits for you:
-
-${curl('1', 'list_files', '{}')}
-
-${curl('2', 'delete_file', '{"path":"notes.txt"}')}
-
-${curl('3', 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
-  ${gate} pending
-  ${gate} decide <id> approve
+${first}
 
 Ctrl-C stops everything.
 `;

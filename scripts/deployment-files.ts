@@ -177,7 +177,7 @@ function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFil
     proxy_workload: { cert: '', key: '' },
     operator_token: operatorToken,
     temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null },
-    upstream: { url: 'http://tools:9000/mcp' },
+    upstream: { url: 'http://tools:9000/mcp', demonstration: true },
     health: {},
     agents: {
       'support-bot': { ...agentOf('support-bot'), spiffe: agents['support-bot'].spiffe },

@@ -39,6 +39,7 @@ describe('the development certificates (DESIGN 9)', () => {
         'ca/ca',
         'agents/acme/support-bot',
         'agents/acme/build-bot',
+        'agents/acme/dev-agent',
         ...DEVELOPMENT_SERVICES.map((name) => `services/${name}`),
       ]
         .flatMap((path) => [`pki/${path}.crt`, `pki/${path}.key`])

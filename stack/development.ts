@@ -73,7 +73,8 @@ export interface DevelopmentFile {
   readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;
   readonly temporal: { readonly address: string; readonly namespace: string; readonly ui_url: string | null };
-  readonly upstream: { readonly url: string };
+  /** `demonstration`: the tools are Gate's own, not those of `GATE_UPSTREAM_URL`. */
+  readonly upstream: { readonly url: string; readonly demonstration: boolean };
   readonly health: Readonly<Record<string, string>>;
   readonly agents: Readonly<Record<string, { readonly cert: string; readonly key: string; readonly spiffe: string }>>;
 }
@@ -266,7 +267,14 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
         'GATE_PROXY',
       ),
     };
-    const development = developmentFile(pki, secrets.operatorToken, engine, upstreamUrl, address.namespace, listening);
+    const development = developmentFile(
+      pki,
+      secrets.operatorToken,
+      engine,
+      { url: upstreamUrl, demonstration: config.worker.upstreamUrl === undefined },
+      address.namespace,
+      listening,
+    );
     replaceFile(join(stateDir, 'dev.json'), `${JSON.stringify(development, null, 2)}\n`, 0o600);
     let stopping: Promise<void> | null = null;
     const stop = () => {
@@ -338,7 +346,7 @@ function developmentFile(
   pki: DevPki,
   operatorToken: string,
   engine: { address: string; uiUrl: string | null },
-  upstreamUrl: string,
+  upstream: DevelopmentFile['upstream'],
   namespace: string,
   listening: Record<'proxy' | 'brain' | 'policy' | 'hil' | 'ledger', { url: string; health: string }>,
 ): DevelopmentFile {
@@ -359,7 +367,7 @@ function developmentFile(
     proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
     operator_token: operatorToken,
     temporal: { address: engine.address, namespace, ui_url: engine.uiUrl },
-    upstream: { url: upstreamUrl },
+    upstream,
     health: Object.fromEntries(Object.entries(listening).map(([name, { health }]) => [name, health])),
     agents: Object.fromEntries(
       Object.entries(pki.agents).map(([name, leaf]) => [

@@ -183,7 +183,7 @@ function fold(signals: Signals, sequence: number, evidence: InspectionResponse['
     [sequence >= SEQUENCE_BLOCK, SEQUENCE_REASON],
     [
       drift.score > DRIFT_THRESHOLD,
-      `persona drift ${drift.score.toFixed(2)} is over ${DRIFT_THRESHOLD}: not what this agent does`,
+      `persona drift ${drift.score.toFixed(2)} is over ${DRIFT_THRESHOLD}: unlike every example call in the persona of this agent`,
     ],
     [!intent.authorized, intent.reason],
   ];

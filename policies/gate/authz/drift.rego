@@ -8,10 +8,25 @@ import rego.v1
 
 persona_drift := object.get(input, "persona_drift_score", 0)
 
+# Whose persona it is, and the two ways out: who reads this may never have heard of personas.
+what_to_do := concat("", [
+	": it is unlike the example calls in the persona of ", persona_owner,
+	". Its operator can add such a call there, or use an agent without a persona.",
+])
+
+default persona_owner := "this agent"
+
+persona_owner := input.agent_id if {
+	is_string(input.agent_id)
+	input.agent_id != ""
+}
+
 # METADATA
 # title: Drift over the hard threshold
 # description: A score that is no number cannot be compared and denies too.
-deny contains "Violation: persona drift is over the hard threshold." if not drift_within_threshold
+deny contains concat("", ["Violation: persona drift is over the hard threshold", what_to_do]) if {
+	not drift_within_threshold
+}
 
 drift_within_threshold if {
 	is_number(persona_drift)
@@ -21,7 +36,7 @@ drift_within_threshold if {
 # METADATA
 # title: Drift at the edge
 # description: Close enough to the threshold that a human should look.
-review contains "Review: persona drift is at the edge of what this agent does." if {
+review contains concat("", ["Review: persona drift: this call is at the edge of what the agent does", what_to_do]) if {
 	drift_within_threshold
 	not drift_low
 }
