@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { PROCESS_NAMES, type ProcessName } from '../config/processes.js';
-import { untilAsked } from './until-asked.js';
+import { givenUpStart, leave, STOPPED_AT_ONCE, stopSignals } from './stop-signals.js';
 
 const SERVICES = PROCESS_NAMES.filter((name) => name !== 'worker');
 
@@ -23,23 +23,23 @@ export function registerWorker(program: Command): void {
 
 /** One process apart: logs to standard output, ends tidily on SIGTERM, fails when a part of it fails. */
 async function runApart(name: ProcessName): Promise<void> {
-  const stopAsked = untilAsked();
+  const signals = stopSignals();
   const { startApart } = await import('../stack/separate.js');
   const bringUp = startApart(name, process.env);
-  const first = await Promise.race([bringUp, stopAsked]);
+  const first = await Promise.race([bringUp, signals.asked]);
   if (typeof first === 'string') {
-    await bringUp.then((running) => running.stop()).catch(() => undefined);
-    return;
+    await givenUpStart(bringUp, signals);
+    return leave();
   }
   const { logger, ports, stopped } = first;
   logger.info({ ...ports, pid: process.pid }, 'ready');
-  const signal = await Promise.race([stopAsked, stopped.then(() => 'ended')]).catch(async (error: unknown) => {
+  const signal = await Promise.race([signals.asked, stopped.then(() => 'ended')]).catch(async (error: unknown) => {
     logger.fatal({ err: error }, 'failed');
-    await first.stop();
+    await Promise.race([first.stop(), signals.again]);
+    leave();
     throw error;
   });
   logger.info({ signal }, 'stopping: refusing new work, finishing what is under way');
-  process.once('SIGINT', () => process.exit(130));
-  await first.stop();
-  logger.info('stopped');
+  logger.info(await Promise.race([first.stop().then(() => 'stopped'), signals.again.then(() => STOPPED_AT_ONCE)]));
+  leave();
 }

@@ -1,7 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development.js';
-import { untilAsked } from './until-asked.js';
+import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
 /** `gate start`: the whole stack on this machine. */
 export function registerStart(program: Command): void {
@@ -12,31 +12,44 @@ export function registerStart(program: Command): void {
     .action(async ({ quiet }: { quiet?: boolean }) => {
       const say = (line: string) => (quiet ? undefined : process.stdout.write(`${line}\n`));
       const started = Date.now();
-      const stopAsked = untilAsked();
+      const signals = stopSignals();
+      const givenUp = new AbortController();
+      void signals.asked.then(() => givenUp.abort(new Error('the stop has begun')));
       const { startDevelopment } = await import('../stack/development.js');
-      const bringUp = startDevelopment({ env: process.env, progress: (line) => say(`  ${line}`) });
-      const first = await Promise.race([bringUp, stopAsked]);
+      const bringUp = startDevelopment({
+        env: process.env,
+        progress: (line) => say(`  ${line}`),
+        signal: givenUp.signal,
+      });
+      const first = await Promise.race([bringUp, signals.asked]);
       if (typeof first === 'string') {
-        say('stopping before the start was done');
-        await bringUp.then((stack) => stack.stop()).catch(() => undefined);
-        return;
+        say(`\n${first}: stopping before the start was done`);
+        await givenUpStart(bringUp, signals);
+        say('stopped');
+        return leave();
       }
       say(readyPage(first.development, resolve(process.env.GATE_STATE_DIR ?? '.gate'), Date.now() - started));
-      await untilStopped(first, stopAsked, say);
+      await untilStopped(first, signals, say);
+      leave();
     });
 }
 
-async function untilStopped(stack: Stack, stopAsked: Promise<string>, say: (line: string) => void): Promise<void> {
+async function untilStopped(stack: Stack, signals: StopSignals, say: (line: string) => void): Promise<void> {
   let failed: unknown;
   const ended = stack.stopped.catch((error: unknown) => {
     failed = error;
   });
-  const why = await Promise.race([stopAsked, ended.then(() => 'the worker ended')]);
+  const why = await Promise.race([signals.asked, ended.then(() => 'a part cannot be kept up')]);
   say(`\n${why}: finishing calls under way, then stopping (again: stop at once)`);
-  process.once('SIGINT', () => process.exit(130));
-  await stack.stop();
-  if (failed) throw failed;
-  say('stopped; parked calls stay parked until the next start');
+  const last = await Promise.race([
+    stack.stop().then(() => 'stopped; parked calls stay parked until the next start'),
+    signals.again.then(() => stack.stopNow()).then(() => STOPPED_AT_ONCE),
+  ]);
+  if (failed) {
+    leave();
+    throw failed;
+  }
+  say(last);
 }
 
 /** The page a new user sees: where things are, and three commands that work as printed. */

@@ -21,6 +21,7 @@ import { GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
+import type { EngineClient } from './connect.js';
 
 /** Runs calls: the engine in the full stack, this very process in lite. */
 export interface CallRunner {
@@ -29,6 +30,8 @@ export interface CallRunner {
    * run ended before: the record then has the word. Throws GateError: `pipeline_unavailable` naming the layer, or a conflict.
    */
   start(call: CallInput, deadlineMs: number): Promise<CallSummary | null>;
+  /** Throws what `start` would in the end while calls surely cannot be run; nothing of a new call is kept before this is asked. */
+  assertUp?(): void;
 }
 
 /** Where a parked call waits: in a run of its own on the parked queue, or in the run that judged it. */
@@ -43,7 +46,7 @@ const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
 export const parkedQueueOf = (taskQueue: string): string => `${taskQueue}-parked`;
 
 export function createCallRunner(
-  client: Client,
+  { client, circuit }: Pick<EngineClient, 'client' | 'circuit'>,
   taskQueue: string,
   { park = 'continue' }: { readonly park?: ParkMode } = {},
 ): CallRunner {
@@ -75,6 +78,7 @@ export function createCallRunner(
   };
 
   return {
+    assertUp: () => circuit.assertUp(),
     async start(call, deadlineMs) {
       // Identical requests share one update, and so one answer. The engine keeps it with the run, also when that run failed; an update of
       // this request's own then begins the next run.
@@ -149,8 +153,12 @@ const engineUnavailable = (error: unknown): GateError =>
 const DECISION_LIMIT_MS = 10_000;
 
 /** Sends HIL's decisions to their workflow as the `decide` update; the workflow's word is the outcome. */
-export const createDecisionSender = (client: Client): DecisionSender => ({
+export const createDecisionSender = ({
+  client,
+  circuit,
+}: Pick<EngineClient, 'client' | 'circuit'>): DecisionSender => ({
   async decide(decision: SignedDecision): Promise<DecisionOutcome> {
+    if (circuit.away()) throw new GateError('orchestrator_unavailable');
     const updateId = uuidFromDigest(
       'gate.decide',
       decision.pending_id,

@@ -11,9 +11,11 @@ export function installEngineRuntime(logger: Logger): void {
   if (installed) return;
   installed = Runtime.install({
     shutdownSignals: [],
-    logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
-      logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message),
-    ),
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      // One line for each poll of an engine that is away; that it is away is said once, by the circuit.
+      if ((meta as { target?: unknown } | undefined)?.target === 'temporalio_client::retry') return;
+      logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message);
+    }),
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
   });
 }

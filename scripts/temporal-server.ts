@@ -24,6 +24,8 @@ export interface TemporalOptions {
   readonly host?: string;
   readonly onProgress?: (line: string) => void;
   readonly startLimitMs?: number;
+  /** Gives the start up: what was begun is ended, and it throws. */
+  readonly signal?: AbortSignal;
 }
 
 export interface TemporalServer {
@@ -35,8 +37,8 @@ export interface TemporalServer {
   readonly adopted: boolean;
   /** Resolves when it has ended, whoever ended it. */
   readonly exited: Promise<string>;
-  /** Asks it to end, and makes it after a bound. Returns when the process is gone. */
-  stop(): Promise<void>;
+  /** Asks it to end, and makes it after `limitMs`. Returns when the process is gone. */
+  stop(limitMs?: number): Promise<void>;
 }
 
 /** What operators search by; in clear, so never an argument of a call (DESIGN 9). */
@@ -94,7 +96,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   return withFileLock(join(run, 'temporal.lock'), { timeoutMs: 2 * START_LIMIT_MS }, () => start(settled, run));
 }
 
-type Settled = Required<TemporalOptions>;
+type Settled = Required<Omit<TemporalOptions, 'signal'>> & Pick<TemporalOptions, 'signal'>;
 
 async function start(options: Settled, run: string): Promise<TemporalServer> {
   const { host, onProgress: progress } = options;
@@ -127,7 +129,7 @@ async function start(options: Settled, run: string): Promise<TemporalServer> {
     pid: running.pid,
     adopted: running.adopted,
     exited: running.exited,
-    stop: () => running.stop(),
+    stop: (limitMs) => running.stop(limitMs),
   };
 }
 
@@ -230,6 +232,7 @@ async function untilReady(child: ManagedChild, address: string, options: Settled
     }
     if (ended.length > 0)
       throw new Error(`temporal ended while starting (${ended[0]}): ${complaintOf(options.logFile)}`);
+    options.signal?.throwIfAborted();
     const waited = Date.now() - started;
     if (waited > limitMs)
       throw new Error(`temporal did not answer on ${address} within ${limitMs / 1_000} s: ${errorText(fault)}`);

@@ -20,13 +20,14 @@ import { createCallRunner, createDecisionSender, createRuns } from '../engine/ca
 import { connectClient, connectNative } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
-import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
+import { bundleWorkflows, createWorker } from '../engine/worker.js';
 import { freePort } from '../scripts/free-port.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
 import { replaceFile } from '../domain/store/durable-file.js';
 import { findTemporal } from '../scripts/find-program.js';
-import { startTemporal } from '../scripts/temporal-server.js';
+import { startTemporal, type TemporalServer } from '../scripts/temporal-server.js';
+import { engineNews } from './engine-news.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 import { claimStateFolder } from './single-instance.js';
 import { createActivities } from '../workers/activities.js';
@@ -39,6 +40,7 @@ import {
   coldSink,
   createUpstream,
   decisionVerifier,
+  drainLimitMs,
   egressParts,
   engineAddress,
   engineAnswers,
@@ -54,7 +56,11 @@ import {
   reconcileTimes,
   StartError,
   storeTarget,
+  superviseWorker,
+  Undo,
+  workerRuns,
 } from './parts.js';
+import { supervise, type Supervised } from './supervisor.js';
 
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
 export interface DevelopmentFile {
@@ -83,18 +89,22 @@ export interface Stack {
   readonly development: DevelopmentFile;
   /** Resolves when the stack has stopped, also when a part of it failed: then it rejects. */
   readonly stopped: Promise<void>;
-  /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. */
+  /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. Bounded in time. */
   stop(): Promise<void>;
+  /** Ends what this stack started and waits for no call. */
+  stopNow(): Promise<void>;
 }
 
 export interface StackOptions {
   readonly env: Env;
   /** Lines for a person who waits: what is being done. */
   readonly progress: (line: string) => void;
+  /** Gives the start up: what it did is undone, and it throws. */
+  readonly signal?: AbortSignal;
 }
 
 /** Brings up the whole stack on this machine (DESIGN sections 3, 5, 9). Throws StartError or ConfigError with one clear message. */
-export async function startDevelopment({ env, progress }: StackOptions): Promise<Stack> {
+export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);
   mkdirSync(join(stateDir, 'data'), { recursive: true, mode: 0o700 });
@@ -118,23 +128,25 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
   });
   const release = claimStateFolder(join(stateDir, 'run', 'gate.pid'), stateDir);
   const logger = stackLogger(stateDir, config.shared.logLevel);
-  const undo: (() => Promise<void>)[] = [() => Promise.resolve(release()), closeEngineRuntime];
-  const stopAll = async () => {
-    // Backwards: what was started last depends on what was started before it.
-    for (const step of undo.splice(0).reverse())
-      await step().catch((error: unknown) => logger.error({ err: error }, 'a part did not stop cleanly'));
+  /** One line for each thing that happens to a part, on the terminal and in the log. */
+  const say = (line: string) => {
+    logger.warn(line);
+    progress(line);
   };
+  const undo = new Undo();
+  undo.push('the state folder', () => Promise.resolve(release()));
+  undo.push('the engine runtime', closeEngineRuntime);
   try {
     return await bringUp();
   } catch (error) {
-    await stopAll();
+    await undo.all(logger);
     throw error;
   }
 
   async function bringUp(): Promise<Stack> {
     const engine = await startEngine();
     const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys);
-    undo.push(() => calls.close());
+    undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);
     const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
@@ -147,15 +159,15 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
       ...(await checkpointKeys(config.ledger, config.shared.trustDomain)),
       ...signatures,
     });
-    undo.push(() => ledger.close());
+    undo.push('the ledger', () => ledger.close());
     const sweeps = startLedgerSweeps(ledger, config.ledger, logger, signatures.timeStamps?.trust ?? null);
-    undo.push(() => sweeps.stop());
+    undo.push('the sweeps of the ledger', () => sweeps.stop());
     const reviews = await openReviewStore({
       target: storeTarget(config.shared, 'hil'),
       payloadKeys: config.hil.payloadKeys,
       perAgent: { rows: config.hil.maxParkedCalls, bytes: config.hil.maxParkedBytes },
     });
-    undo.push(() => reviews.close());
+    undo.push('the review store', () => reviews.close());
     const policies = await openPolicies(config.policy);
     const inspector = await openInspector(config.brain);
 
@@ -163,17 +175,22 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     const upstream = createUpstream(config.worker, upstreamUrl);
     const { upstreamUrl: url, upstreamName: name } = config.worker;
     const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
-    undo.push(() => upstream.close());
+    undo.push('the connections to tools', () => upstream.close());
 
     const address = engineAddress(config.engine, engine.address);
     const engineClient = await needed(
       `the workflow engine at ${engine.address}`,
-      connectClient(address, config.engine.payloadKeys),
+      connectClient(
+        address,
+        config.engine.payloadKeys,
+        engineNews({ say, ...(engine.own && { engine: () => engine.own }) }),
+      ),
     );
-    undo.push(() => engineClient.close());
-    const { client } = engineClient;
+    undo.push('the connection to the engine', () => engineClient.close());
+    const { client, circuit } = engineClient;
+    engine.onLost((how) => circuit.lost(`it ended: ${how}; it is being started again`));
     const native = await connectNative(address);
-    undo.push(() => native.close());
+    undo.push('the worker’s connection to the engine', () => native.close());
     const ledgerRegistry = newRegistry();
     const activities = createActivities({
       calls,
@@ -191,27 +208,32 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     });
     const streams = egressParts(config.egress, egressSource(ledger), ledgerRegistry);
     progress('worker: bundling workflows');
-    const worker = await createWorker({
-      connection: native,
-      namespace: address.namespace,
-      taskQueue: config.engine.taskQueue,
-      keys: config.engine.payloadKeys,
-      activities,
-      egress: streams.egress,
-      bundle: await bundleWorkflows(),
-      shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
+    const bundle = await bundleWorkflows();
+    const worker = await superviseWorker(engineClient, {
+      say,
+      create: () =>
+        createWorker({
+          connection: native,
+          namespace: address.namespace,
+          taskQueue: config.engine.taskQueue,
+          keys: config.engine.payloadKeys,
+          activities,
+          egress: streams.egress,
+          bundle,
+          shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
+        }),
     });
-    const running = runWorker(worker);
-    undo.push(() => running.stop());
+    undo.push('the worker', () => worker.stop(), drainLimitMs(config.proxy));
     await ensureReconcileSchedule(client, {
       taskQueue: config.engine.taskQueue,
       everySecs: config.worker.reconcileEverySecs,
     });
     await streams.start(client, config.engine.taskQueue);
+    signal?.throwIfAborted();
 
     const { services } = pki;
     const common = { logger, trustDomain: config.shared.trustDomain };
-    const orchestrator = engineAnswers(client);
+    const orchestrator = engineAnswers(engineClient);
     const listening = {
       ledger: await serve(
         createLedgerService({ ...common, ledger, registry: ledgerRegistry, tls: services.ledger }),
@@ -233,7 +255,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
           ...common,
           config: config.hil,
           reviews,
-          sender: createDecisionSender(client),
+          sender: createDecisionSender(engineClient),
           decisionKey: await readSigningKey(config.hil.decisionKeyFile),
           tls: services.hil,
           readiness: { orchestrator },
@@ -248,17 +270,14 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
           tls: services.proxy,
           calls,
           pins,
-          runner: createCallRunner(client, config.engine.taskQueue, { park: config.engine.park }),
+          runner: createCallRunner(engineClient, config.engine.taskQueue, { park: config.engine.park }),
           ledger,
           upstream,
           logger,
           signer: await readSigner(config.proxy.signingKeyFile),
           readiness: {
             orchestrator,
-            worker: () => {
-              const state = worker.getState();
-              if (state !== 'RUNNING') throw new Error(`the worker is ${state}`);
-            },
+            worker: workerRuns(worker),
             ledger: () => ledger.ready(),
             hil: () => reviews.ready(),
           },
@@ -278,28 +297,59 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     replaceFile(join(stateDir, 'dev.json'), `${JSON.stringify(development, null, 2)}\n`, 0o600);
     let stopping: Promise<void> | null = null;
     const stop = () => {
-      stopping ??= stopAll();
+      stopping ??= undo.all(logger);
       return stopping;
     };
-    return { development, stop, stopped: running.finished };
+    const stopNow = async () => {
+      await engine.stopNow();
+      release();
+    };
+    return { development, stop, stopNow, stopped: Promise.race([engine.finished, worker.finished]) };
   }
 
-  async function startEngine(): Promise<{ address: string; uiUrl: string | null }> {
-    if (config.engine.address) return { address: config.engine.address, uiUrl: null };
-    const server = await mendable('set GATE_TEMPORAL_PORT / GATE_TEMPORAL_UI_PORT to move the engine', async () => {
-      const binary = await findTemporal({ onProgress: progress });
+  async function startEngine(): Promise<Engine> {
+    if (config.engine.address) return foreignEngine(config.engine.address);
+    let lost: (how: string) => void = () => undefined;
+    const own = await mendable('set GATE_TEMPORAL_PORT / GATE_TEMPORAL_UI_PORT to move the engine', async () => {
+      const binary = await unlessAborted(findTemporal({ onProgress: progress }), signal);
       progress('engine: starting the Temporal server');
-      return startTemporal({
-        binary,
-        stateDir,
+      const where = {
         port: config.development.temporalPort || (await freePort()),
         uiPort: config.development.temporalUiPort || (await freePort()),
-        namespace: config.engine.namespace,
-        onProgress: progress,
+      };
+      let first = true;
+      return supervise({
+        name: 'the workflow engine',
+        say,
+        onLost: (how) => lost(how),
+        async start(given) {
+          const server = await startTemporal({
+            binary,
+            stateDir,
+            ...where,
+            namespace: config.engine.namespace,
+            // A start that a person waits for is told step by step; later ones in one line.
+            ...(first && { onProgress: progress }),
+            signal: signal ? AbortSignal.any([given, signal]) : given,
+          });
+          first = false;
+          return { handle: server, ended: server.exited, stop: () => server.stop() };
+        },
       });
     });
-    undo.push(() => server.stop());
-    return { address: server.address, uiUrl: server.uiUrl };
+    undo.push('the engine', () => own.stop(), ENGINE_STOP_LIMIT_MS);
+    const server = own.current();
+    if (!server) throw new StartError('the workflow engine ended as soon as it was up');
+    return {
+      address: server.address,
+      uiUrl: server.uiUrl,
+      own,
+      finished: own.finished,
+      onLost: (listener) => (lost = listener),
+      stopNow: async () => {
+        await own.current()?.stop(QUICK_STOP_LIMIT_MS);
+      },
+    };
   }
 
   async function startTools(): Promise<string> {
@@ -310,7 +360,7 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
         port: config.development.demoUpstreamPort,
       }),
     );
-    undo.push(() => tools.close());
+    undo.push('the demonstration tools', () => tools.close());
     return tools.url;
   }
 
@@ -320,12 +370,49 @@ export async function startDevelopment({ env, progress }: StackOptions): Promise
     variable: string,
   ) {
     const ports = await listen(service, address, variable);
-    undo.push(() => service.close());
+    undo.push(`the ${service.name}`, () => service.close(), drainLimitMs(config.proxy));
     return {
       url: `https://${nameOf(address.host)}:${ports.port}`,
       health: `http://${nameOf(address.healthHost)}:${ports.healthPort}`,
     };
   }
+}
+
+/** The engine behind the calls: one of this stack's own, which it keeps up, or somebody else's. */
+interface Engine {
+  readonly address: string;
+  readonly uiUrl: string | null;
+  readonly own: Supervised<TemporalServer> | null;
+  readonly finished: Promise<void>;
+  onLost(listener: (how: string) => void): void;
+  stopNow(): Promise<void>;
+}
+
+const foreignEngine = (address: string): Engine => ({
+  address,
+  uiUrl: null,
+  own: null,
+  finished: new Promise(() => undefined),
+  onLost: () => undefined,
+  stopNow: () => Promise.resolve(),
+});
+
+/** The engine is asked to end and made to after ten seconds; then it is looked at for as long again. */
+const ENGINE_STOP_LIMIT_MS = 25_000;
+/** For a stop that was asked for twice. */
+const QUICK_STOP_LIMIT_MS = 1_000;
+
+/** Building or loading a program takes minutes, and ends by itself when this process does. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  work.catch(() => undefined);
+  signal.throwIfAborted();
+  return Promise.race([
+    work,
+    new Promise<never>((_, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+    ),
+  ]);
 }
 
 /** What an operator can mend is said in one line, without a stack; a port that is taken with the setting that names another one. */
@@ -345,7 +432,7 @@ const nameOf = (host: string): string =>
 function developmentFile(
   pki: DevPki,
   operatorToken: string,
-  engine: { address: string; uiUrl: string | null },
+  engine: Pick<Engine, 'address' | 'uiUrl'>,
   upstream: DevelopmentFile['upstream'],
   namespace: string,
   listening: Record<'proxy' | 'brain' | 'policy' | 'hil' | 'ledger', { url: string; health: string }>,

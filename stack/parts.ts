@@ -12,7 +12,8 @@ import { createCallbackSender } from '../activities/callback.js';
 import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
 import { createEgressActivities, type EgressActivities } from '../activities/egress.js';
 import type { CallRunner } from '../engine/call-runner.js';
-import type { EngineAddress } from '../engine/connect.js';
+import type { EngineAddress, EngineClient } from '../engine/connect.js';
+import { type GateWorker, runWorker } from '../engine/worker.js';
 import { ensureStreams } from '../engine/streams.js';
 import { egressMetrics } from '../workers/egress-metrics.js';
 import type { BRAIN_SETTINGS } from '../config/brain.js';
@@ -54,6 +55,7 @@ import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../doma
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
+import { supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
 
 /** Parts that more than one composition puts together: `gate start`, `gate serve <service>`, `gate worker`. */
 
@@ -157,10 +159,66 @@ export const openInspector = async ({ injectionLevel, personasDir }: Config<type
 export const openPolicies = ({ directory }: Config<typeof POLICY_SETTINGS>): Promise<PolicySet> =>
   loadPolicySet({ directory: directory ?? shippedPolicyDirectory() });
 
-/** Readiness: the engine answers. */
-export const engineAnswers = (client: Client) => async (): Promise<void> => {
-  await client.workflowService.getSystemInfo({});
+/** Readiness: the engine answers. What is known of it is said without asking it once more. */
+export const engineAnswers =
+  ({ client, circuit }: Pick<EngineClient, 'client' | 'circuit'>) =>
+  async (): Promise<void> => {
+    circuit.assertUp();
+    await client.workflowService.getSystemInfo({});
+  };
+
+/** A worker that fails, or stops without being told to, is made anew once the engine answers. */
+export const superviseWorker = (
+  { circuit }: Pick<EngineClient, 'circuit'>,
+  { create, ...more }: { create: () => Promise<GateWorker> } & Pick<SupervisedOptions<never>, 'say' | 'limits'>,
+): Promise<Supervised<GateWorker>> =>
+  supervise({
+    name: 'the worker',
+    ready: () => circuit.up(),
+    async start() {
+      const worker = await create();
+      const { finished, stop } = runWorker(worker);
+      return { handle: worker, ended: finished.then(() => 'it stopped by itself'), stop };
+    },
+    ...more,
+  });
+
+/** Readiness: a worker runs in this process. */
+export const workerRuns = (worker: Supervised<GateWorker>) => (): void => {
+  worker.assertUp();
+  const state = worker.current()?.getState();
+  if (state !== 'RUNNING') throw new Error(`the worker is ${state}`);
 };
+
+/** Undoes what a start has done, backwards: what was opened last depends on what was opened before it. No step may hold up the stop. */
+export class Undo {
+  readonly #steps: { readonly what: string; readonly step: () => Promise<unknown>; readonly limitMs: number }[] = [];
+
+  push(what: string, step: () => Promise<unknown>, limitMs = STOP_STEP_LIMIT_MS): void {
+    this.#steps.push({ what, step, limitMs });
+  }
+
+  async all(logger: Logger): Promise<void> {
+    for (const { what, step, limitMs } of this.#steps.splice(0).reverse()) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`not within ${limitMs / 1000} s`)), limitMs);
+      });
+      await Promise.race([Promise.resolve().then(step), late]).catch((error: unknown) =>
+        logger.warn({ err: error, part: what }, `${what} did not stop cleanly`),
+      );
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** What holds no call under way closes at once, unless what it speaks to is away. */
+const STOP_STEP_LIMIT_MS = 5_000;
+
+/** How long calls under way may hold up a stop: their own limits, and what it takes to write down how they ended. */
+export const drainLimitMs = (
+  proxy: Pick<Config<typeof PROXY_SETTINGS>, 'upstreamTimeoutSecs'> & { readonly callDeadlineSecs?: number },
+): number => (proxy.upstreamTimeoutSecs + (proxy.callDeadlineSecs ?? 0) + 10) * 1000;
 
 export const reconcileTimes = (
   worker: Pick<Config<typeof WORKER_SETTINGS>, 'reconcileGraceSecs' | 'retentionDays'>,

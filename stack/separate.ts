@@ -24,12 +24,13 @@ import { openReviewStore } from '../domain/review/review-store.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
-import { connectClient, connectNative } from '../engine/connect.js';
+import { connectClient, connectNative, type EngineClient } from '../engine/connect.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
-import { bundleWorkflows, createWorker, runWorker } from '../engine/worker.js';
+import { bundleWorkflows, createWorker, type GateWorker, type WorkerOptions } from '../engine/worker.js';
 import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
+import { engineNews } from './engine-news.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 import {
   buildHil,
@@ -39,6 +40,7 @@ import {
   coldSink,
   createUpstream,
   decisionVerifier,
+  drainLimitMs,
   egressParts,
   engineAddress,
   engineAnswers,
@@ -55,7 +57,11 @@ import {
   readSigningKey,
   reconcileTimes,
   storeTarget,
+  superviseWorker,
+  Undo,
+  workerRuns,
 } from './parts.js';
+import type { Supervised } from './supervisor.js';
 
 /** One process of a deployment where every service stands apart (DESIGN section 3). */
 export interface ApartProcess {
@@ -76,7 +82,7 @@ interface Apart<Name extends ProcessName> {
   readonly trustDomain: string;
   readonly logger: Logger;
   /** Undone in reverse order: what was opened last depends on what was opened before it. */
-  onStop(step: () => Promise<unknown>): void;
+  onStop(step: () => Promise<unknown>, limitMs?: number): void;
   failed(error: unknown): void;
 }
 type Ports = ApartProcess['ports'];
@@ -108,11 +114,7 @@ export async function startApart<Name extends ProcessName>(name: Name, env: Env)
       censor: '[redacted]',
     },
   });
-  const undo: (() => Promise<unknown>)[] = [];
-  const stopAll = async () => {
-    for (const step of undo.splice(0).reverse())
-      await step().catch((error: unknown) => logger.error({ err: error }, 'a part did not stop cleanly'));
-  };
+  const undo = new Undo();
   let settle: { resolve(): void; reject(error: unknown): void } | undefined;
   const stopped = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject };
@@ -124,17 +126,17 @@ export async function startApart<Name extends ProcessName>(name: Name, env: Env)
       tls,
       trustDomain,
       logger,
-      onStop: (step) => void undo.push(step),
+      onStop: (step, limitMs) => undo.push(name, step, limitMs),
       failed: (error) => settle?.reject(error),
     });
     let stopping: Promise<void> | null = null;
     const stop = () => {
-      stopping ??= stopAll().then(() => settle?.resolve());
+      stopping ??= undo.all(logger).then(() => settle?.resolve());
       return stopping;
     };
     return { name, ports, logger, stopped, stop };
   } catch (error) {
-    await stopAll();
+    await undo.all(logger);
     throw error;
   }
 }
@@ -214,16 +216,16 @@ const answers = (fetch: ServiceFetch, url: string) => async (): Promise<void> =>
 const NO_CALL = '00000000-0000-0000-0000-000000000000';
 
 async function openEngine(
-  { onStop }: Pick<Apart<ProcessName>, 'onStop'>,
+  { onStop, logger }: Pick<Apart<ProcessName>, 'onStop' | 'logger'>,
   engine: ApartConfig<'hil'>['engine'],
-): Promise<{ client: Client; address: ReturnType<typeof engineAddress> }> {
+): Promise<EngineClient & { readonly address: ReturnType<typeof engineAddress> }> {
   const address = engineAddress(engine, engine.address);
   const connected = await needed(
     `the workflow engine at ${engine.address} (GATE_TEMPORAL_ADDRESS)`,
-    connectClient(address, engine.payloadKeys),
+    connectClient(address, engine.payloadKeys, engineNews({ say: (line) => logger.warn(line) })),
   );
   onStop(() => connected.close());
-  return { client: connected.client, address };
+  return { ...connected, address };
 }
 
 /** Listens; its part of the stop comes first of all: refuse, drain, close. */
@@ -232,8 +234,9 @@ async function open(
   service: Service,
   address: Parameters<Service['listen']>[0],
   variable: string,
+  drainMs = SERVICE_LIMIT_MS,
 ): Promise<Ports> {
-  onStop(() => service.close());
+  onStop(() => service.close(), drainMs);
   return listen(service, address, variable);
 }
 
@@ -294,16 +297,16 @@ async function startHil(parts: Apart<'hil'>): Promise<Ports> {
     }),
   );
   parts.onStop(() => reviews.close());
-  const { client } = await openEngine(parts, config.engine);
+  const engine = await openEngine(parts, config.engine);
   const service = buildHil({
     config: config.own,
     trustDomain,
     tls,
     logger,
     reviews,
-    sender: createDecisionSender(client),
+    sender: createDecisionSender(engine),
     decisionKey,
-    readiness: { orchestrator: engineAnswers(client) },
+    readiness: { orchestrator: engineAnswers(engine) },
   });
   return open(parts, service, config.own, 'GATE_HIL');
 }
@@ -314,7 +317,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
   const { calls, pins } = await needed('the call store', openProxyStore(config.shared, config.callStore.recordKeys));
   parts.onStop(() => calls.close());
-  const { client } = await openEngine(parts, config.engine);
+  const engine = await openEngine(parts, config.engine);
   const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl);
   parts.onStop(() => upstream.close());
   const ledger = createLedgerClient({ url: ledgerUrl, fetch: fetchOf(parts, 'ledger') });
@@ -324,19 +327,19 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     tls,
     calls,
     pins,
-    runner: createCallRunner(client, config.engine.taskQueue, { park: config.engine.park }),
+    runner: createCallRunner(engine, config.engine.taskQueue, { park: config.engine.park }),
     ledger,
     upstream,
     signer,
     logger,
     readiness: {
-      orchestrator: engineAnswers(client),
-      worker: () => someWorkerPolls(client, config.engine),
+      orchestrator: engineAnswers(engine),
+      worker: () => someWorkerPolls(engine.client, config.engine),
       ledger: async () => void (await ledger.byCorrelation(NO_CALL)),
       hil: answers(fetchOf(parts, 'hil'), hilUrl),
     },
   });
-  return open(parts, service, config.own, 'GATE_PROXY');
+  return open(parts, service, config.own, 'GATE_PROXY', drainLimitMs(config.own));
 }
 
 const TASK_QUEUE_TYPE_WORKFLOW = 1;
@@ -365,7 +368,8 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
   const calls = await needed('the call store', openCalls(config.shared, config.callStore.recordKeys));
   parts.onStop(() => calls.close());
-  const { client, address } = await openEngine(parts, engine);
+  const engineClient = await openEngine(parts, engine);
+  const { client, address } = engineClient;
   const native = await needed(`the workflow engine at ${engine.address}`, connectNative(address));
   parts.onStop(() => native.close());
   const upstream = createUpstream(own, own.upstreamUrl);
@@ -379,7 +383,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   const ledger = createLedgerClient({ url: urls.ledgerUrl, fetch: to.ledger });
   const registry = newRegistry();
   const streams = egressParts(config.egress, ledger, registry);
-  const worker = await createWorker({
+  const options: WorkerOptions = {
     connection: native,
     namespace: engine.namespace,
     taskQueue: engine.taskQueue,
@@ -401,12 +405,13 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
     egress: streams.egress,
     bundle: await bundleWorkflows(),
     shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
-  });
+  };
+  let worker: Supervised<GateWorker> | null = null;
   const probes = healthApp('worker', registry, {
-    orchestrator: engineAnswers(client),
+    orchestrator: engineAnswers(engineClient),
     worker: () => {
-      const state = worker.getState();
-      if (state !== 'RUNNING') throw new Error(`the worker is ${state}`);
+      if (!worker) throw new Error('the worker is being started');
+      workerRuns(worker)();
     },
     call_store: () => calls.ready(),
     brain: answers(to.brain, urls.brainUrl),
@@ -420,9 +425,13 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
     'the health listener (GATE_WORKER_HEALTH_PORT)',
     probes.listen({ host: health.healthHost, port: health.healthPort }),
   );
-  const running = runWorker(worker);
-  running.finished.catch((error: unknown) => parts.failed(error));
-  parts.onStop(() => running.stop());
+  const supervised = await superviseWorker(engineClient, {
+    say: (line) => logger.warn(line),
+    create: () => createWorker(options),
+  });
+  worker = supervised;
+  supervised.finished.catch((error: unknown) => parts.failed(error));
+  parts.onStop(() => supervised.stop(), drainLimitMs(config.proxy));
   await ensureReconcileSchedule(client, { taskQueue: engine.taskQueue, everySecs: own.reconcileEverySecs });
   await streams.start(client, engine.taskQueue);
   const listening = probes.server.address();

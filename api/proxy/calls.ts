@@ -132,6 +132,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     const { limit, windowMs } = options.velocity;
     const size = callCount(mcp.method, mcp.body);
     if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
+    runner.assertUp?.();
     await options.admitNew?.(request, correlationId);
     if (inFlight >= options.maxInFlight)
       throw new GateError('pipeline_unavailable', 'too many calls are under way', { fields: { layer: 'proxy' } });

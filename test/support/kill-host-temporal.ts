@@ -17,7 +17,8 @@ const { engine } = config;
 if (!engine) throw new Error('the Temporal host needs an engine');
 const { taskQueue, namespace } = engine;
 installEngineRuntime(quietLogger);
-const { client } = await connectClient(engine, TEST_PAYLOAD_KEYS);
+const connected = await connectClient(engine, TEST_PAYLOAD_KEYS);
+const { client } = connected;
 
 const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
 const stores = {
@@ -43,6 +44,6 @@ const commands = await composeKillHost(config, stores, createRuns(client), async
   }
   if (engine.reconcileEverySecs !== null)
     await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
-  return { runner: createCallRunner(client, taskQueue), sender: createDecisionSender(client) };
+  return { runner: createCallRunner(connected, taskQueue), sender: createDecisionSender(connected) };
 });
 serveCommands(commands);

@@ -1,0 +1,115 @@
+import { GateError } from '../domain/errors.js';
+
+/** What is known of the engine, by asking it and by what calls on the way met. While it is away nobody waits for it. */
+export interface EngineCircuit {
+  /** Throws `pipeline_unavailable` at once while the engine is known to be away. */
+  assertUp(): void;
+  /** What is wrong and since when; `null` while the engine answers. */
+  away(): EngineAway | null;
+  /** Resolves when the engine answers; rejects when the circuit is closed before. */
+  up(): Promise<void>;
+  /** For whoever knows that it went, such as the one who started it. */
+  lost(reason: string): void;
+  /** Something hints that it went: it is asked now rather than with the next beat. */
+  suspect(): void;
+  /** Stops asking. */
+  close(): void;
+}
+
+export interface EngineAway {
+  readonly reason: string;
+  readonly sinceMs: number;
+}
+
+export interface CircuitOptions {
+  /** Asks the engine for something that costs it nothing. Rejects when it does not answer by the deadline. */
+  readonly probe: (deadlineMs: number) => Promise<unknown>;
+  /** Told of each change, `null` when the engine answers again after `awayMs`. */
+  readonly onChange?: (away: EngineAway | null, awayMs: number) => void;
+  readonly now?: () => number;
+}
+
+const BEAT_MS = 1_000;
+/** While it is away it is asked more often: whoever waits to be served gains what is saved here. */
+const BEAT_AWAY_MS = 200;
+const PROBE_LIMIT_MS = 2_000;
+const GRPC_DEADLINE_EXCEEDED = 4;
+/** A busy machine misses a deadline now and then; a refused connection says all at once. */
+const DEADLINES_MISSED = 2;
+
+/**
+ * A circuit before the engine. The probe runs all the time, so that the first call after the engine went does not have to find out, and so
+ * that the engine is known to be back without sending it a call.
+ */
+export function createEngineCircuit({ probe, onChange, now = Date.now }: CircuitOptions): EngineCircuit {
+  let known: EngineAway | null = null;
+  let missed = 0;
+  let closed = false;
+  let asking = false;
+  let timer: NodeJS.Timeout | undefined;
+  const waiting = new Set<{ resolve(): void; reject(error: Error): void }>();
+
+  const next = (inMs: number) => {
+    clearTimeout(timer);
+    if (!closed) timer = setTimeout(() => void ask(), inMs).unref();
+  };
+  const opened = (reason: string) => {
+    if (known || closed) return;
+    known = { reason, sinceMs: now() };
+    onChange?.(known, 0);
+  };
+  const answered = () => {
+    missed = 0;
+    if (!known) return;
+    const awayMs = now() - known.sinceMs;
+    known = null;
+    onChange?.(null, awayMs);
+    for (const waiter of waiting) waiter.resolve();
+    waiting.clear();
+  };
+  async function ask(): Promise<void> {
+    if (asking || closed) return;
+    asking = true;
+    try {
+      await probe(now() + PROBE_LIMIT_MS);
+      if (!closed) answered();
+    } catch (error) {
+      missed += 1;
+      const late = (error as { code?: unknown }).code === GRPC_DEADLINE_EXCEEDED;
+      if (!late || missed >= DEADLINES_MISSED) opened(late ? 'it does not answer in time' : 'it cannot be reached');
+    } finally {
+      asking = false;
+      next(known ? BEAT_AWAY_MS : missed > 0 ? 0 : BEAT_MS);
+    }
+  }
+  next(BEAT_MS);
+
+  return {
+    assertUp() {
+      if (known) throw engineAway(known);
+    },
+    away: () => known,
+    up: () =>
+      closed
+        ? Promise.reject(new Error('the stop has begun'))
+        : known
+          ? new Promise((resolve, reject) => waiting.add({ resolve, reject }))
+          : Promise.resolve(),
+    lost(reason) {
+      opened(reason);
+      next(BEAT_AWAY_MS);
+    },
+    suspect: () => next(0),
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      for (const waiter of waiting) waiter.reject(new Error('the stop has begun'));
+      waiting.clear();
+    },
+  };
+}
+
+const engineAway = ({ reason }: EngineAway): GateError =>
+  new GateError('pipeline_unavailable', `the workflow engine is away (${reason}); ask again under the same id`, {
+    fields: { layer: 'engine' },
+  });

@@ -1,0 +1,44 @@
+import type { EngineAway } from '../engine/circuit.js';
+import type { Supervised } from './supervisor.js';
+
+/** The end of a child is known a moment after its connections broke; then its supervisor has said what there is to say. */
+const SAID_AFTER_MS = 2_000;
+/** One that runs and has not answered for so long hangs. */
+const HUNG_AFTER_MS = 30_000;
+
+/**
+ * Says in one line that the engine does not answer, and in another that it does again. An engine of this stack's own that ended is its
+ * supervisor's to tell; one that runs and does not answer is ended here, and so started again.
+ */
+export function engineNews({
+  say,
+  engine,
+}: {
+  readonly say: (line: string) => void;
+  /** The engine that this stack started; absent when it is somebody else's. */
+  readonly engine?: () => Supervised<unknown> | null;
+}): (away: EngineAway | null, awayMs: number) => void {
+  let said = false;
+  let timers: NodeJS.Timeout[] = [];
+  const gone = (reason: string) => {
+    if (engine && !engine()?.current()) return;
+    said = true;
+    say(`the workflow engine is away (${reason}); calls are answered 503 until it answers`);
+  };
+  return (away, awayMs) => {
+    for (const timer of timers.splice(0)) clearTimeout(timer);
+    if (!away) {
+      if (said) say(`the workflow engine answers again after ${(awayMs / 1_000).toFixed(1)} s; calls go on`);
+      said = false;
+      return;
+    }
+    if (!engine) return gone(away.reason);
+    timers = [
+      setTimeout(() => gone(away.reason), SAID_AFTER_MS).unref(),
+      setTimeout(() => {
+        const own = engine();
+        if (own?.current()) void own.renew(`it did not answer for ${HUNG_AFTER_MS / 1_000} s`).catch(() => undefined);
+      }, HUNG_AFTER_MS).unref(),
+    ];
+  };
+}

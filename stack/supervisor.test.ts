@@ -1,0 +1,198 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createEngineCircuit, type EngineCircuit } from '../engine/circuit.js';
+import { type Life, supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
+
+/** A part whose lives end when the test says so. */
+function part(fail: (start: number) => Error | null = () => null) {
+  const lives: { end(how: string): void; stopped: boolean }[] = [];
+  let starts = 0;
+  const said: string[] = [];
+  const start = async (): Promise<Life<number>> => {
+    starts += 1;
+    const fault = fail(starts);
+    if (fault) throw fault;
+    let end: (how: string) => void = () => undefined;
+    const ended = new Promise<string>((resolve) => (end = resolve));
+    const life = { end, stopped: false };
+    lives.push(life);
+    return {
+      handle: starts,
+      ended,
+      stop: async () => {
+        life.stopped = true;
+        end('SIGTERM');
+      },
+    };
+  };
+  const options: SupervisedOptions<number> = {
+    name: 'the engine',
+    start,
+    say: (line) => said.push(line),
+    limits: { firstPauseMs: 10 },
+  };
+  return { lives, said, options, starts: () => starts };
+}
+const turn = () => new Promise((resolve) => setTimeout(resolve, 60));
+
+describe('a supervised part', () => {
+  let supervised: Supervised<number> | undefined;
+  afterEach(() => supervised?.stop());
+
+  it('is started again when it ends, and says so in one line each', async () => {
+    const { lives, said, options } = part();
+    supervised = await supervise(options);
+    expect(supervised.current()).toBe(1);
+    lives[0]?.end('SIGKILL');
+    await turn();
+    expect(supervised.current()).toBe(2);
+    expect(said).toEqual([
+      'the engine ended (SIGKILL); it is started again, and calls are answered 503 until it is back',
+      expect.stringMatching(/^the engine is back after \d+\.\d s; calls go on$/),
+    ]);
+  });
+
+  it('is not up, by name and reason, until it is back', async () => {
+    let resume: () => void = () => undefined;
+    const { lives, options } = part();
+    supervised = await supervise({ ...options, ready: () => new Promise((resolve) => (resume = resolve)) });
+    lives[0]?.end('exit code 3');
+    await turn();
+    expect(() => supervised?.assertUp()).toThrow('the engine ended (exit code 3); it is being started again');
+    expect(supervised.current()).toBeNull();
+    resume();
+    await turn();
+    supervised.assertUp();
+  });
+
+  it('says one line for an outage, however many starts it takes', async () => {
+    const { lives, said, options } = part((start) => (start === 2 || start === 3 ? new Error('no port') : null));
+    supervised = await supervise(options);
+    lives[0]?.end('SIGKILL');
+    await turn();
+    expect(supervised.current()).toBe(4);
+    expect(said).toHaveLength(2);
+  });
+
+  it('is given up when it ends five times within a minute, with the last reason', async () => {
+    const { lives, options, starts } = part((start) => (start > 1 ? new Error('the disk is full') : null));
+    supervised = await supervise(options);
+    lives[0]?.end('SIGKILL');
+    await expect(supervised.finished).rejects.toThrow(
+      'the engine cannot be kept up: it ended 5 times within 60 s, at last with: the disk is full',
+    );
+    expect(starts()).toBe(5);
+  });
+
+  it('is kept up for ever when it ends now and then', async () => {
+    const { lives, options, starts } = part();
+    supervised = await supervise({ ...options, limits: { firstPauseMs: 1, windowMs: 1 } });
+    for (let life = 0; life < 8; life += 1) {
+      lives[life]?.end('SIGKILL');
+      await turn();
+    }
+    expect(starts()).toBe(9);
+  });
+
+  it('what its first start throws is thrown to whoever starts it', async () => {
+    await expect(supervise(part(() => new Error('port 7233 is taken')).options)).rejects.toThrow('port 7233 is taken');
+  });
+
+  it('ends with its stop and is started no more, also in the pause before its next start and while it starts', async () => {
+    const running = part();
+    await (await supervise(running.options)).stop();
+    expect(running).toMatchObject({ said: [], lives: [{ stopped: true }] });
+
+    const pausing = part((start) => (start > 1 ? new Error('not yet') : null));
+    const paused = await supervise({ ...pausing.options, limits: { firstPauseMs: 60_000 } });
+    pausing.lives[0]?.end('SIGKILL');
+    await turn();
+    await paused.stop();
+    await paused.finished;
+    expect(pausing.starts()).toBe(2);
+
+    const starting = part();
+    let proceed: () => void = () => undefined;
+    const slow = await supervise({
+      ...starting.options,
+      start: async (signal) => {
+        if (starting.starts() > 0) await new Promise<void>((resolve) => (proceed = resolve));
+        return starting.options.start(signal);
+      },
+    });
+    starting.lives[0]?.end('SIGKILL');
+    await turn();
+    const stopped = slow.stop();
+    proceed();
+    await stopped;
+    expect(starting.lives.map((life) => life.stopped)).toEqual([false, true]);
+  });
+
+  it('one that runs and does nothing is ended for another, and the line says why', async () => {
+    const { lives, said, options } = part();
+    supervised = await supervise(options);
+    await supervised.renew('it did not answer for 30 s');
+    await turn();
+    expect(lives[0]?.stopped).toBe(true);
+    expect(supervised.current()).toBe(2);
+    expect(said[0]).toContain('ended (it did not answer for 30 s)');
+  });
+});
+
+describe('the circuit before the engine', () => {
+  let circuit: EngineCircuit | undefined;
+  afterEach(() => circuit?.close());
+  const refusal = { status: 503, code: 'pipeline_unavailable', fields: { layer: 'engine' } };
+
+  it('refuses at once while the engine is known to be away, and lets through when a probe is answered', async () => {
+    let down = false;
+    const changes: (string | null)[] = [];
+    circuit = createEngineCircuit({
+      probe: async () => {
+        if (down) throw Object.assign(new Error('refused'), { code: 14 });
+      },
+      onChange: (away) => changes.push(away && away.reason),
+    });
+    circuit.assertUp();
+    down = true;
+    circuit.suspect();
+    await turn();
+    expect(() => circuit?.assertUp()).toThrow(expect.objectContaining(refusal));
+    const back = circuit.up();
+    down = false;
+    await back;
+    circuit.assertUp();
+    expect(changes).toEqual(['it cannot be reached', null]);
+  });
+
+  it('believes whoever started the engine that it ended, before any probe', () => {
+    circuit = createEngineCircuit({ probe: () => Promise.resolve() });
+    circuit.lost('it ended: SIGKILL');
+    expect(() => circuit?.assertUp()).toThrow(expect.objectContaining(refusal));
+    expect(circuit.away()).toMatchObject({ reason: 'it ended: SIGKILL' });
+  });
+
+  it('one missed deadline is a busy machine, two in a row are an engine that hangs', async () => {
+    let late = 1;
+    circuit = createEngineCircuit({
+      probe: async () => {
+        late -= 1;
+        if (late >= 0) throw Object.assign(new Error('late'), { code: 4 });
+      },
+    });
+    circuit.suspect();
+    await turn();
+    circuit.assertUp();
+    late = 2;
+    circuit.suspect();
+    await turn();
+    expect(circuit.away()).toMatchObject({ reason: 'it does not answer in time' });
+  });
+
+  it('lets nobody wait for an engine that a stop has given up', async () => {
+    circuit = createEngineCircuit({ probe: () => Promise.reject(new Error('refused')) });
+    circuit.lost('it ended');
+    const waiting = circuit.up();
+    circuit.close();
+    await expect(waiting).rejects.toThrow('the stop has begun');
+  });
+});

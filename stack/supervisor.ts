@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '../domain/errors.js';
+
+/** One life of a part: what it is used by, and when it ends. */
+export interface Life<Handle> {
+  readonly handle: Handle;
+  /** Resolves with the words for it when it has ended by itself; may reject instead. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface SupervisedOptions<Handle> {
+  /** For messages: `the workflow engine`. */
+  readonly name: string;
+  /** Begins a life. It is given up with the signal, which a stop aborts. */
+  readonly start: (signal: AbortSignal) => Promise<Life<Handle>>;
+  /** One line for whoever watches the terminal. */
+  readonly say: (line: string) => void;
+  /** Told the words when it went. */
+  readonly onLost?: (how: string) => void;
+  /** What it must wait for before it can be started again; that time is nobody's failure. */
+  readonly ready?: () => Promise<void>;
+  readonly limits?: Partial<Limits>;
+}
+
+/** A part that cannot be kept up: its words are for the operator, and are printed as one line. */
+export class GivenUp extends Error {
+  override readonly name = 'StartError';
+}
+
+interface Limits {
+  /** So many lives that ended within the window are too many. */
+  readonly starts: number;
+  readonly windowMs: number;
+  /** Before the second start in a row; doubled with each further one. */
+  readonly firstPauseMs: number;
+}
+
+const LIMITS: Limits = { starts: 5, windowMs: 60_000, firstPauseMs: 500 };
+
+export interface Supervised<Handle> {
+  /** The life that is on; `null` while there is none. */
+  current(): Handle | null;
+  /** Throws what is going on unless it runs: a readiness check. */
+  assertUp(): void;
+  /** Ends the life that is on, for this reason; another one begins. For a part that runs and does nothing. */
+  renew(why: string): Promise<void>;
+  /** Rejects with the reason when it could not be kept up; resolves when it was stopped. */
+  readonly finished: Promise<void>;
+  /** Ends it, whatever it is doing, and starts it no more. May be called again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Keeps a part of the stack up: it is started, and started again with growing pauses when it ends without being told to. What the very
+ * first start throws is thrown here. When it ends too often within a minute it is given up, with the last reason.
+ */
+export async function supervise<Handle>(options: SupervisedOptions<Handle>): Promise<Supervised<Handle>> {
+  const { name, say } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let life: Life<Handle> | null = await options.start(signal);
+  let away = '';
+  let renewed: string | null = null;
+
+  async function keepUp(): Promise<void> {
+    let ends: number[] = [];
+    for (;;) {
+      const ended = life ? await life.ended.catch(errorText) : away;
+      const how = renewed ?? ended;
+      renewed = null;
+      if (signal.aborted) return;
+      const wasUp = life !== null;
+      life = null;
+      away = how;
+      ends = [...ends.filter((at) => at > Date.now() - limits.windowMs), Date.now()];
+      if (ends.length >= limits.starts)
+        throw new GivenUp(
+          `${name} cannot be kept up: it ended ${ends.length} times within ${limits.windowMs / 1_000} s, at last with: ${how}`,
+        );
+      if (wasUp) {
+        options.onLost?.(how);
+        say(`${name} ended (${how}); it is started again, and calls are answered 503 until it is back`);
+      }
+      const wentMs = Date.now();
+      try {
+        await options.ready?.();
+        // The first start of a row goes at once: most of what ends does so once.
+        if (ends.length > 1) await sleep(limits.firstPauseMs * 2 ** (ends.length - 2), undefined, { signal });
+        life = await options.start(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        away = errorText(error);
+        continue;
+      }
+      // A stop that came while it started has not seen this life.
+      if (signal.aborted) return (life as Life<Handle>).stop();
+      say(`${name} is back after ${((Date.now() - wentMs) / 1_000).toFixed(1)} s; calls go on`);
+    }
+  }
+
+  const finished = keepUp();
+  finished.catch(() => undefined);
+  return {
+    current: () => life?.handle ?? null,
+    assertUp() {
+      if (!life) throw new Error(`${name} ended (${away}); it is being started again`);
+    },
+    async renew(why) {
+      renewed = why;
+      await life?.stop();
+    },
+    finished,
+    async stop() {
+      stopping.abort(new Error('the stop has begun'));
+      await life?.stop();
+      // What cannot be kept up has said so through `finished`.
+      await finished.catch(() => undefined);
+    },
+  };
+}
