@@ -71,6 +71,20 @@ describe('lite sheet 7: the calls of a batch are judged in their order', () => {
     expect(await judge('after', ['list_files', 'http_post'])).toContain(KILL_CHAIN);
   });
 
+  it.each([16, 17, 100])('finds the kill chain behind %s harmless calls', async (count) => {
+    const harmless = Array.from({ length: count }, () => 'list_files');
+    expect(await judge(`long ${count}`, ['read_secret', ...harmless, 'http_post'])).toContain(KILL_CHAIN);
+    expect(await judge(`reversed ${count}`, ['http_post', ...harmless, 'read_secret'])).not.toContain(KILL_CHAIN);
+
+    expect(await judge(`apart ${count}`, ['read_secret'], false)).toEqual([]);
+    for (const tool of harmless) expect(await judge(`apart ${count}`, [tool], false)).toEqual([]);
+    expect(await judge(`apart ${count}`, ['http_post'], false)).toContain(KILL_CHAIN);
+
+    expect(await judge(`batches ${count}`, ['list_files', 'read_secret', ...harmless])).toEqual([]);
+    expect(await judge(`batches ${count}`, harmless)).toEqual([]);
+    expect(await judge(`batches ${count}`, [...harmless, 'http_post'])).toContain(KILL_CHAIN);
+  });
+
   it('finds the far-reaching tool behind reads, within one batch and after it', async () => {
     const reads = ['list_files', 'read_file', 'get_report'];
     const escalated = expect.arrayContaining([expect.stringMatching(/^BLOCK: sequence_escalation/)]);

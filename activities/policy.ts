@@ -1,7 +1,8 @@
 import type { CallInput } from '../contracts/call.js';
+import type { PolicyInput } from '../contracts/policy.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
-import { historiesOf, siblingsOf, worstDecision } from '../domain/mcp/batch.js';
+import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -47,19 +48,9 @@ export const createPolicyActivities = ({
         siblings.map(({ tool }) => tool),
       ),
     };
-    const histories = historiesOf(facts.agent_history, siblings, call.received_ms);
     try {
-      const decisions = await Promise.all(
-        siblings.map((sibling, index) =>
-          policies.evaluate({
-            ...facts,
-            tool_type: sibling.tool,
-            agent_history: histories[index] ?? facts.agent_history,
-            arguments: sibling.arguments,
-          }),
-        ),
-      );
-      return { facts, decision: worstDecision(decisions) };
+      const evaluate = (input: PolicyInput) => policies.evaluate(input);
+      return { facts, decision: await judgeSiblings(evaluate, facts, siblings, call.received_ms) };
     } catch (error) {
       return { facts, decision: null, reason: foreignText(errorText(error), 300) };
     }

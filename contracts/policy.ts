@@ -14,6 +14,11 @@ export const HISTORY_LENGTH = 16;
 export const agentHistory = z.object({
   last_tool: z.string().nullable(),
   recent_sequence: z.array(historyEvent).max(HISTORY_LENGTH),
+  /**
+   * Steps after which policy watches what leaves (`sensitive` reads), the newest of each tool, as long as the window reaches back: no
+   * number of harmless calls in between pushes them out.
+   */
+  sensitive_steps: z.array(historyEvent).max(HISTORY_LENGTH).optional(),
 });
 export type AgentHistory = z.infer<typeof agentHistory>;
 
@@ -78,5 +83,7 @@ export const policyDecision = z.object({
   policy_bundle: policyBundle,
   /** `data.gate.forensic.event`: what the ledger keeps of the evaluation, whatever the verdict. */
   forensic_event: jsonObject.optional(),
+  /** Tools of the call whose success is to be kept as a sensitive step of the agent. */
+  sensitive_tools: z.array(z.string()).optional(),
 });
 export type PolicyDecision = z.infer<typeof policyDecision>;

@@ -8,7 +8,7 @@ import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../domain/ledger/read-only.js';
-import { historiesOf, siblingsOf, worstDecision, worstInspection } from '../domain/mcp/batch.js';
+import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { keysBeside } from './keys.js';
@@ -186,15 +186,11 @@ async function factsOf(
     ],
     ['policy_input.brain_degraded', input.brain_degraded, inspection === null],
   );
-  const decision = worstDecision(
-    siblings.map((sibling, index) =>
-      rules.evaluate({
-        ...input,
-        tool_type: sibling.tool,
-        agent_history: histories[index] ?? history,
-        arguments: sibling.arguments,
-      }),
-    ),
+  const decision = await judgeSiblings(
+    (one) => rules.evaluate(one),
+    input,
+    siblings,
+    Date.parse(input.current_time ?? ''),
   );
   const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
   facts.push(

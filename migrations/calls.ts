@@ -89,8 +89,27 @@ const addSiblingTools: Migration = {
   },
 };
 
+/**
+ * 0005: when an agent last did what policy watches the following steps of. Kept apart from the sixteen newest steps, so that harmless
+ * calls do not push it out. A new table; locks nothing.
+ */
+const createSensitiveSteps: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('sensitive_steps')
+      .ifNotExists()
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('agent', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('at_ms', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('sensitive_steps_key', ['tenant', 'agent', 'tool'])
+      .execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
   '0003-sibling-tools': addSiblingTools,
+  '0005-sensitive-steps': createSensitiveSteps,
 };

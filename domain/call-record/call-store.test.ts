@@ -9,6 +9,7 @@ import type { CallInput } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
+import { decisionOf } from '../../test/support/pipeline-fixture.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
@@ -411,6 +412,64 @@ describe.each([
       );
       expect((await store.history('acme', 'bot', clock)).recent_sequence).toEqual([]);
       expect(await store.history('rival', 'bot', 0)).toEqual({ last_tool: null, recent_sequence: [] });
+    });
+
+    /** A call that counts with its verdict, as policy judged it. */
+    const decided = async (tool: string, sensitive_tools?: string[], siblings?: string[]) => {
+      const call = callOf({ tool, contract: 'gate.decision/v1' });
+      await store.admit(call, staged, NO_LIMIT);
+      const evidence = evidenceOf(call);
+      await store.commitVerdict('allowed', {
+        ...evidence,
+        ...(siblings && { sibling_tools: siblings }),
+        decision: { ...decisionOf('green'), ...(sensitive_tools && { sensitive_tools }) },
+      });
+    };
+
+    it.each([16, 100, 10_000])(
+      'keeps a sensitive step behind %s harmless ones, also after a restart',
+      async (harmless) => {
+        await decided('read_secret', ['read_secret']);
+        const at = clock;
+        clock += 10;
+        for (let done = 0; done < harmless; done += 500)
+          await Promise.all(
+            Array.from({ length: Math.min(500, harmless - done) }, (_, index) => decided(`tool_${done + index}`)),
+          );
+        const kept = [{ tool: 'read_secret', method: 'tools/call', ts_ms: at, replica: 'gate-0' }];
+        for (const one of [store, await another()]) {
+          const { recent_sequence, sensitive_steps } = await one.history('acme', 'bot', T0 - 1);
+          expect(recent_sequence.map(({ tool }) => tool)).not.toContain('read_secret');
+          expect(recent_sequence).toHaveLength(16);
+          expect(sensitive_steps).toEqual(kept);
+          expect(await one.history('acme', 'bot', at)).not.toHaveProperty('sensitive_steps');
+          expect(await one.history('acme', 'other', 0)).not.toHaveProperty('sensitive_steps');
+        }
+      },
+      120_000,
+    );
+
+    it('keeps the newest of each sensitive tool, sixteen at most, those of a batch too, and none that did not succeed', async () => {
+      for (let index = 0; index < 20; index += 1) {
+        await decided(`secret_${index}`, [`secret_${index}`]);
+        clock += 1;
+      }
+      await decided('secret_3', ['secret_3']);
+      clock += 1;
+      await decided('gate/tools.batch', ['secret_4'], ['a', 'secret_4', 'b']);
+      const call = callOf({ tool: 'secret_5' });
+      await store.admit(call, staged, NO_LIMIT);
+      const decision = { ...decisionOf('green'), sensitive_tools: ['never_ran'] };
+      await store.commitVerdict('allowed', { ...evidenceOf(call), decision });
+      const steps = (await store.history('acme', 'bot', 0)).sensitive_steps ?? [];
+      expect(steps.map(({ tool }) => tool)).toEqual([
+        ...Array.from({ length: 14 }, (_, index) => `secret_${index + 6}`),
+        'secret_3',
+        'secret_4',
+      ]);
+      await store.move(call.correlation_id, 'claim');
+      await store.move(call.correlation_id, 'complete', { outcome: outcomeOf('completed'), counted_ms: clock + 1 });
+      expect((await store.history('acme', 'bot', 0)).sensitive_steps?.at(-1)).toMatchObject({ tool: 'never_ran' });
     });
   });
 

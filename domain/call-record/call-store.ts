@@ -29,6 +29,7 @@ export interface CallTables {
   };
   call_records: StoredRecord;
   rate_hits: { key: string; at_ms: number; correlation_id: string };
+  sensitive_steps: { tenant: string; agent: string; tool: string; at_ms: number };
 }
 
 export type Admission =
@@ -93,7 +94,10 @@ export interface CallStore {
   /** Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other stays. */
   takeBack(correlationId: string): Promise<void>;
   result(correlationId: string): Promise<Buffer | null>;
-  /** Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. */
+  /**
+   * Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. Beside them, however
+   * many steps came since, the newest of each sensitive tool.
+   */
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
   /** Every row of the record is in the ledger, as of the given `updated_ms`. A later move makes rows due again. */
   rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
@@ -216,6 +220,7 @@ export function callStoreOver(
           .onConflict((conflict) => conflict.column('correlation_id').doNothing())
           .returning('correlation_id')
           .executeTakeFirst();
+        if (inserted && row.counted_ms !== null) await keepSensitive(transaction, evidence, row.counted_ms);
         return inserted ? row : ((await select(transaction, call.correlation_id)) as Row);
       });
       const record = openRow(stored);
@@ -238,6 +243,7 @@ export function callStoreOver(
         // On Postgres another replica may have moved the row between the look and the update.
         if (changed.numUpdatedRows !== 1n)
           return { applied: false, row: (await select(transaction, correlationId)) as Row };
+        if (patch.counted_ms !== undefined) await keepSensitive(transaction, openRow(row).evidence, patch.counted_ms);
         return { applied: true, row: { ...row, ...updated } as Row };
       });
       if (!moved) throw new Error(`no call record ${correlationId}`);
@@ -275,7 +281,16 @@ export function callStoreOver(
         .orderBy('counted_ms', 'desc')
         .limit(HISTORY_LENGTH)
         .execute();
-      return historyOf(newestSteps(rows, replica));
+      const sensitive = await db
+        .selectFrom('sensitive_steps')
+        .select(['tool', 'at_ms'])
+        .where('tenant', '=', tenant)
+        .where('agent', '=', agent)
+        .where('at_ms', '>', sinceMs)
+        .orderBy('at_ms', 'desc')
+        .limit(HISTORY_LENGTH)
+        .execute();
+      return historyOf(newestSteps(rows, replica), sensitive, replica);
     },
 
     async rowsAppended(correlationId, updatedMs) {
@@ -359,6 +374,7 @@ export function callStoreOver(
     async purge({ hitsMs, stagedMs, recordsMs }) {
       const removed = await writer.run(async (transaction) => [
         await transaction.deleteFrom('rate_hits').where('at_ms', '<', hitsMs).executeTakeFirst(),
+        await transaction.deleteFrom('sensitive_steps').where('at_ms', '<', recordsMs).executeTakeFirst(),
         await transaction
           .deleteFrom('call_records')
           .where('updated_ms', '<', recordsMs)
@@ -402,6 +418,16 @@ export function callStoreOver(
       .returning('digest')
       .executeTakeFirstOrThrow();
     return staged.digest;
+  }
+
+  async function keepSensitive(transaction: Kysely<CallTables>, of: VerdictEvidence, at_ms: number): Promise<void> {
+    const { tenant, agent } = of.call;
+    for (const tool of of.decision?.sensitive_tools ?? [])
+      await transaction
+        .insertInto('sensitive_steps')
+        .values({ tenant, agent, tool, at_ms })
+        .onConflict((conflict) => conflict.columns(['tenant', 'agent', 'tool']).doUpdateSet({ at_ms }))
+        .execute();
   }
 
   /** True for the first refusal within the window: one ledger row then, not one per refusal (DESIGN section 7). */

@@ -7,6 +7,7 @@ import type { CallInput } from '../../contracts/call.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
+import { decisionOf } from '../../test/support/pipeline-fixture.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
 import { type CallStore, openCallStore } from './call-store.js';
@@ -153,6 +154,30 @@ describe.each([
     expect(await store.history('acme', 'bot', clock)).toEqual({ last_tool: null, recent_sequence: [] });
     await expect(store.move(randomUUID(), 'claim')).rejects.toThrow('no call record');
   });
+
+  it.each([16, 100, 10_000])(
+    'keeps a sensitive step behind %s harmless ones, also after a restart',
+    async (harmless) => {
+      const ran = async (tool: string, sensitive_tools: string[]) => {
+        const made = await admitted({ tool, contract: 'gate.decision/v1' });
+        await store.commitVerdict('allowed', {
+          ...evidence(made),
+          decision: { ...decisionOf('green'), sensitive_tools },
+        });
+      };
+      await ran('read_secret', ['read_secret']);
+      for (let done = 0; done < harmless; done += 500)
+        await Promise.all(
+          Array.from({ length: Math.min(500, harmless - done) }, (_, index) => ran(`tool_${done + index}`, [])),
+        );
+      const steps = async () => (await store.history('acme', 'bot', 0)).sensitive_steps?.map(({ tool }) => tool);
+      expect(await steps()).toEqual(['read_secret']);
+      await reopen();
+      expect(await steps()).toEqual(['read_secret']);
+      expect((await store.history('acme', 'bot', 0)).recent_sequence).toHaveLength(16);
+    },
+    120_000,
+  );
 
   it('tells the same history of an agent to whoever asks all along and to who asks after a restart', async () => {
     for (let step = 0; step < 20; step += 1) {

@@ -11,6 +11,7 @@ import {
   newestSteps,
   RECORD_COLUMNS,
   recordSealing,
+  type SensitiveStep,
   type RecordRow,
   stepsOf,
   type StoredRecord,
@@ -102,6 +103,13 @@ export function callStoreInFile(
     `select tool, sibling_tools, counted_ms from call_records where tenant = ? and agent = ? and counted_ms is not null
        order by counted_ms desc limit ${HISTORY_LENGTH}`,
   );
+  const selectSensitive = connection.prepare(
+    `select tool, at_ms from sensitive_steps where tenant = ? and agent = ? and at_ms > ? order by at_ms desc limit ${HISTORY_LENGTH}`,
+  );
+  const keepSensitive = connection.prepare(
+    `insert into sensitive_steps (tenant, agent, tool, at_ms) values (?, ?, ?, ?)
+       on conflict (tenant, agent, tool) do update set at_ms = excluded.at_ms`,
+  );
   const countHits = connection.prepare('select count(*) as count from rate_hits where key = ? and at_ms > ?');
   const selectHit = connection.prepare(
     'select at_ms from rate_hits where key = ? and at_ms > ? order by at_ms limit 1 offset ?',
@@ -154,6 +162,10 @@ export function callStoreInFile(
     if (!kept) return;
     if ((kept.at(-1)?.ts_ms ?? 0) > countedMs) histories.delete(key);
     else histories.set(key, [...kept, ...stepsOf(tool, siblings, countedMs, replica)].slice(-HISTORY_LENGTH));
+  };
+
+  const keepSensitiveSteps = ({ call, decision }: CallRecord['evidence'], atMs: number): void => {
+    for (const tool of decision?.sensitive_tools ?? []) keepSensitive.run(call.tenant, call.agent, tool, atMs);
   };
 
   const hitMarker = (key: string, atMs: number, since: number): boolean => {
@@ -210,7 +222,11 @@ export function callStoreInFile(
     async commitVerdict(state, evidence, outcome) {
       const { call } = evidence;
       const row = sealing.newRecord(state, evidence, outcome, now());
-      const { changes } = file.apply(() => insertRecord.run(...INSERT_COLUMNS.map((column) => row[column])));
+      const { changes } = file.apply(() => {
+        const inserted = insertRecord.run(...INSERT_COLUMNS.map((column) => row[column]));
+        if (Number(inserted.changes) === 1 && row.counted_ms !== null) keepSensitiveSteps(evidence, row.counted_ms);
+        return inserted;
+      });
       if (Number(changes) === 0) return look(call.correlation_id) as CallRecord;
       if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
       return keep({
@@ -235,16 +251,19 @@ export function callStoreInFile(
       if (!record) throw new Error(`no call record ${correlationId}`);
       const updated = sealing.moved(record, move, patch, now());
       if (!updated) return { applied: false, record };
-      const { changes } = file.apply(() =>
-        moveRecord.run(
+      const { changes } = file.apply(() => {
+        const moved = moveRecord.run(
           updated.state,
           updated.updated_ms,
           updated.rows_due_ms,
           ...MOVED_COLUMNS.map((column) => updated[column] ?? null),
           correlationId,
           record.state,
-        ),
-      );
+        );
+        if (Number(moved.changes) === 1 && patch.counted_ms !== undefined)
+          keepSensitiveSteps(record.evidence, patch.counted_ms);
+        return moved;
+      });
       if (Number(changes) !== 1) {
         // Someone else writes this file after all; what memory holds is not to be trusted.
         records.delete(correlationId);
@@ -288,7 +307,8 @@ export function callStoreInFile(
         );
         histories.set(key, events);
       }
-      return historyOf(events.filter(({ ts_ms }) => ts_ms > sinceMs));
+      const recent = events.filter(({ ts_ms }) => ts_ms > sinceMs);
+      return historyOf(recent, selectSensitive.all(tenant, agent, sinceMs) as unknown as SensitiveStep[], replica);
     },
 
     async rowsAppended(correlationId, updatedMs) {
@@ -329,6 +349,7 @@ export function callStoreInFile(
       return file.apply(() => {
         const removed = [
           connection.prepare('delete from rate_hits where at_ms < ?').run(hitsMs),
+          connection.prepare('delete from sensitive_steps where at_ms < ?').run(recordsMs),
           connection
             .prepare(
               `delete from call_records where updated_ms < ? and rows_due_ms is null

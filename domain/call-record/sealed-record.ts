@@ -72,10 +72,25 @@ export const newestSteps = (
     )
     .slice(-HISTORY_LENGTH);
 
-export const historyOf = (steps: readonly HistoryEvent[]): AgentHistory => ({
+export const historyOf = (
+  steps: readonly HistoryEvent[],
+  sensitive: readonly SensitiveStep[],
+  replica: string,
+): AgentHistory => ({
   last_tool: steps.at(-1)?.tool ?? null,
   recent_sequence: [...steps],
+  ...(sensitive.length > 0 && {
+    sensitive_steps: sensitive
+      .toReversed()
+      .map(({ tool, at_ms }) => ({ tool, method: 'tools/call', ts_ms: Number(at_ms), replica })),
+  }),
 });
+
+/** When a tool after which policy watches what leaves succeeded last; kept apart, because the newest sixteen steps forget it. */
+export interface SensitiveStep {
+  readonly tool: string;
+  readonly at_ms: number;
+}
 
 /** Between a record and its stored form; the same in every store. */
 export function recordSealing(keys: KeyRing) {

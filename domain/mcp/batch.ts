@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { GateError } from '../errors.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
-import { type AgentHistory, type ApprovalTier, HISTORY_LENGTH, type PolicyDecision } from '../../contracts/policy.js';
+import {
+  type AgentHistory,
+  type ApprovalTier,
+  HISTORY_LENGTH,
+  type HistoryEvent,
+  type PolicyDecision,
+  type PolicyInput,
+} from '../../contracts/policy.js';
 
 /** Several calls that stand or fall together, under the decision contract (lite sheet 7). */
 export const BATCH_METHOD = 'gate/tools.batch';
@@ -107,10 +114,39 @@ export function historiesOf(
     index === 0
       ? history
       : {
+          ...history,
           last_tool: siblings[index - 1]?.tool ?? null,
           recent_sequence: [...history.recent_sequence, ...steps.slice(0, index)].slice(-HISTORY_LENGTH),
         },
   );
+}
+
+/**
+ * The decision on a request: on each of its calls against the agent's history and the calls before it, the worst for all. A sensitive
+ * step is kept beside the newest sixteen, so a long batch cannot push its own beginning out of sight.
+ */
+export async function judgeSiblings(
+  evaluate: (input: PolicyInput) => PolicyDecision | Promise<PolicyDecision>,
+  input: PolicyInput,
+  siblings: readonly SiblingCall[],
+  receivedMs: number,
+): Promise<PolicyDecision> {
+  const histories = historiesOf(input.agent_history, siblings, receivedMs);
+  const judged = (index: number, kept: readonly HistoryEvent[]) => {
+    const { tool, arguments: given } = siblings[index] as SiblingCall;
+    const { sensitive_steps = [], ...history } = histories[index] ?? input.agent_history;
+    const steps = [...sensitive_steps, ...kept].slice(-HISTORY_LENGTH);
+    const agent_history = { ...history, ...(steps.length > 0 && { sensitive_steps: steps }) };
+    return evaluate({ ...input, tool_type: tool, agent_history, arguments: given });
+  };
+  const decisions = await Promise.all(siblings.map((_, index) => judged(index, [])));
+  const kept = new Map<string, HistoryEvent>();
+  for (const [index, { tool, method }] of siblings.entries()) {
+    if (index > HISTORY_LENGTH && kept.size > 0) decisions[index] = await judged(index, [...kept.values()]);
+    if (decisions[index]?.sensitive_tools?.length)
+      kept.set(tool, { tool, method, ts_ms: receivedMs, replica: 'batch' });
+  }
+  return worstDecision(decisions);
 }
 
 const objectOf = (value: unknown): JsonObject =>
@@ -151,8 +187,10 @@ export function worstDecision(found: readonly PolicyDecision[]): PolicyDecision 
   if (found.length === 1) return worst;
   const strictest = Math.max(...found.map((one) => STRICTNESS.indexOf(one.approval_tier as ApprovalTier)));
   const united = (texts: readonly string[]) => [...new Set(texts)].toSorted();
+  const sensitive = united(found.flatMap(({ sensitive_tools = [] }) => sensitive_tools));
   return {
     ...worst,
+    ...(sensitive.length > 0 && { sensitive_tools: sensitive }),
     allow: found.every(({ allow }) => allow),
     reasons: united(found.flatMap(({ reasons }) => reasons)),
     review_reasons: united(found.flatMap(({ review_reasons }) => review_reasons)),

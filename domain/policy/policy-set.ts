@@ -164,10 +164,11 @@ export function createPolicySet(parts: {
     return result;
   };
   /** The input as the rules get it. The field is the engine's own: a caller's field of that name does not get through. */
-  const withNames = (rules: opaWasm.LoadedPolicy, input: PolicyInput): object => {
+  const withNames = (rules: opaWasm.LoadedPolicy, input: PolicyInput) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
-    for (const { tool } of input.agent_history.recent_sequence) says[tool] ??= readName(rules, tool);
+    const { recent_sequence, sensitive_steps = [] } = input.agent_history;
+    for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool);
     return { ...input, names_say: says };
   };
 
@@ -200,6 +201,7 @@ export function createPolicySet(parts: {
           approval_tier: rest.approval_tier,
           policy_bundle: bundle,
           forensic_event: rest.event as JsonObject,
+          ...(prepared.names_say[checked.tool_type]?.['sensitive'] && { sensitive_tools: [checked.tool_type] }),
         },
         tier: reasons.length > 0 ? 'red' : allow ? 'green' : 'yellow',
         unknownTool: rest.unknown_tool,

@@ -2,7 +2,7 @@
 # Tier: deny
 # Source: policy sheet 5
 #
-# A sensitive read in the agent's recent sequence, then a tool that sends something outside.
+# A sensitive read among the agent's recent steps, or among those kept by time alone, then a tool that sends something outside.
 # Steps older than the window, or stamped later than now, do not count.
 
 package gate.authz
@@ -14,7 +14,7 @@ import rego.v1
 # description: A step whose age cannot be known counts.
 deny contains "Violation: kill chain: a sensitive read was followed by an external egress tool." if {
 	tool_says.sends_outside
-	some step in input.agent_history.recent_sequence
+	some step in steps_so_far
 	reads_sensitive(step)
 	not outside_window(step)
 }
@@ -23,6 +23,8 @@ tool_traits contains "sends_outside" if {
 	tool_is_any_of(data.gate.kill_chain.external_egress_tools)
 	not tool_reads
 }
+
+steps_so_far := array.concat(input.agent_history.recent_sequence, object.get(input.agent_history, "sensitive_steps", []))
 
 # A step's tool counts by its name alone, read or not.
 tool_traits contains "sensitive" if tool_is_any_of(data.gate.kill_chain.sensitive_read_tools)
