@@ -6,6 +6,7 @@ import type { LedgerEntry } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import { printable } from '../domain/printable.js';
+import { composed } from '../domain/text/linear.js';
 import type { Access, LiteOperator } from './access.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
@@ -30,6 +31,7 @@ interface Session {
 }
 
 const COOKIE = 'gate_lite_session';
+const SESSION_COOKIE = composed(`(?:^|; )${COOKIE}=([0-9a-f]{64})(?:;|$)`);
 const SESSION_MS = 8 * 3_600_000;
 /** A wrong token costs its sender this long; nobody else waits. */
 const WRONG_TOKEN_MS = 500;
@@ -51,7 +53,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
   );
 
   const sessionOf = (request: FastifyRequest): { id: string; session: Session } | null => {
-    const id = new RegExp(`(?:^|; )${COOKIE}=([0-9a-f]{64})(?:;|$)`).exec(request.headers.cookie ?? '')?.[1];
+    const id = SESSION_COOKIE.exec(request.headers.cookie ?? '')?.[1];
     const session = id === undefined ? undefined : sessions.get(id);
     return id !== undefined && session ? { id, session } : null;
   };

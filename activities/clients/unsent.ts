@@ -1,6 +1,7 @@
 import { buildConnector } from 'undici';
 import { errorText } from '../../domain/errors.js';
 import { foreignText } from '../../domain/text.js';
+import { linear } from '../../domain/text/linear.js';
 
 /** Errors of connections that never came to be. */
 const unsent = new WeakSet<object>();
@@ -52,7 +53,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'host name not found for now',
 };
 
-const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)]+/gi;
+const ADDRESS = linear(String.raw`\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)]+`, 'i');
 
 /** The innermost message says what happened; outer ones say `fetch failed`. Without addresses: agents read it. */
 export const causeText = (error: unknown): string => {
@@ -63,5 +64,5 @@ export const causeText = (error: unknown): string => {
   // Messages of the system name addresses and ports behind their code.
   if (/^E[A-Z0-9_]+$/.test(code)) return `the connection failed (${code})`;
   const text = typeof innermost?.message === 'string' ? innermost.message : errorText(error);
-  return foreignText(text.replace(ADDRESS, '[address]'), 300);
+  return foreignText(ADDRESS.replaceAll(text, '[address]'), 300);
 };

@@ -32,7 +32,7 @@ export function parseCallbackAllowlist(entries: readonly string[]): CallbackAllo
         protocol: url.protocol as CallbackBoundary['protocol'],
         host: bareHost(url.hostname),
         port: effectivePort(url),
-        path: url.pathname.replace(/\/+$/, ''),
+        path: url.pathname.replace(/(?<!\/)\/+$/, ''),
       };
     } catch (error) {
       throw new Error(`callback allowlist entry "${entry}": ${errorText(error)}`, { cause: error });

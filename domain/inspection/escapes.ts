@@ -71,8 +71,9 @@ function backslash(text: string, at: number): Decoded | null {
     case 'u':
     case 'U': {
       if (text[at + 2] !== '{') return hexEscape(text, at + 2, 4, at);
-      const close = text.indexOf('}', at + 3);
-      if (close < 0 || close === at + 3 || close > at + 9) return null;
+      // At most six digits stand before the brace: a search to the end of the text, once per escape, would be quadratic.
+      const close = text.slice(at + 3, at + 10).indexOf('}') + at + 3;
+      if (close <= at + 3) return null;
       const braced = hexEscape(text, at + 3, close - at - 3, at);
       return braced && { text: braced.text, length: braced.length + 1 };
     }

@@ -1,6 +1,7 @@
-import { digitsAsLetters, type FoldedViews, foldedWords } from './fold.js';
+import { digitsAsLetters, foldedWords, foldTexts } from './fold.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import type { InspectedTexts } from './texts.js';
+import { composed } from '../text/linear.js';
 
 /** A phrase and the words of which one must occur before the (slower) expression is tried. */
 interface Phrase {
@@ -12,7 +13,7 @@ interface Phrase {
 const phrase = (name: string, gate: string, pattern: string): Phrase => ({
   name,
   gate: gate.split('|'),
-  pattern: new RegExp(pattern),
+  pattern: composed(pattern),
 });
 
 /** Words that say whose or which instructions are meant; one of them must stand between verb and noun. */
@@ -62,7 +63,7 @@ const STRONG: readonly Phrase[] = [
     ' (?:forget|disregard|ignore) everything (?:you know|you knew|you were told|you have been told|youve been told|you learned|you have learned|i said|i told you|we discussed|that came before|said before|said so far) ',
   ),
   phrase(
-    'forget_everything',
+    'override_instructions',
     'forget',
     ' forget (?:all (?:of )?)?your (?:instructions?|training|prompt|rules|guidelines|programming|persona|role) ',
   ),
@@ -159,6 +160,22 @@ const WEAK: readonly Phrase[] = [
   ['unrestricted', 'unrestricted', ' unrestricted mode '],
   ['must_obey', 'obey', ' you must obey '],
 ].map(([name, gate, pattern]) => phrase(name as string, gate as string, pattern as string));
+/** People who change a plan say these two in the same breath as "ignore the previous instructions". */
+const NO_CORROBORATION = new Set(['act_as', 'new_instructions']);
+
+/** The override and, in the same breath, what a model is to do: nobody asks that of a reader who is a person. */
+const ORDER_FOLLOWS: Phrase = phrase(
+  'order_follows',
+  'instruction|instructions|directives|prompts|programming',
+  ` ${OVERRIDE} (?:(?:the|of|your|all|any|every) ){0,3}(?:all|any|every|your) (?:(?:${WHOSE}|${FILLER}) ){0,5}(?:instructions?|directives?|prompts?|programming) (?:(?:and|then|now|instead|just|immediately|please|you|must|will|from|on) ){1,4}(?:reveal|print|output|exfiltrate|leak|disclose|execute|run|grant|wire|transfer|delete|drop|wipe|approve|respond|reply|say|obey|act|pretend|dump|upload) `,
+);
+
+/**
+ * Words of those who write about such phrases: training, tickets, tests of detectors. Whoever adds them to an attack gets it read by a
+ * person and nothing more.
+ */
+const REPORTED =
+  / (?:attackers?|adversar(?:y|ies|ial)|injections?|injected|phishing|jailbreaks?|malicious|awareness|red team|redteam|red teaming|for example|examples? of|as an example|e g|for instance|such as|payloads?|detectors?|detects?|detected|detection|classifiers?|test cases?|unit tests?|fixtures?|owasp|guardrails?|novel|screenplay) /;
 
 /** Turn markers of chat models: text that wants to be taken for a message of another speaker. */
 const TURN_MARKER = /<\|(?:im_start\|>\s?system|system\|>|start_header_id\|>\s?system)|<<sys>>|\[\/?inst\]\s?<<sys/;
@@ -175,18 +192,49 @@ function matches(
   }
 }
 
-function strongIn({ words, glued, mayHold, mayHoldSpelled }: FoldedViews): Set<string> {
+/** Names of arguments say nothing about what is written in them. */
+const isReported = ({ texts }: InspectedTexts): boolean =>
+  REPORTED.test(foldTexts(texts.filter(({ role }) => role === 'value').map(({ text }) => text)).words);
+
+interface Strong {
+  readonly found: Set<string>;
+  /** Only whoever undoes look-alike letters, digits or invisible characters reads it: written so that people do not see it. */
+  readonly veiled: boolean;
+}
+
+function strongIn(inspected: InspectedTexts): Strong {
+  const { words, glued, mayHold, mayHoldSpelled } = inspected;
   const found = new Set<string>();
   matches(STRONG, words, found, mayHold);
-  matches(ONE_WORD, words, found);
-  matches(GLUED, glued, found);
+  const spelledFound = new Set<string>();
   if (MIXED_DIGITS.test(words)) {
     const spelled = digitsAsLetters(words);
-    matches(STRONG, spelled, found, (gate) => mayHoldSpelled(gate) && spelled.includes(` ${gate} `));
-    matches(GLUED, digitsAsLetters(glued), found);
+    matches(STRONG, spelled, spelledFound, (gate) => mayHoldSpelled(gate) && spelled.includes(` ${gate} `));
+    matches(GLUED, digitsAsLetters(glued), spelledFound);
   }
-  return found;
+  const visible = new Set<string>();
+  matches(ONE_WORD, words, visible);
+  matches(GLUED, glued, visible);
+  const all = new Set([...found, ...spelledFound, ...visible]);
+  if (all.size === 0) return { found: all, veiled: false };
+  const seen = foldTexts(inspected.texts.filter(({ hidden }) => !hidden).map(({ text }) => asSeen(text)));
+  const read = new Set<string>();
+  matches(STRONG, seen.words, read);
+  matches(ONE_WORD, seen.words, read);
+  matches(GLUED, seen.glued, read);
+  return { found: all, veiled: [...all].some((name) => !read.has(name)) };
 }
+
+/** Stands in a word where no Latin letter does. */
+const NO_LETTER = '7';
+
+/** A text as it reads before look-alikes are undone: letters of other alphabets are no Latin ones, an invisible character parts a word. */
+const asSeen = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/[\u00ad\ufeff\ufe0f\u0300-\u036f]/g, '')
+    .replaceAll(/[\u2018\u2019\u02bc]/g, "'")
+    .replaceAll(/[^\0-\x7f]/gu, (character) => (/[\p{L}\p{Cf}]/u.test(character) ? NO_LETTER : ' '));
 
 /** Phrases that the names of recent calls and this one spell together, and that this call completes. */
 function spelledAcrossCalls(prior: readonly PriorCall[], tool: string): Set<string> {
@@ -205,27 +253,46 @@ const CONFIDENCE = [0, 0.6, 0.85, 0.95] as const;
 const WEAK_CONFIDENCE = [0, 0.2, 0.35, 0.45] as const;
 const atMost = (steps: readonly number[], count: number): number => steps[Math.min(count, steps.length - 1)] as number;
 
-/** Confidence of brain sheet 6: one match 0.6, two 0.85, three 0.95. Weak phrases alone stay below every detection. */
-function judge(strong: ReadonlySet<string>, weak: ReadonlySet<string>): Detection {
+/**
+ * Confidence of brain sheet 6: one piece of evidence 0.6, two 0.85, three 0.95. Strong phrases are evidence, and so are the weak ones
+ * beside a strong one, an order that follows, and writing that hides from people. Weak phrases alone stay below every detection.
+ */
+function judge(
+  strong: ReadonlySet<string>,
+  weak: ReadonlySet<string>,
+  { veiled = false, reported = false } = {},
+): Detection {
   if (strong.size === 0) return { detected: false, confidence: atMost(WEAK_CONFIDENCE, weak.size), found: [...weak] };
-  return { detected: true, confidence: atMost(CONFIDENCE, strong.size + weak.size), found: [...strong, ...weak] };
+  const beside = [...weak].filter((name) => !NO_CORROBORATION.has(name));
+  const evidence = reported && !veiled ? 1 : strong.size + beside.length + (veiled ? 1 : 0);
+  return {
+    detected: true,
+    confidence: atMost(CONFIDENCE, evidence),
+    found: [...strong, ...weak, ...(veiled ? ['hidden_writing'] : [])],
+  };
 }
 
 /** The part of the lane that depends on recent calls; recomputed when the rest of a verdict comes from the cache. */
 export function detectInjectionAcrossCalls(prior: readonly PriorCall[], tool: string): Detection {
   if (prior.length === 0) return nothingFound;
-  return judge(spelledAcrossCalls(prior, tool), new Set());
+  // Nobody spells a sentence with the names of tools by accident.
+  return judge(spelledAcrossCalls(prior, tool), new Set(), { veiled: true });
 }
 
 /** Looks for instructions to the reader in the tool name and in every text of the request. Source: brain sheet 6, DESIGN 7. */
 export function detectInjection(tool: string, texts: InspectedTexts): Detection {
-  const strong = strongIn(texts);
-  matches(STRONG, foldedWords(tool), strong);
+  const { found: strong, veiled } = strongIn(texts);
+  const named = new Set<string>();
+  matches(STRONG, foldedWords(tool), named);
+  for (const name of named) strong.add(name);
   if (TURN_MARKER.test(texts.plain)) strong.add('turn_marker');
   const weak = new Set<string>();
   matches(WEAK, texts.words, weak, texts.mayHold);
   for (const name of strong) weak.delete(name);
-  return judge(strong, weak);
+  matches([ORDER_FOLLOWS], texts.words, weak, texts.mayHold);
+  if (strong.size === 0) weak.delete(ORDER_FOLLOWS.name);
+  // A tool is not named so for people to read.
+  return judge(strong, weak, { veiled: veiled || named.size > 0, reported: strong.size > 0 && isReported(texts) });
 }
 
 export const strongestOf = (a: Detection, b: Detection): Detection => {

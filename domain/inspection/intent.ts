@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { IntentClassifier, IntentSignal, LaneInput } from './lanes.js';
 import { textAt } from './texts.js';
 import { isWriteShaped, toolShape, toolTokens } from './tool-shape.js';
+import { composed } from '../text/linear.js';
 
 const DESTROY =
   '(?:delete|deleting|deletes|drop|dropping|wipe|wiping|erase|erasing|destroy|destroying|purge|purging|nuke|shred|obliterate|truncate|remove|removing|kill|terminate)';
@@ -19,11 +20,11 @@ const UNSCOPED =
 const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
   [
     'destroy_everything',
-    new RegExp(` ${DESTROY} (?:out )?(?:${OWNED} ){0,2}${EVERYTHING} (?:${OWNED} ){0,4}${VITAL}${UNSCOPED} `, 'g'),
+    composed(` ${DESTROY} (?:out )?(?:${OWNED} ){0,2}${EVERYTHING} (?:${OWNED} ){0,4}${VITAL}${UNSCOPED} `, 'g'),
   ],
   [
     'destroy_production',
-    new RegExp(
+    composed(
       ` ${DESTROY} (?:out )?(?:${OWNED} ){0,3}(?:production|prod|live) (?:database|db|data|environment|servers?|cluster|tables?|systems?|backups?|users?|accounts?)${UNSCOPED} `,
       'g',
     ),
@@ -35,7 +36,7 @@ const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
   ['drop_database', / drop (?:the |this |our |entire |whole |main ){0,3}(?:database|schema) /g],
   [
     'erase_audit_trail',
-    new RegExp(
+    composed(
       ` (?:disable|delete|clear|erase|wipe|purge|tamper with|turn off|destroy|falsify) (?:${OWNED} |${EVERYTHING} ){0,3}audit (?:logs?|logging|trails?|records?)${UNSCOPED} `,
       'g',
     ),
@@ -43,23 +44,33 @@ const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
   ['cover_tracks', / (?:cover|hide) (?:your|our|my|the|its|their) tracks /g],
   [
     'exfiltrate',
-    new RegExp(
+    composed(
       ` (?:exfiltrate|exfiltrating|steal|stealing|smuggle out) (?:${OWNED} |${EVERYTHING} ){0,4}(?:data|credentials?|passwords?|secrets?|tokens?|keys?|records?|database|files?|funds|money|information) `,
       'g',
     ),
   ],
 ];
 
-const REMOVE = /\brm\s+((?:-[a-z-]+\s+)+)["']?(?:\/|~|\$home|\$\{home\}|\*)["']?(?:\s|\*|;|&|\/\*|$)/gm;
+/** A root, a home or everything, as the word of a command. */
+const ROOT = /^["']?(?:\/|~|\$home|\$\{home\}|\*)["']?(?:\*|;|&|\/\*|$)/;
 const DESTROY_DISK = /\bmkfs(?:\.[a-z0-9]+)?\s+\/dev\/|\bdd\s+if=\/dev\/(?:zero|u?random)\s+of=\/dev\/[a-z]/;
 
-/** `rm -rf` of a root, a home or everything, in any spelling of its options; a folder below is left to policy. */
+/**
+ * `rm -rf` of a root, a home or everything, in any spelling of its options; a folder below is left to policy. Word by word: an `rm` among
+ * the options of another one has a part of that one's options and the same target, so no word is looked at twice.
+ */
 function removesRoot(commands: string): boolean {
-  for (const [, options] of commands.matchAll(REMOVE)) {
-    const given = (options as string).split(/\s+/);
-    const short = given.filter((option) => /^-[a-z]/.test(option)).join('');
-    const has = (letter: string, long: string): boolean => short.includes(letter) || given.includes(long);
-    if (given.includes('--no-preserve-root') || (has('r', '--recursive') && has('f', '--force'))) return true;
+  let options: Set<string> | null = null;
+  for (const word of commands.split(/\s+/)) {
+    if (options !== null && word.startsWith('-')) {
+      if (word.startsWith('--')) options.add(word);
+      else for (const letter of word.slice(1)) options.add(letter);
+      continue;
+    }
+    const given = (...names: string[]): boolean => names.some((name) => options?.has(name));
+    if ((given('--no-preserve-root') || (given('r', '--recursive') && given('f', '--force'))) && ROOT.test(word))
+      return true;
+    options = /(?:^|\W)rm$/.test(word) ? new Set() : null;
   }
   return false;
 }

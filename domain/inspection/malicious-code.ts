@@ -1,5 +1,6 @@
 import { type ContentDetector, type Detection, type LaneInput, nothingFound } from './lanes.js';
 import { isWriteShaped, toolTokens } from './tool-shape.js';
+import { composed } from '../text/linear.js';
 
 /** One class of code nobody writes by accident; `gate` lists texts of which one must occur before the rest is tried. */
 interface Needle {
@@ -43,7 +44,7 @@ const pipedInto =
     commands().some(({ text, piped }, at, all) => piped && first.test(text) && second.test(all[at + 1]?.text ?? ''));
 
 const SHELL = String.raw`(?:\/\S{0,80}\/)?(?:ba|z|da|k)?sh`;
-const INTERPRETER = new RegExp(
+const INTERPRETER = composed(
   String.raw`^\s*(?:sudo\s+(?:-\S+\s+)*)?(?:${SHELL}|(?:\/\S{0,80}\/)?(?:python[0-9.]*|perl|ruby|node|pwsh|powershell))(?![\w.-])`,
 );
 const DOWNLOAD = /\b(?:curl|wget|fetch)\b/;
@@ -57,7 +58,7 @@ const NEEDLES: readonly Needle[] = [
     gate: ['nc', 'netcat'],
     found: inOneCommand(
       /\b(?:nc|ncat|netcat)(?:\.exe|\.traditional)?\s/,
-      new RegExp(String.raw`(?:^|\s)-(?:[a-z]{0,8}e|-exec|c)\s+["']?(?:${SHELL}|cmd(?:\.exe)?|powershell)\b`),
+      composed(String.raw`(?:^|\s)-(?:[a-z]{0,8}e|-exec|c)\s+["']?(?:${SHELL}|cmd(?:\.exe)?|powershell)\b`),
     ),
   },
   {
@@ -111,7 +112,7 @@ const NEEDLES: readonly Needle[] = [
     gate: ['&'],
     found: anywhere(/(:|\b[a-z_]\w{0,30})\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}/),
   },
-  { name: 'fork_bomb', gate: ['os.fork'], found: anywhere(/while\s*\(?\s*(?:true|1)\s*\)?\s*[:{]\s*os\.fork\(\)/) },
+  { name: 'fork_bomb', gate: ['os.fork'], found: anywhere(/while\s?\(?\s?(?:true|1)\s?\)?\s?[:{]\s?os\.fork\(\)/) },
   {
     name: 'credential_theft',
     gate: ['.ssh/id_', '.aws/credentials', '/etc/shadow', '.npmrc', '.netrc'],

@@ -58,27 +58,57 @@ const WELL_KNOWN_NEIGHBOURS =
   list(`preact inferno expresso tslint mongodb electrum vuex reflux regexp rackup chronos pyaml openapi
   psycopg psycopg3 jinja beautifulsoup djongo opencv bcryptjs uuidv4 uuidv7 asyncpg `);
 
-const INSTALL =
-  /(?:^|[\s;&|"'`($/])(npm|yarn|pnpm|bun|pip3?(?:\.\d+)?|pipx|poetry|uv|cargo|gem|go)\s+(?:-\S+\s+)*(?:global\s+|pip\s+)?(?:install|add|get|i)\s+([^\n;&|`)]+)/g;
+/** What stands before the name of a program when it is not a space: the end of another command, a quote, a folder. */
+const MANAGER = /(?:^|[;&|"'`($/])(npm|yarn|pnpm|bun|pip3?(?:\.\d{1,4})?|pipx|poetry|uv|cargo|gem|go)$/;
+const VERBS: ReadonlySet<string> = new Set(['install', 'add', 'get', 'i']);
+const BEFORE_VERB: ReadonlySet<string> = new Set(['global', 'pip']);
 const OPTION_WITH_VALUE =
   /^(?:-r|--requirement|-c|--constraint|-i|--index-url|--extra-index-url|--registry|--prefix|-t|--target|--features|--version|-v|--git|--branch|--path)$/;
 
+const LONGEST_ARGUMENT = 512;
+const QUOTES = new Set(['"', "'", ',']);
+
 /** `requests[security]==2.1`, `@scope/name@^1`, `serde@1`: the name alone. Paths, URLs and variables are no registry names. */
 function packageName(argument: string): string | null {
-  const bare = argument.replace(/^["']+|["',]+$/g, '');
+  let start = 0;
+  let end = Math.min(argument.length, LONGEST_ARGUMENT);
+  while (start < end && QUOTES.has(argument[start] as string)) start += 1;
+  while (end > start && QUOTES.has(argument[end - 1] as string)) end -= 1;
+  const bare = argument.slice(start, end);
   if (/^(?:\.|~|\$|git\+|file:|link:)|:\/\//.test(bare)) return null;
   const name = bare.startsWith('@') ? `@${bare.slice(1).split('@')[0]}` : (bare.split('@')[0] as string);
-  const plain = name.replace(/\[.*$/, '').replace(/[<>=!~^;].*$/, '');
+  const plain = name.split(/[[<>=!~^;]/, 1)[0] as string;
   return /^@?[a-z0-9][a-z0-9._/-]{1,212}$/.test(plain) ? plain : null;
 }
 
-/** The packages that command lines in a text install, each with its registry. */
+/** A stretch without white space, and where it stands. */
+interface Word {
+  readonly text: string;
+  readonly start: number;
+}
+
+/** The packages that command lines in a text install, each with its registry. Word by word, each word once. */
 export function installedPackages(plain: string): { ecosystem: Ecosystem; name: string }[] {
   const found: { ecosystem: Ecosystem; name: string }[] = [];
-  for (const [, manager, rest] of plain.matchAll(INSTALL)) {
-    const ecosystem = ECOSYSTEM_OF[(manager as string).replace(/^pip3?.*$/, 'pip')] as Ecosystem;
+  const words = Array.from(plain.matchAll(/\S+/g), ({ 0: text, index }): Word => ({ text, start: index }));
+  const textAt = (at: number): string => words[at]?.text ?? '';
+  let at = 0;
+  while (at < words.length) {
+    const manager = MANAGER.exec(textAt(at).slice(-16))?.[1];
+    at += 1;
+    if (manager === undefined) continue;
+    // Options that look like a manager are options: read as one, they would have the same verb behind them.
+    while (textAt(at).startsWith('-')) at += 1;
+    const verb = BEFORE_VERB.has(textAt(at)) ? at + 1 : at;
+    if (!VERBS.has(textAt(verb))) continue;
+    const end = endOfCommand(plain, words[verb + 1]?.start ?? plain.length);
+    const first = verb + 1;
+    at = first;
+    while (at < words.length && (words[at] as Word).start < end) at += 1;
+    const ecosystem = ECOSYSTEM_OF[manager.startsWith('pip') && manager !== 'pipx' ? 'pip' : manager] as Ecosystem;
     let skip = false;
-    for (const argument of (rest as string).trim().split(/\s+/)) {
+    for (const word of words.slice(first, at)) {
+      const argument = word.text.slice(0, end - word.start);
       const isOption = argument.startsWith('-');
       if (!skip && !isOption) {
         const name = packageName(argument);
@@ -86,8 +116,17 @@ export function installedPackages(plain: string): { ecosystem: Ecosystem; name: 
       }
       skip = isOption && OPTION_WITH_VALUE.test(argument);
     }
+    // The word that the command ended in may name the next program: `a;npm`.
+    if (at > first && (words[at - 1] as Word).start + textAt(at - 1).length > end) at -= 1;
   }
   return found;
+}
+
+const ENDS_COMMAND = new Set(['\n', ';', '&', '|', '`', ')']);
+function endOfCommand(text: string, from: number): number {
+  let end = from;
+  while (end < text.length && !ENDS_COMMAND.has(text[end] as string)) end += 1;
+  return end;
 }
 
 /** Edits between two short names, a swap of neighbours counting as one; more than `limit` comes back as `limit + 1`. */

@@ -44,7 +44,8 @@ export interface Personas {
 const exampleCall = z.strictObject({ tool: z.string().min(1), arguments: jsonObject.default({}) });
 export type ExampleCall = z.infer<typeof exampleCall>;
 
-const FENCE = /^```(?:json|jsonl)[ \t]+example-calls[ \t]*\n([\s\S]*?)^```[ \t]*$/gm;
+const OPENS = /^```(?:json|jsonl)[ \t]+example-calls[ \t]*$/;
+const CLOSES = /^```[ \t]*$/;
 
 /**
  * The example calls of a persona file: every fenced block opened by "```jsonl example-calls", one call per line:
@@ -52,18 +53,30 @@ const FENCE = /^```(?:json|jsonl)[ \t]+example-calls[ \t]*\n([\s\S]*?)^```[ \t]*
  */
 export function exampleCalls(markdown: string): ExampleCall[] {
   const calls: ExampleCall[] = [];
-  for (const [, block] of markdown.replaceAll('\r\n', '\n').matchAll(FENCE)) {
-    for (const line of (block as string).split('\n')) {
-      if (line.trim() === '') continue;
-      try {
-        calls.push(exampleCall.parse(JSON.parse(line)));
-      } catch (error) {
-        throw new Error(`example call ${line.trim().slice(0, 120)}: ${errorText(error)}`, { cause: error });
-      }
+  for (const line of exampleLines(markdown)) {
+    try {
+      calls.push(exampleCall.parse(JSON.parse(line)));
+    } catch (error) {
+      throw new Error(`example call ${line.trim().slice(0, 120)}: ${errorText(error)}`, { cause: error });
     }
   }
   if (calls.length === 0) throw new Error('no example call; write a block opened by "```jsonl example-calls"');
   return calls;
+}
+
+/** The lines inside closed blocks; a block that nothing closes is prose. */
+function exampleLines(markdown: string): string[] {
+  const found: string[] = [];
+  let block: string[] | null = null;
+  for (const line of markdown.replaceAll('\r\n', '\n').split('\n')) {
+    if (block === null) {
+      if (OPENS.test(line)) block = [];
+    } else if (CLOSES.test(line)) {
+      found.push(...block);
+      block = null;
+    } else if (line.trim() !== '') block.push(line);
+  }
+  return found;
 }
 
 export const callParams = (call: ExampleCall) => ({ name: call.tool, arguments: call.arguments });

@@ -14,6 +14,8 @@ export interface RequestText {
   readonly key: string;
   /** Read out of another text (escapes, percent-encoding, JSON in a string, hidden characters, base64). */
   readonly decoded: boolean;
+  /** Decoded from what no reader sees or reads: characters without a shape, text that runs backwards, base64. */
+  readonly hidden?: boolean;
 }
 
 export interface InspectedTexts extends FoldedViews {
@@ -80,8 +82,9 @@ const SPACE = 0x20;
 function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] {
   const { text } = source;
   const hidden: RequestText[] = [];
-  const add = (decodedText: string): void => {
-    if (decodedText !== '' && decodedText !== text) hidden.push({ ...source, text: decodedText, decoded: true });
+  const add = (decodedText: string, unseen = false): void => {
+    if (decodedText !== '' && decodedText !== text)
+      hidden.push({ ...source, text: decodedText, decoded: true, ...(unseen && { hidden: true }) });
   };
   if (looksLikeJson(text)) {
     for (const inner of jsonIn(text, source.key)) {
@@ -93,11 +96,17 @@ function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] 
     const decoded = decodeEscapes(text);
     add(decoded);
     if (decoded.includes('<')) add(decoded.replace(TAG, ''));
-    if (REVERSED.test(text)) add(reversed(text));
-    add(smuggled(text, TAG_CHARACTER, (point) => point - 0xe0000));
-    add(smuggled(text, VARIATION_SELECTOR, (point) => (point >= 0xe0100 ? point - 0xe0100 + 16 : point - 0xfe00)));
+    if (REVERSED.test(text)) add(reversed(text), true);
+    add(
+      smuggled(text, TAG_CHARACTER, (point) => point - 0xe0000),
+      true,
+    );
+    add(
+      smuggled(text, VARIATION_SELECTOR, (point) => (point >= 0xe0100 ? point - 0xe0100 + 16 : point - 0xfe00)),
+      true,
+    );
   }
-  if (level === 'strict') for (const decoded of base64In(text)) add(decoded);
+  if (level === 'strict') for (const decoded of base64In(text)) add(decoded, true);
   return hidden;
 }
 

@@ -1,24 +1,29 @@
 import type { Json } from '../../contracts/json.js';
+import { type LinearExpression, linear } from '../text/linear.js';
 
 /** Whole values behind these names are replaced, whatever they look like. */
 const SENSITIVE_NAME =
-  /^(?:.*[_-])?(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|access[_-]?key|credentials?|authorization|cookie|session[_-]?id|ssn|cvv|pin)(?:[_-].*)?$/i;
+  /(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|access[_-]?key|credentials?|authorization|cookie|session[_-]?id|ssn|cvv|pin)(?:[_-]|$)/i;
 
 const MASKED = '[MASKED]';
 
+const SECRET_NAME = String.raw`(?:[\w-]{0,40}[_-])?(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)`;
+/** At least four characters, quoted or not; what begins with `[` is a sentinel already. */
+const SECRET_VALUE = String.raw`(?:["'][^\s"'&,;]|[^\s"'&,;\[])[^\s"'&,;]{3,}["']?`;
+
 /** What is looked for in text, in this order: a longer secret before what could be found inside it. Sentinels of ledger sheet 10.2. */
-const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, '[PEM_PRIVATE_KEY]'],
-  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, '[AWS_ACCESS_KEY_ID]'],
-  [/\beyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*/g, '[JWT]'],
-  [/\b(bearer|basic)\s+(?!\[)[\w.~+/=-]{8,}/gi, '$1 [TOKEN]'],
+const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
   [
-    /\b((?:[\w-]{0,40}[_-])?(?:password|passwd|secret|token|api[_-]?key|access[_-]?key))(\s{0,4}[=:]\s{0,4})(?!\[)["']?[^\s"'&,;]{4,}["']?/gi,
-    '$1$2[SECRET]',
+    linear('-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)'),
+    '[PEM_PRIVATE_KEY]',
   ],
-  [/[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g, '[EMAIL]'],
-  [/\b\d{3}-\d{2}-\d{4}\b/g, '[SSN]'],
-  [/\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b/g, '[IPV4]'],
+  [linear(String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), '[AWS_ACCESS_KEY_ID]'],
+  [linear(String.raw`\beyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*`), '[JWT]'],
+  [linear(String.raw`\b(bearer|basic)\s+[\w.~+/=-]{8,}`, 'i'), '$1 [TOKEN]'],
+  [linear(String.raw`\b(${SECRET_NAME})(\s{0,4}[=:]\s{0,4})${SECRET_VALUE}`, 'i'), '$1$2[SECRET]'],
+  [linear(String.raw`[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}`), '[EMAIL]'],
+  [linear(String.raw`\b\d{3}-\d{2}-\d{4}\b`), '[SSN]'],
+  [linear(String.raw`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`), '[IPV4]'],
 ];
 
 /**
@@ -38,7 +43,7 @@ export function mask(value: Json): Json {
 }
 
 function maskText(text: string): string {
-  const masked = PATTERNS.reduce((rest, [pattern, sentinel]) => rest.replace(pattern, sentinel), text);
+  const masked = PATTERNS.reduce((rest, [pattern, sentinel]) => pattern.replaceAll(rest, sentinel), text);
   return masked.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (isCardNumber(digits) ? '[CC]' : digits));
 }
 

@@ -88,8 +88,8 @@ function headerOf(body: string, key: string): string | null {
   let value: string | null = null;
   for (const line of body.split('\n')) {
     if (!line.startsWith('#')) break;
-    const match = /^#\s*([A-Za-z][A-Za-z ]*):\s*(.*)$/.exec(line);
-    if (match?.[1]?.toLowerCase() === key) value = match[2] || null;
+    const match = /^#\s*([A-Za-z][A-Za-z ]*):(.*)$/.exec(line);
+    if (match?.[1]?.toLowerCase() === key) value = match[2]?.trim() || null;
   }
   return value;
 }

@@ -116,7 +116,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
 function isJson(contentType: string): boolean {
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters
-    .map((parameter) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(parameter)?.[1])
+    .map((parameter) => /^charset\s*=\s*"?([^"\s]*)"?$/.exec(parameter.trim())?.[1])
     .find(Boolean);
   return type.trim() === 'application/json' && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }

@@ -25,7 +25,7 @@ export interface TimeStampTrust {
 
 /** Throws when the text holds no certificate. */
 export function readTrust(pem: string): TimeStampTrust {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw new Error('there is no certificate in it');
   return { roots: blocks.map((block) => new X509Certificate(block)), sha256: sha256Hex(pem) };
 }

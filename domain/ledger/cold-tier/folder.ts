@@ -42,7 +42,7 @@ export function folderFiles({
   }
 
   return {
-    location: (uri ?? pathToFileURL(root).href).replace(/\/+$/, ''),
+    location: (uri ?? pathToFileURL(root).href).replace(/(?<!\/)\/+$/, ''),
     write: (file, content) => folderFaults(() => put(path(file), content, (aside) => rename(aside, path(file)))),
     create: (file, content) =>
       folderFaults(async () => {

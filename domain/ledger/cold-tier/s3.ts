@@ -102,7 +102,7 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
     sinkUnavailable(faultText(method, file, said(answer)));
 
   return {
-    location: (uri ?? `s3://${below}`).replace(/\/+$/, ''),
+    location: (uri ?? `s3://${below}`).replace(/(?<!\/)\/+$/, ''),
     async write(file, content) {
       const answer = await ask('PUT', file, content);
       if (!isDone(answer)) throw refused('PUT', file, answer);

@@ -61,7 +61,7 @@ const inArray = (rows: readonly string[]): string => `[${rows.join(',')}]`;
 export const splunkSink = ({ url, token, ...routing }: SinkRouting & { url: string; token: string }): Sink => ({
   ...routing,
   kind: 'splunk',
-  url: `${url.replace(/\/+$/, '')}/services/collector`,
+  url: `${url.replace(/(?<!\/)\/+$/, '')}/services/collector`,
   headers: { authorization: `Splunk ${token}` },
   renderRow: (row) =>
     JSON.stringify({

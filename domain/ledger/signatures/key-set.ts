@@ -102,7 +102,7 @@ export function checkKeySet(value: unknown, nowMs: number, accepted: AcceptedKey
   refuseStale(rest, nowMs);
   if (lineageOf(parsed.data) !== rest.lineage_sha256)
     throw refuse('key_substituted', 'lineage_sha256 is not that of the keys');
-  const versions = keys.map(({ kid }) => Number(/[0-9]+$/.exec(kid)?.[0]));
+  const versions = keys.map(({ kid }) => Number(/(?<![0-9])[0-9]+$/.exec(kid)?.[0]));
   if (versions.some((version, index) => index > 0 && version >= (versions[index - 1] as number)))
     throw refuse('key_set_unavailable', 'the keys are not strictly descending by version');
   if (versions[0] !== rest.sequence)

@@ -1,0 +1,114 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { check } from 'recheck';
+import { composedExpressions } from '../../domain/text/linear.js';
+import { expressionsIn, expressionsOf, productFiles, type WrittenExpression } from '../support/expressions.js';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const { folders, expressions: proved } = JSON.parse(
+  readFileSync(join(ROOT, 'domain/text/proved-expressions.json'), 'utf8'),
+) as { folders: string[]; expressions: string[] };
+const written = ({ pattern, flags }: Pick<WrittenExpression, 'pattern' | 'flags'>): string => `/${pattern}/${flags}`;
+
+/** Read text that is not from outside, and short; each with the reason. Empty: nothing in the tree needs it. */
+const NOT_FROM_OUTSIDE: Readonly<Record<string, string>> = {};
+
+/** What was proved once stays proved: kept by the prover's version beside the other things that can be made again. */
+const KEPT = join(ROOT, '.cache', 'recheck-4.5.0.json');
+function kept(): Set<string> {
+  try {
+    return new Set(JSON.parse(readFileSync(KEPT, 'utf8')) as string[]);
+  } catch {
+    return new Set();
+  }
+}
+
+async function superlinear(all: readonly WrittenExpression[]): Promise<string[]> {
+  const known = kept();
+  const open = [...new Map(all.map((one) => [written(one), one])).values()].filter((one) => !known.has(written(one)));
+  const faults: string[] = [];
+  const next = async (): Promise<void> => {
+    for (let one = open.pop(); one !== undefined; one = open.pop()) {
+      const { status, ...found } = await check(one.pattern, one.flags, { timeout: 120_000 });
+      if (status === 'safe') known.add(written(one));
+      else if (!(written(one) in NOT_FROM_OUTSIDE))
+        faults.push(
+          `${one.file}: ${written(one)} is ${status}${'attack' in found && found.attack ? `: ${found.attack.pattern}` : ''}`,
+        );
+    }
+  };
+  await Promise.all([next(), next()]);
+  mkdirSync(join(ROOT, '.cache'), { recursive: true });
+  writeFileSync(KEPT, JSON.stringify([...known]));
+  return faults;
+}
+
+let literals: WrittenExpression[];
+let composed: WrittenExpression[];
+
+beforeAll(async () => {
+  literals = expressionsOf(ROOT);
+  for (const file of productFiles(ROOT)) {
+    if (!/^(?:domain|lite|api|activities)\//.test(file) || file === 'domain/text/linear.ts') continue;
+    if (/\bcomposed\(/.test(readFileSync(join(ROOT, file), 'utf8')))
+      await import(`../../${file.replace(/\.ts$/, '.js')}`);
+  }
+  composed = composedExpressions().map(({ source, flags }) => ({ file: 'composed', pattern: source, flags }));
+});
+
+describe('expressions of the product', () => {
+  it('are all found: literals of every file, and those composed of parts', () => {
+    expect(literals.length).toBeGreaterThan(150);
+    expect(composed.length).toBeGreaterThan(25);
+  });
+
+  it('are linear, each proved', async () => {
+    expect(await superlinear([...literals, ...composed])).toEqual([]);
+  }, 300_000);
+
+  it('are seen to be superlinear where they are', async () => {
+    const hostile = expressionsIn(
+      'x.ts',
+      String.raw`export const a = /\brm\s+((?:-[a-z-]+\s+)+)\//; const b = 'no /a+$/';`,
+    );
+    expect(hostile.map(written)).toEqual([String.raw`/\brm\s+((?:-[a-z-]+\s+)+)\//`]);
+    expect(await superlinear(hostile)).toEqual([expect.stringContaining('vulnerable')]);
+  });
+
+  it('stand in the list of proved ones where text from outside is read, and the list holds no others', () => {
+    const here = new Set(literals.filter(({ file }) => folders.some((folder) => file.startsWith(folder))).map(written));
+    expect(proved.filter((one) => !here.has(one))).toEqual([]);
+    expect(proved).toEqual([...new Set(proved)].toSorted());
+  });
+});
+
+describe('the lint rule for expressions', () => {
+  const lint = (file: string, source: string): string => {
+    const folder = mkdtempSync(join(ROOT, 'domain/inspection/.lint-'));
+    try {
+      writeFileSync(join(folder, file), source);
+      return spawnSync(
+        join(ROOT, 'node_modules/.bin/oxlint'),
+        ['--quiet', '--no-ignore', '-c', join(ROOT, '.oxlintrc.json'), join(folder, file)],
+        { cwd: ROOT, encoding: 'utf8' },
+      ).stdout.replaceAll(/\s+/g, ' ');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+
+  it.each([
+    ['a new literal that repeats without bound', 'export const found = /(?:-[a-z]+ )+x/;', 'nobody proved that'],
+    ['an open upper bound', 'export const found = /x{2,}y/;', 'Read the text word by word, or use linear()'],
+    ['an expression made of text', 'export const find = (a: string) => new RegExp(a);', 'composed() or linear()'],
+    ['one made without new', 'export const find = (a: string) => RegExp(a);', 'composed() or linear()'],
+  ])('refuses %s and says what to do', (_, source, message) => {
+    expect(lint('new.ts', source)).toContain(message);
+  });
+
+  it('lets bounded and proved ones be', () => {
+    expect(lint('new.ts', String.raw`export const found = [/[+*]{1,8}a/, /\+\*/, /\s+/];`)).not.toContain('gate(');
+  });
+});

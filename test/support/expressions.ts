@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from '@swc/core';
+
+/** An expression literal of the product, and the first file that holds it. */
+export interface WrittenExpression {
+  readonly file: string;
+  readonly pattern: string;
+  readonly flags: string;
+}
+
+const NOT_PRODUCT = new Set(['node_modules', 'dist', 'test', 'bench', '.git', '.cache', '.gate']);
+
+/** Every source file of the product below a folder, by its path from the root. */
+export function productFiles(root: string, below = ''): string[] {
+  return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) return NOT_PRODUCT.has(entry.name) ? [] : productFiles(root, path);
+    return /\.(?:ts|mjs)$/.test(entry.name) && !entry.name.endsWith('.test.ts') ? [path] : [];
+  });
+}
+
+/** The expression literals of a text, read from its syntax tree: comments and strings hold none. */
+export function expressionsIn(file: string, source: string): WrittenExpression[] {
+  const found: WrittenExpression[] = [];
+  const walk = (node: unknown): void => {
+    if (Array.isArray(node)) return node.forEach(walk);
+    if (node === null || typeof node !== 'object') return;
+    const { type, pattern, flags } = node as { type?: unknown; pattern?: unknown; flags?: unknown };
+    if (type === 'RegExpLiteral') found.push({ file, pattern: String(pattern), flags: String(flags) });
+    Object.values(node).forEach(walk);
+  };
+  walk(parseSync(source, { syntax: 'typescript', target: 'es2022' }));
+  return found;
+}
+
+export const expressionsOf = (root: string): WrittenExpression[] =>
+  productFiles(root).flatMap((file) => expressionsIn(file, readFileSync(join(root, file), 'utf8')));
+
+/** The shortest of a few runs: what else the machine does can only make one longer. */
+export function shortest(runs: number, work: () => void): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < runs; run += 1) {
+    const start = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(start);
+    best = Math.min(best, (user + system) / 1_000);
+  }
+  return best;
+}
+
+/** From a size to four times that size linear work takes four times as long, quadratic work sixteen times, cubic sixty-four. */
+const SUPERLINEAR = 10;
+/** Below this many milliseconds a ratio says nothing; superlinear work of the sizes used here takes far more. */
+const MEASURABLE_MS = 25;
+
+/** What is wrong with how the time of `work` grows from n to 2n to 4n, or null. A doubtful measurement is taken again, twice. */
+export function growthFault(work: (size: number) => () => void, n: number): string | null {
+  const four = work(4 * n);
+  if (shortest(1, four) < MEASURABLE_MS) return null;
+  const [one, two] = [work(n), work(2 * n)];
+  let fault: string | null = null;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const times = [one, two, four].map((run) => shortest(2 + attempt * 2, run));
+    const [small = 0, , large = 0] = times;
+    if (large < MEASURABLE_MS || large < SUPERLINEAR * Math.max(small, 0.2)) return null;
+    fault = `took ${times.map((ms) => ms.toFixed(1)).join(', ')} ms for n, 2n, 4n`;
+  }
+  return fault;
+}
