@@ -47,6 +47,8 @@ export const inspectionResponse = z.object({
   persona_drift_score: z.number(),
   injection_detected: z.boolean(),
   injection_confidence: z.number(),
+  /** What the injection detector found without being confident: classes, never text. For policy, which parks. */
+  injection_suspicions: z.array(z.string()).optional(),
   malicious_code_detected: z.boolean(),
   malicious_code_confidence: z.number(),
   compromised_package_detected: z.boolean(),

@@ -55,6 +55,7 @@ export const policyInput = z.looseObject({
   tenant: z.string().nullish(),
   persona_drift_score: z.number().optional(),
   injection_detected: z.boolean().optional(),
+  injection_suspicions: z.array(z.string()).optional(),
   brain_degraded: z.boolean().optional(),
   /** Whose tool it is: the name under which data and operators class an upstream's tools. */
   upstream: z.string().optional(),

@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import { printable } from '../domain/printable.js';
-import { composed } from '../domain/text/linear.js';
+import { composed } from '../domain/expressions/linear.js';
 import type { Access, LiteOperator } from './access.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 /**
  * Lint rule for `oxlint`: no expression that nobody proved linear reads text from agents or upstreams.
  *
- * - `new RegExp(…)` stands in domain/text/linear.ts only, where the test of all expressions sees what is made.
- * - In the folders named in domain/text/proved-expressions.json, a literal that can repeat without bound is in that file, and
+ * - `new RegExp(…)` stands in domain/expressions/linear.ts only, where the test of all expressions sees what is made.
+ * - In the folders named in domain/expressions/proved-expressions.json, a literal that can repeat without bound is in that file, and
  *   test/spec/linear-expressions.test.ts proves each of them.
  */
 const { folders, expressions } = JSON.parse(
-  readFileSync(new URL('../domain/text/proved-expressions.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../domain/expressions/proved-expressions.json', import.meta.url), 'utf8'),
 );
 const proved = new Set(expressions);
 const root = new URL('..', import.meta.url).pathname;
@@ -33,10 +33,11 @@ const linearExpressions = {
     const readsOutsideText = folders.some((folder) => file.startsWith(folder));
     const made = (node) => {
       if (node.callee.type !== 'Identifier' || node.callee.name !== 'RegExp') return;
-      if (file === 'domain/text/linear.ts') return;
+      if (file === 'domain/expressions/linear.ts') return;
       context.report({
         node,
-        message: 'Make this expression with composed() or linear() of domain/text/linear.ts, at the top of the module.',
+        message:
+          'Make this expression with composed() or linear() of domain/expressions/linear.ts, at the top of the module.',
       });
     };
     return {
@@ -48,7 +49,7 @@ const linearExpressions = {
         if (proved.has(written)) return;
         context.report({
           node,
-          message: `This folder reads text from agents or upstreams, and nobody proved that ${written} takes linear time. Read the text word by word, or use linear() of domain/text/linear.ts; an expression that test/spec/linear-expressions.test.ts proves may be added to domain/text/proved-expressions.json.`,
+          message: `This folder reads text from agents or upstreams, and nobody proved that ${written} takes linear time. Read the text word by word, or use linear() of domain/expressions/linear.ts; an expression that test/spec/linear-expressions.test.ts proves may be added to domain/expressions/proved-expressions.json.`,
         });
       },
     };

@@ -1,7 +1,7 @@
 import { buildConnector } from 'undici';
 import { errorText } from '../../domain/errors.js';
 import { foreignText } from '../../domain/text.js';
-import { linear } from '../../domain/text/linear.js';
+import { linear } from '../../domain/expressions/linear.js';
 
 /** Errors of connections that never came to be. */
 const unsent = new WeakSet<object>();

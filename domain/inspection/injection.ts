@@ -1,7 +1,7 @@
 import { digitsAsLetters, foldedWords, foldTexts } from './fold.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import type { InspectedTexts } from './texts.js';
-import { composed } from '../text/linear.js';
+import { composed } from '../expressions/linear.js';
 
 /** A phrase and the words of which one must occur before the (slower) expression is tried. */
 interface Phrase {

@@ -25,7 +25,7 @@ import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence: a change to what any lane finds is a new version. */
-export const BRAIN_VERSION = 'gate-brain/2';
+export const BRAIN_VERSION = 'gate-brain/3';
 
 /** The default: rules only, no network, the same answer every time. */
 export const offlineProvider: InspectionProvider = {
@@ -176,8 +176,9 @@ async function classify(
 /** brain sheet 2: any one of the signals refuses; the first in this order gives the reason. */
 function fold(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
   const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
+  const injected = isConfident(injection);
   const refusals: readonly (readonly [boolean, string])[] = [
-    [injection.detected, `prompt injection detected: ${injection.found.join(', ')}`],
+    [injected, `prompt injection detected: ${injection.found.join(', ')}`],
     [maliciousCode.detected, `BLOCK: malicious_code (${maliciousCode.found.join(', ')})`],
     [compromisedPackage.detected, `BLOCK: compromised_package (${compromisedPackage.found.join(', ')})`],
     [sequence >= SEQUENCE_BLOCK, SEQUENCE_REASON],
@@ -191,10 +192,9 @@ function fold(signals: Signals, sequence: number, evidence: InspectionResponse['
   return {
     authorized: refusal === undefined,
     reason: refusal === undefined ? intent.reason : refusal[1],
-    intent_category: injection.detected ? 'Meta-Reasoning' : intent.category,
+    intent_category: injected ? 'Meta-Reasoning' : intent.category,
     persona_drift_score: Math.round(drift.score * 1e4) / 1e4,
-    injection_detected: injection.detected,
-    injection_confidence: injection.confidence,
+    ...injectionFields(injection),
     malicious_code_detected: maliciousCode.detected,
     malicious_code_confidence: maliciousCode.confidence,
     compromised_package_detected: compromisedPackage.detected,
@@ -214,30 +214,41 @@ const SEQUENCE_REASON = 'BLOCK: sequence_escalation (a far-reaching tool after a
  * The cache holds authorised verdicts only, so history can take the authorisation away and never give one.
  */
 function withHistory(cached: InspectionResponse, prior: readonly PriorCall[], tool: string): InspectionResponse {
+  const { injection_suspicions: suspicions, ...rest } = cached;
   const { normalized_input_sha256: _, ...evidence } = cached.evidence;
   const sequence = sequenceEscalation(prior, tool);
   const found = detectInjectionAcrossCalls(prior, tool);
   const injection = strongestOf(
-    { detected: cached.injection_detected, confidence: cached.injection_confidence, found: [] },
+    { detected: suspicions !== undefined, confidence: cached.injection_confidence, found: suspicions ?? [] },
     found,
   );
+  const injected = isConfident(injection);
   const escalated = sequence >= SEQUENCE_BLOCK;
   return {
-    ...cached,
-    authorized: !escalated && !injection.detected,
-    reason: injection.detected
+    ...rest,
+    authorized: !escalated && !injected,
+    reason: injected
       ? `prompt injection detected: ${injection.found.join(', ')}`
       : escalated
         ? SEQUENCE_REASON
         : cached.reason,
-    intent_category: injection.detected ? 'Meta-Reasoning' : cached.intent_category,
-    injection_detected: injection.detected,
-    injection_confidence: injection.confidence,
+    intent_category: injected ? 'Meta-Reasoning' : cached.intent_category,
+    ...injectionFields(injection),
     sequence_escalation_score: sequence,
     cost_micros: 0,
     evidence: { ...evidence, cache_served: true },
   };
 }
+
+/** From here on a find denies (spec 2.3); below it, it is a suspicion, which policy gives to a human. */
+const CONFIDENT = 0.85;
+const isConfident = ({ detected, confidence }: Detection): boolean => detected && confidence >= CONFIDENT;
+
+const injectionFields = (injection: Detection) => ({
+  injection_detected: isConfident(injection),
+  injection_confidence: injection.confidence,
+  ...(injection.detected && !isConfident(injection) && { injection_suspicions: [...injection.found] }),
+});
 
 const modelsOf = (provider: InspectionProvider): Record<string, string> => ({
   classifier_fast: provider.classifier.model,

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { IntentClassifier, IntentSignal, LaneInput } from './lanes.js';
 import { textAt } from './texts.js';
 import { isWriteShaped, toolShape, toolTokens } from './tool-shape.js';
-import { composed } from '../text/linear.js';
+import { composed } from '../expressions/linear.js';
 
 const DESTROY =
   '(?:delete|deleting|deletes|drop|dropping|wipe|wiping|erase|erasing|destroy|destroying|purge|purging|nuke|shred|obliterate|truncate|remove|removing|kill|terminate)';

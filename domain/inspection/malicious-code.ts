@@ -1,6 +1,6 @@
 import { type ContentDetector, type Detection, type LaneInput, nothingFound } from './lanes.js';
 import { isWriteShaped, toolTokens } from './tool-shape.js';
-import { composed } from '../text/linear.js';
+import { composed } from '../expressions/linear.js';
 
 /** One class of code nobody writes by accident; `gate` lists texts of which one must occur before the rest is tried. */
 interface Needle {

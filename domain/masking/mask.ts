@@ -1,5 +1,5 @@
 import type { Json } from '../../contracts/json.js';
-import { type LinearExpression, linear } from '../text/linear.js';
+import { type LinearExpression, linear } from '../expressions/linear.js';
 
 /** Whole values behind these names are replaced, whatever they look like. */
 const SENSITIVE_NAME =

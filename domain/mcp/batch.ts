@@ -158,6 +158,7 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
   const worst = refused[0] ?? (found[0] as InspectionResponse);
   if (found.length === 1) return worst;
   const highest = (score: (one: InspectionResponse) => number) => Math.max(...found.map(score));
+  const suspicions = [...new Set(found.flatMap((one) => one.injection_suspicions ?? []))];
   const degraded = [...new Set(found.flatMap((one) => one.degraded ?? []))];
   return {
     ...worst,
@@ -172,6 +173,7 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
     sequence_escalation_score: highest((one) => one.sequence_escalation_score),
     drift_available: found.every((one) => one.drift_available),
     cost_micros: found.reduce((sum, one) => sum + one.cost_micros, 0),
+    ...(suspicions.length > 0 && { injection_suspicions: suspicions }),
     ...(degraded.length > 0 && { degraded }),
   };
 }

@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { check } from 'recheck';
-import { composedExpressions } from '../../domain/text/linear.js';
+import { composedExpressions } from '../../domain/expressions/linear.js';
 import { expressionsIn, expressionsOf, productFiles, type WrittenExpression } from '../support/expressions.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const { folders, expressions: proved } = JSON.parse(
-  readFileSync(join(ROOT, 'domain/text/proved-expressions.json'), 'utf8'),
+  readFileSync(join(ROOT, 'domain/expressions/proved-expressions.json'), 'utf8'),
 ) as { folders: string[]; expressions: string[] };
 const written = ({ pattern, flags }: Pick<WrittenExpression, 'pattern' | 'flags'>): string => `/${pattern}/${flags}`;
 
@@ -51,7 +51,7 @@ let composed: WrittenExpression[];
 beforeAll(async () => {
   literals = expressionsOf(ROOT);
   for (const file of productFiles(ROOT)) {
-    if (!/^(?:domain|lite|api|activities)\//.test(file) || file === 'domain/text/linear.ts') continue;
+    if (!/^(?:domain|lite|api|activities)\//.test(file) || file === 'domain/expressions/linear.ts') continue;
     if (/\bcomposed\(/.test(readFileSync(join(ROOT, file), 'utf8')))
       await import(`../../${file.replace(/\.ts$/, '.js')}`);
   }

@@ -1,7 +1,8 @@
 # Summary: Intent and injection. What semantic inspection found.
-# Tier: deny
+# Tier: mixed
 #
-# Both rules ask for proof of the good case, so a missing number denies.
+# The rules that deny ask for proof of the good case, so a missing number denies. A detector that is not confident denies nothing: people
+# write such sentences too, and one of them reads it.
 
 package gate.authz
 
@@ -22,7 +23,24 @@ intent_below_threshold if {
 
 # METADATA
 # title: Injection
-# description: Inspection saw an indirect prompt injection (spec 1.5).
+# description: Inspection is confident that it saw an indirect prompt injection (spec 1.5).
 deny contains "Violation: prompt injection detected." if not injection_free
 
 injection_free if object.get(input, "injection_detected", false) == false
+
+# METADATA
+# title: Suspected injection
+# description: The injection detector found something that people also write; a human reads the text. What is no list parks too.
+review contains message if {
+	suspicions := object.get(input, "injection_suspicions", [])
+	suspicions != []
+	message := concat("", [
+		"Review: the injection detector suspects instructions to the model in the arguments (",
+		suspected_classes(suspicions),
+		"). Read them as the tool's reader will: approve what is ordinary text, deny what gives orders.",
+	])
+}
+
+suspected_classes(suspicions) := concat(", ", sort([name | some name in suspicions; is_string(name)])) if is_array(suspicions)
+
+suspected_classes(suspicions) := "unreadable" if not is_array(suspicions)

@@ -20,3 +20,13 @@ test_injection_denies if {
 	denied({"injection_detected": "false"}, "injection")
 	denied({"injection_detected": null}, "injection")
 }
+
+test_a_suspicion_is_for_a_human if {
+	passes({"injection_suspicions": []})
+	parked({"injection_suspicions": ["override_instructions"]}, "override_instructions")
+	parked({"injection_suspicions": ["turn_marker", "dan_mode"]}, "(dan_mode, turn_marker)")
+	parked({"injection_suspicions": [7]}, "injection detector")
+	parked({"injection_suspicions": null}, "unreadable")
+	parked({"injection_suspicions": {}}, "unreadable")
+	denied({"injection_suspicions": ["dan_mode"], "injection_detected": true}, "injection")
+}
