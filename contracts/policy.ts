@@ -64,6 +64,35 @@ export const policyInput = z.looseObject({
 });
 export type PolicyInput = z.infer<typeof policyInput>;
 
+/** One text of the arguments that is SQL, or looks like it. */
+export const sqlFinding = z.object({
+  /**
+   * From the least to the worst: `text` cannot be read and stands where only statements stand; `session` acts on the connection alone;
+   * `unreadable` looks like SQL of some database and may do anything; `destructive` drops, truncates, or changes every row of a table.
+   */
+  effect: z.enum(['text', 'none', 'read', 'session', 'change', 'unreadable', 'destructive']),
+  /** The statement in a few words. */
+  kind: z.string(),
+  /**
+   * How surely it is one: the whole text or a whole statement in it; a `phrase` that is English too ("truncate description"); a
+   * `mention` in the middle of a text; `prose` that names no table ("delete from my list").
+   */
+  form: z.enum(['statement', 'phrase', 'mention', 'prose']),
+  /** The argument names that lead to it. */
+  path: z.array(z.string()),
+});
+export type SqlFinding = z.infer<typeof sqlFinding>;
+
+/** What SQL the arguments hold. The policy engine computes it from `arguments` and sets it as `input.sql`; a caller's field of that name is overwritten. */
+export const sqlFacts = z.object({
+  worst: sqlFinding.shape.effect,
+  /** The worst first. */
+  found: z.array(sqlFinding),
+  /** There is more than is listed. */
+  more: z.boolean(),
+});
+export type SqlFacts = z.infer<typeof sqlFacts>;
+
 export const approvalTier = z.enum(['auto', 'standard', 'strict']);
 export type ApprovalTier = z.infer<typeof approvalTier>;
 

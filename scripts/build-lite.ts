@@ -8,6 +8,7 @@ import { parseArgs, promisify } from 'node:util';
 import { build, type Plugin } from 'esbuild';
 import { inject } from 'postject';
 import { errorText } from '../domain/errors.js';
+import { SQL_PARSER_WASM } from '../domain/sql/parser.js';
 import { PROJECT_ROOT } from './project-root.js';
 import { INDEX_ASSET, NATIVE_LIBRARY, PROGRAM_FOLDER } from './single-file/layout.js';
 
@@ -18,8 +19,8 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const STEP_LIMIT_MS = 120_000;
 
 /**
- * `npm run build:lite`: the lite edition as one executable. A bundle of the compiled modules, with rules, personas and the database's
- * native library beside it, goes into a copy of the Node that runs this; the result runs on machines of the same system and processor
+ * `npm run build:lite`: the lite edition as one executable. A bundle of the compiled modules, with rules, personas, the SQL parser and
+ * the database's native library beside it, goes into a copy of the Node that runs this; the result runs on machines of the same system and processor
  * without Node. Throws with what the step said that failed.
  */
 export async function buildLite(output: string): Promise<{ bytes: number }> {
@@ -32,6 +33,7 @@ export async function buildLite(output: string): Promise<{ bytes: number }> {
     const files: Record<string, string> = {
       'package.json': join(folder, 'package.json'),
       [`${PROGRAM_FOLDER}/${NATIVE_LIBRARY}`]: nativeLibrary(),
+      [`${PROGRAM_FOLDER}/node_modules/${SQL_PARSER_WASM}`]: createRequire(import.meta.url).resolve(SQL_PARSER_WASM),
       ...(await below('policies', (path) => !/_test\.rego$|^cases/.test(path))),
       ...(await below('personas', () => true)),
     };

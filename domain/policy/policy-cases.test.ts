@@ -5,6 +5,9 @@ import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
+import { loadSqlParser } from '../sql/parser.js';
+import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
+import { policyData } from './policy-data.js';
 import { loadPolicySet, type PolicySet } from './policy-set.js';
 import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
@@ -49,15 +52,24 @@ const files = readdirSync(join(directory, 'cases')).filter(
 let policies: PolicySet;
 /** The rules alone: what they say when nobody tells them what a name says. */
 let rules: opaWasm.LoadedPolicy;
+let readSql: SqlReader;
 beforeAll(async () => {
   policies = await loadPolicySet({ directory });
   const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).default;
   rules = loadPolicySync(readFileSync(join(directory, 'compiled', 'policy.wasm')), { initial: 5, maximum: 1_024 });
-  rules.setData(JSON.parse(readFileSync(join(directory, 'data.json'), 'utf8')) as object);
+  const data = policyData.parse(JSON.parse(readFileSync(join(directory, 'data.json'), 'utf8')));
+  rules.setData(data);
+  const { statement_arguments, sql_arguments } = data.gate.sql;
+  readSql = createSqlReader({
+    parser: await loadSqlParser(),
+    statementArguments: [...statement_arguments, ...sql_arguments],
+  });
 });
 /** Deny and review reasons by the rules alone, sorted. */
 const ruled = (input: PolicyInput): unknown => {
-  const [{ result }] = rules.evaluate(input, ENTRYPOINT) as [{ result: { deny: string[]; review: string[] } }];
+  const [{ result }] = rules.evaluate({ ...input, sql: readSql(input.arguments) }, ENTRYPOINT) as [
+    { result: { deny: string[]; review: string[] } },
+  ];
   return { ...result, deny: result.deny.toSorted(), review: result.review.toSorted() };
 };
 

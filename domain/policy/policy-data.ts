@@ -6,6 +6,8 @@ const entry = z.string().regex(/^[a-z]+(_[a-z]+)*$/, 'is written in lower-case w
 const entries = z.array(entry);
 const word = z.string().regex(/^[a-z]+$/, 'is one lower-case word');
 const words = z.array(word);
+/** Argument names are matched without regard to case. */
+const argumentNames = z.array(z.string().regex(/^[^A-Z]+$/, 'is written in lower case'));
 const fraction = z.number().min(0).max(1);
 const hour = z.number().int().min(0).max(24);
 const weekday = z.enum(['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']);
@@ -30,8 +32,13 @@ export const policyData = z.strictObject({
       objects: words,
       record_nouns: words,
       harmless_phrases: z.array(z.string().regex(/^[a-z]+( [a-z]+)+$/, 'is two or more lower-case words')),
-      statement_tools: words,
-      statement_arguments: z.array(z.string().min(1)),
+    }),
+    sql: z.strictObject({
+      query_words: words,
+      engine_words: words,
+      statement_arguments: argumentNames,
+      sql_arguments: argumentNames,
+      carriers: z.array(z.strictObject({ name: word, verbs: words, objects: words, arguments: argumentNames })),
     }),
     identity: z.strictObject({ tools: entries }),
     bulk_export: z.strictObject({ tools: entries }),

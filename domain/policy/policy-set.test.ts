@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { policyDecision, type PolicyInput } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
+import { loadSqlParser } from '../sql/parser.js';
+import { createSqlReader } from '../sql/read-sql.js';
 import { createLocalEvaluator } from './local-evaluator.js';
 import { createPolicySet, loadPolicySet, type PolicySet } from './policy-set.js';
 import { policyData } from './policy-data.js';
@@ -38,6 +40,7 @@ const shippedParts = async (maxMemoryPages: number) => ({
   files: await readPolicyFiles(shipped),
   version: '2026-01-01.1',
   maxMemoryPages,
+  readSql: createSqlReader({ parser: await loadSqlParser(), statementArguments: ['sql'] }),
 });
 
 describe('policy sheet 4: the decision', () => {
@@ -51,7 +54,7 @@ describe('policy sheet 4: the decision', () => {
       retention_class: 'standard',
       approval_tier: 'standard',
       policy_bundle: policies.bundle,
-      forensic_event: { tool_type: 'list_files', reasons: [], review_reasons: [] },
+      forensic_event: { tool_type: 'list_files', reasons: [], review_reasons: [], sql: 'none' },
     });
   });
 

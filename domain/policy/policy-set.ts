@@ -8,6 +8,8 @@ import type { JsonObject } from '../../contracts/json.js';
 import { approvalTier, type PolicyDecision, policyInput, type PolicyInput } from '../../contracts/policy.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { loadSqlParser } from '../sql/parser.js';
+import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
 import { policyData, type PolicyData } from './policy-data.js';
 import {
   bundleHash,
@@ -100,6 +102,10 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
   const data = parsed(POLICY_LAYOUT.data, policyData, dataFile?.body ?? '');
   return createPolicySet({
     wasm,
+    readSql: createSqlReader({
+      parser: await loadSqlParser(),
+      statementArguments: [...data.gate.sql.statement_arguments, ...data.gate.sql.sql_arguments],
+    }),
     data,
     files,
     version: manifest.version,
@@ -134,6 +140,7 @@ declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object 
 /** A set from its parts. Evaluation is synchronous: one at a time per instance, and nothing else runs in between. */
 export function createPolicySet(parts: {
   wasm: Uint8Array;
+  readSql: SqlReader;
   data: PolicyData;
   files: readonly PolicyFile[];
   version: string;
@@ -163,13 +170,13 @@ export function createPolicySet(parts: {
     names.set(name, result);
     return result;
   };
-  /** The input as the rules get it. The field is the engine's own: a caller's field of that name does not get through. */
-  const withNames = (rules: opaWasm.LoadedPolicy, input: PolicyInput) => {
+  /** The input as the rules get it. Both fields are the engine's own: a caller's field of that name does not get through. */
+  const withOwnFacts = (rules: opaWasm.LoadedPolicy, input: PolicyInput) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
     for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool);
-    return { ...input, names_say: says };
+    return { ...input, names_say: says, sql: parts.readSql(input.arguments) };
   };
 
   // No time cap: a running evaluation cannot be interrupted from this thread. It is bounded instead by the size of the input and the
@@ -179,8 +186,8 @@ export function createPolicySet(parts: {
     let stage = 'instantiate';
     try {
       instance ??= instantiate();
-      stage = 'name';
-      const prepared = withNames(instance, checked);
+      stage = 'facts';
+      const prepared = withOwnFacts(instance, checked);
       stage = 'evaluate';
       const results: unknown = instance.evaluate(prepared, ENTRYPOINT);
       stage = 'result';

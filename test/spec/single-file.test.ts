@@ -66,7 +66,12 @@ withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} 
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
       const answers: JsonObject[] = [];
-      for (const name of ['read_file', 'delete_file', 'wire_transfer']) {
+      for (const [name, args] of [
+        ['read_file', {}],
+        ['delete_file', {}],
+        ['wire_transfer', {}],
+        ['query_database', { sql: 'with gone as (delete from users returning *) select * from gone' }],
+      ] as const) {
         const answer = await fetch(`${url}/mcp`, {
           method: 'POST',
           headers: {
@@ -74,15 +79,20 @@ withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} 
             'X-Gate-Decision-Contract': 'gate.decision/v1',
             'X-Gate-Idempotency-Id': randomUUID(),
           },
-          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } }),
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
         });
         answers.push((await answer.json()) as JsonObject);
       }
-      expect(answers).toMatchObject([{ decision: 'allow' }, { verdict: 'denied' }, { status: 'pending' }]);
+      expect(answers).toMatchObject([
+        { decision: 'allow' },
+        { verdict: 'denied' },
+        { status: 'pending' },
+        { verdict: 'denied', reasons: [expect.stringContaining('DELETE without a condition')] },
+      ]);
       expect((await inEmpty(['pending', '--endpoint', url])).stdout).toContain('wire_transfer');
       child.kill('SIGTERM');
       expect(await ended).toBe(0);
-      expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 10 entries');
+      expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 13 entries');
       expect((await inEmpty(['replay', answers[1]?.correlation_id as string])).stdout).toContain('the same: deny');
       expect((await readdir(join(folder, 'empty'))).sort()).toEqual(['gate-lite.db', 'gate-lite.db.keys']);
       expect(await readdir(env.TMPDIR)).toEqual([]);

@@ -11,11 +11,13 @@ test_the_event_names_the_tool_and_every_reason if {
 		"intent_score": 0.1,
 		"arguments": {"path": "secret"},
 		"force_hil": true,
+		"sql": {"worst": "read", "found": [{"effect": "read", "kind": "SELECT", "form": "statement", "path": ["path"]}], "more": false},
 	}
 	event.tool_type == "delete_file"
 	count(event.reasons) == 1
 	count(event.review_reasons) == 1
-	object.keys(event) == {"tool_type", "reasons", "review_reasons"}
+	event.sql == "read"
+	object.keys(event) == {"tool_type", "reasons", "review_reasons", "sql"}
 }
 
 test_an_empty_input_has_an_event_too if {

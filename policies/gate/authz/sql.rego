@@ -1,0 +1,112 @@
+# Summary: SQL. One plain read runs; what changes anything waits for a human; what drops, truncates or changes every row is red.
+# Tier: deny
+# Source: spec 1.5
+#
+# input.sql is what the engine found in the arguments with Postgres' own parser, and by shape where that refuses a text
+# (domain/sql). It says what each text would do; these rules say where a text of that kind is a statement at all: everywhere in a
+# tool that takes statements, and elsewhere unless it is text that the tool carries (the content of a file, the body of a mail).
+
+package gate.authz
+
+import rego.v1
+
+# METADATA
+# title: Read for SQL
+# description: The engine sets input.sql at every call. Without it nobody has looked.
+review contains "Review: the arguments were not read for SQL." if not sql_was_read
+
+sql_was_read if is_array(input.sql.found)
+
+# METADATA
+# title: Destructive statement
+# description: No statement may do what no tool may do. UPDATE or DELETE whose condition always holds is one of them.
+deny contains sprintf("Violation: destructive SQL statement in the arguments: %s.", [found.kind]) if {
+	some found in input.sql.found
+	found.effect == "destructive"
+	is_statement(found)
+}
+
+# METADATA
+# title: Statement that is no plain read
+# description: More than one statement, a change, a call of what nobody knows, or a text that only another database can read.
+review contains sprintf("Review: SQL that is not one plain read: %s.", [found.kind]) if {
+	some found in input.sql.found
+	found.effect in {"change", "unreadable"}
+	is_statement(found)
+}
+
+# What acts on the connection alone ("notify team", "close ticket") is a statement only where statements are taken.
+review contains sprintf("Review: SQL that is not one plain read: %s.", [found.kind]) if {
+	some found in input.sql.found
+	found.effect == "session"
+	wants_statements(found)
+}
+
+# English that is SQL too: "truncate description".
+review contains sprintf("Review: SQL that is not one plain read: %s.", [found.kind]) if {
+	some found in input.sql.found
+	found.form == "phrase"
+	found.effect in {"change", "unreadable", "destructive"}
+	not wants_statements(found)
+	not carried(found)
+}
+
+# METADATA
+# title: Unreadable statement
+# description: A tool of a named database takes statements here, and this text is none that can be read.
+review contains "Review: a text where only SQL belongs cannot be read as SQL." if {
+	some found in input.sql.found
+	found.effect == "text"
+	tool_says.speaks_sql
+}
+
+# METADATA
+# title: More SQL than is looked at
+# description: The engine lists the worst findings only.
+review contains "Review: the arguments hold more SQL than is listed." if input.sql.more
+
+is_statement(found) if wants_statements(found)
+
+is_statement(found) if {
+	found.form == "statement"
+	not carried(found)
+}
+
+wants_statements(_) if tool_says.takes_statements
+
+wants_statements(found) if {
+	some name in found.path
+	lower(name) in data.gate.sql.sql_arguments
+}
+
+# Text on its way to a file or a reader, not to a database.
+carried(found) if {
+	some carrier in data.gate.sql.carriers
+	tool_says[carrier_trait(carrier)]
+	some name in found.path
+	lower(name) in carrier.arguments
+}
+
+carrier_trait(carrier) := concat("_", ["carries", carrier.name])
+
+tool_traits contains carrier_trait(carrier) if {
+	some carrier in data.gate.sql.carriers
+	some verb in tool_forms
+	verb in carrier.verbs
+	some object in tool_forms
+	object in carrier.objects
+}
+
+tool_traits contains "takes_statements" if {
+	some form in tool_forms
+	form in data.gate.sql.query_words
+}
+
+tool_traits contains "takes_statements" if speaks_sql
+
+tool_traits contains "speaks_sql" if speaks_sql
+
+speaks_sql if {
+	some form in tool_forms
+	form in data.gate.sql.engine_words
+}
