@@ -103,7 +103,7 @@ describe('go install at the pinned version', () => {
     const path = await findTemporal(asked);
     expect(path).toBe(join(folder, 'cache/temporal'));
     expect(readFileSync(join(folder, 'go-calls'), 'utf8')).toBe(
-      'install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.5.1\n',
+      'install -v -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.5.1\n',
     );
     expect(asked.lines.join('\n')).toContain('the first build takes 3 to 4 minutes');
     expect(await findTemporal(asked)).toBe(path);
@@ -115,7 +115,7 @@ describe('go install at the pinned version', () => {
     const found = await Promise.all([findOpa(options(env)), findOpa(options(env))]);
     expect(new Set(found).size).toBe(1);
     expect(readFileSync(join(folder, 'go-calls'), 'utf8').trim().split('\n')).toEqual([
-      'install -ldflags=-s -w github.com/open-policy-agent/opa@v1.22.0',
+      'install -v -ldflags=-s -w github.com/open-policy-agent/opa@v1.22.0',
     ]);
   });
 

@@ -19,6 +19,7 @@ import { promisify } from 'node:util';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Env } from '../config/env.js';
 import { errorText } from '../domain/errors.js';
+import { buildProgress } from './build-progress.js';
 import { withFileLock } from './file-lock.js';
 import { PROJECT_ROOT } from './project-root.js';
 
@@ -43,6 +44,8 @@ interface Program {
   readonly variable: string;
   readonly goPackage: string;
   readonly buildTime: string;
+  /** How many Go packages it is made of at the pinned version (`go list -deps`). */
+  readonly packages: number;
   readonly versionArgs: readonly string[];
   /** Captures major and minor; `null` match: it is another program of that name. */
   readonly versionPattern: RegExp;
@@ -73,6 +76,7 @@ const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
     variable: 'GATE_TEMPORAL_BIN',
     goPackage: `github.com/temporalio/cli/cmd/temporal@${TEMPORAL_VERSION}`,
     buildTime: 'the first build takes 3 to 4 minutes on two cores',
+    packages: 1_298,
     versionArgs: ['--version'],
     versionPattern: /^temporal version .*\(Server (\d+)\.(\d+)/m,
     // Update-with-start, which every call uses, is generally available from here on.
@@ -86,6 +90,7 @@ const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
     variable: 'GATE_OPA_BIN',
     goPackage: `github.com/open-policy-agent/opa@${OPA_VERSION}`,
     buildTime: 'the first build takes about a minute on two cores',
+    packages: 768,
     versionArgs: ['version'],
     versionPattern: /^Version: (\d+)\.(\d+)/m,
     minimum: [1, 0],
@@ -207,22 +212,22 @@ async function goInstall(
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const started = Date.now();
-  let latest = '';
-  const child = spawn('go', ['install', '-ldflags=-s -w', program.goPackage], {
+  const progress = buildProgress(program.packages);
+  let unfinished = '';
+  const child = spawn('go', ['install', '-v', '-ldflags=-s -w', program.goPackage], {
     env: { ...env, GOBIN: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-2_000);
-    latest = text.trim().split('\n').at(-1) ?? latest;
+    const lines = (unfinished + text).split('\n');
+    unfinished = lines.pop() ?? '';
+    for (const line of lines) progress.read(line.trim(), Date.now() - started);
   });
   onProgress(`${program.name}: building ${program.goPackage} with go install; ${program.buildTime}`);
   const ticker = setInterval(
-    () =>
-      onProgress(
-        `${program.name}: building, ${seconds(Date.now() - started)}${latest && ` (${latest.slice(0, 100)})`}`,
-      ),
+    () => onProgress(`${program.name}: ${progress.line(Date.now() - started)}`),
     PROGRESS_EVERY_MS,
   );
   const limit = setTimeout(() => child.kill(), BUILD_LIMIT_MS);
