@@ -6,6 +6,7 @@ process.exitCode = await runCommand(process.argv, {
   serve: async () => (await import('./serve.js')).registerServe,
   worker: async () => (await import('./serve.js')).registerWorker,
   config: async () => (await import('./config.js')).registerConfig,
+  doctor: async () => (await import('./doctor.js')).registerDoctor,
   prepare: async () => (await import('./prepare.js')).registerPrepare,
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
   ...OPERATOR_COMMANDS,

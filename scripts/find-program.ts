@@ -111,24 +111,33 @@ export const findTemporal = (options: FindOptions): Promise<string> => find(PROG
 /** The path of the OPA compiler, which only policy editing and the policy tests need; found like `findTemporal`, by `GATE_OPA_BIN`. */
 export const findOpa = (options: FindOptions): Promise<string> => find(PROGRAMS.opa, options);
 
-async function find(program: Program, options: FindOptions): Promise<string> {
-  const env = options.env ?? process.env;
+/** Where a Temporal CLI is on this machine already, or `null`; nothing is built or downloaded. Throws like `findTemporal` for a variable that does not work. */
+export const presentTemporal = async (env: Env): Promise<string | null> => (await present(PROGRAMS.temporal, env)).path;
+
+const cacheFolder = (env: Env): string => resolve(PROJECT_ROOT, env['GATE_CACHE_DIR'] || join('.cache', 'bin'));
+
+/** The program that is there, or where it was looked for. */
+async function present(program: Program, env: Env): Promise<{ path: string | null; tried: string[] }> {
   const configured = env[program.variable];
   if (configured) {
     const fault = await faultOf(program, configured);
     if (fault) throw new Error(`${program.variable} is ${configured}, which ${fault}`);
-    return configured;
+    return { path: configured, tried: [] };
   }
-  const cache = resolve(PROJECT_ROOT, env['GATE_CACHE_DIR'] || join('.cache', 'bin'));
-  const cached = join(cache, executable(program.name));
   const tried = [`${program.variable} (not set)`];
-
   const onPath = await firstOnPath(program, env);
-  if (onPath.path) return onPath.path;
+  if (onPath.path) return { path: onPath.path, tried };
   tried.push(`PATH (${onPath.fault})`);
+  const cached = join(cacheFolder(env), executable(program.name));
+  return { path: (await faultOf(program, cached)) === null ? cached : null, tried };
+}
 
-  const first = await faultOf(program, cached);
-  if (!first) return cached;
+async function find(program: Program, options: FindOptions): Promise<string> {
+  const env = options.env ?? process.env;
+  const { path, tried } = await present(program, env);
+  if (path !== null) return path;
+  const cache = cacheFolder(env);
+  const cached = join(cache, executable(program.name));
   return withFileLock(
     join(cache, `${program.name}.lock`),
     {

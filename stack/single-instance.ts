@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StartError } from './parts.js';
 
@@ -22,6 +22,12 @@ export function claimStateFolder(file: string, stateDir: string): () => void {
       rmSync(file, { force: true });
     }
   }
+}
+
+/** The process that runs over a state folder by its pid file, or `null`. */
+export function runningGate(file: string): number | null {
+  const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  return isGate(pid) ? pid : null;
 }
 
 function isGate(pid: number): boolean {
