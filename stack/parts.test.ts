@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
 import { startPostgres, type TestPostgres } from '../test/support/postgres.js';
-import { openCalls, openProxyStore } from './parts.js';
+import { openCallStore } from '../domain/call-record/call-store.js';
+import { openProxyStore, storeTarget } from './parts.js';
 
 const KEYS = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
 const OWNER = { tenant: 'acme', agent: 'bot' };
@@ -45,9 +46,9 @@ describe.each(['sqlite', 'postgres'] as const)("DESIGN 4: the proxy's calls and 
     await rm(stateDir, { recursive: true, force: true });
   });
 
-  it('are written side by side, and found by the next process and beside a worker that knows the calls alone', async () => {
-    // A worker that came first, as before tools were pinned here.
-    await (await openCalls(shared, KEYS)).close();
+  it('are written side by side, and found by the next process and by a worker beside it', async () => {
+    // As before tools were pinned here.
+    await (await openCallStore({ target: storeTarget(shared, 'calls'), keys: KEYS })).close();
     const { calls, pins } = await openProxyStore(shared, KEYS);
     const made = Array.from({ length: 20 }, callOf);
     await Promise.all(
@@ -64,12 +65,12 @@ describe.each(['sqlite', 'postgres'] as const)("DESIGN 4: the proxy's calls and 
     await calls.close();
 
     const again = await openProxyStore(shared, KEYS);
-    const worker = await openCalls(shared, KEYS);
+    const worker = await openProxyStore(shared, KEYS);
     const [first] = made;
-    expect(await worker.request(first?.correlation_id ?? '', 'sha256:one')).toMatchObject({ callback_url: null });
+    expect(await worker.calls.request(first?.correlation_id ?? '', 'sha256:one')).toMatchObject({ callback_url: null });
     expect(await again.pins.read(OWNER)).toMatchObject({ complete: true, digests: { size: 20 } });
     expect(await again.pins.forget(OWNER)).toBe(20);
-    await worker.close();
+    await worker.calls.close();
     await again.calls.close();
   }, 60_000);
 });

@@ -10,6 +10,8 @@ import type { Service, TlsMaterial } from '../api/plugins/service.js';
 import type { ReadinessChecks } from '../api/plugins/health.js';
 import { createCallbackSender } from '../activities/callback.js';
 import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
+import { storedSessions, type UpstreamSessionTables } from '../activities/clients/stored-sessions.js';
+import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
 import { createEgressActivities, type EgressActivities } from '../activities/egress.js';
 import type { CallRunner } from '../engine/call-runner.js';
 import type { EngineAddress, EngineClient } from '../engine/connect.js';
@@ -27,7 +29,7 @@ import type { ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
 import type { EgressSource } from '../contracts/ledger-egress.js';
 import type { Ledger } from '../contracts/ledger.js';
-import { type CallStore, callStoreOver, type CallTables, openCallStore } from '../domain/call-record/call-store.js';
+import { type CallStore, callStoreOver, type CallTables } from '../domain/call-record/call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -55,6 +57,7 @@ import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../doma
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
+import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
 import { supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
 
 /** Parts that more than one composition puts together: `gate start`, `gate serve <service>`, `gate worker`. */
@@ -133,20 +136,27 @@ export async function checkpointKeys(
   return { checkpoints: { origin: checkpointOrigin ?? `${trustDomain}/ledger`, privateKey, witnesses } };
 }
 
-export const openCalls = (shared: Config<typeof SHARED_SETTINGS>, keys: KeyRing): Promise<CallStore> =>
-  openCallStore({ target: storeTarget(shared, 'calls'), keys });
-
-/** What the proxy keeps: its calls, and in the same place the tools its agents saw first. `calls.close` closes both. */
+/**
+ * What the proxy keeps, and its worker with it: its calls, and in the same place the tools its agents saw first and the sessions of both
+ * with the upstream. `calls.close` closes all of them.
+ */
 export async function openProxyStore(
   shared: Config<typeof SHARED_SETTINGS>,
   keys: KeyRing,
-): Promise<{ readonly calls: CallStore; readonly pins: ToolPinStore }> {
-  const store = await openStore<CallTables & ToolPinTables>(storeTarget(shared, 'calls'), callMigrations, {
-    pins: toolPinMigrations,
-  });
+): Promise<{
+  readonly calls: CallStore;
+  readonly pins: ToolPinStore;
+  readonly sessionsWith: (url: string) => UpstreamSessions;
+}> {
+  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables>(
+    storeTarget(shared, 'calls'),
+    callMigrations,
+    { pins: toolPinMigrations, sessions: upstreamSessionMigrations },
+  );
   return {
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
     pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>),
+    sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }
 
@@ -260,9 +270,17 @@ export function egressParts(
   return { egress: createEgressActivities({ source, sinks, onSweep: egressMetrics(registry) }), start };
 }
 
-/** The tools of the configured MCP server, or a stand-in that says that none is configured. */
-export function createUpstream(config: Config<typeof UPSTREAM_SETTINGS>, url: string | undefined): Upstream {
-  if (url) return createMcpUpstream({ url, ...(config.upstreamApiKey && { apiKey: config.upstreamApiKey }) });
+/**
+ * The tools of the configured MCP server, or a stand-in that says that none is configured. Where several processes talk to it, they share
+ * the sessions that `sessionsWith` gives.
+ */
+export function createUpstream(
+  { upstreamApiKey: apiKey }: Config<typeof UPSTREAM_SETTINGS>,
+  url: string | undefined,
+  sessionsWith?: (url: string) => UpstreamSessions,
+): Upstream {
+  if (url)
+    return createMcpUpstream({ url, ...(apiKey && { apiKey }), ...(sessionsWith && { sessions: sessionsWith(url) }) });
   const refused = async () => ({
     kind: 'not_sent' as const,
     reason: 'no upstream is configured; set GATE_UPSTREAM_URL',

@@ -49,7 +49,6 @@ import {
   listen,
   needed,
   newRegistry,
-  openCalls,
   openProxyStore,
   openInspector,
   openPolicies,
@@ -315,10 +314,13 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const { config, tls, trustDomain, logger } = parts;
   const { ledgerUrl, hilUrl } = config.urls;
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
-  const { calls, pins } = await needed('the call store', openProxyStore(config.shared, config.callStore.recordKeys));
+  const { calls, pins, sessionsWith } = await needed(
+    'the call store',
+    openProxyStore(config.shared, config.callStore.recordKeys),
+  );
   parts.onStop(() => calls.close());
   const engine = await openEngine(parts, config.engine);
-  const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl);
+  const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl, sessionsWith);
   parts.onStop(() => upstream.close());
   const ledger = createLedgerClient({ url: ledgerUrl, fetch: fetchOf(parts, 'ledger') });
   const service = buildProxy({
@@ -366,13 +368,16 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   installEngineRuntime(logger);
   parts.onStop(closeEngineRuntime);
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
-  const calls = await needed('the call store', openCalls(config.shared, config.callStore.recordKeys));
+  const { calls, sessionsWith } = await needed(
+    'the call store',
+    openProxyStore(config.shared, config.callStore.recordKeys),
+  );
   parts.onStop(() => calls.close());
   const engineClient = await openEngine(parts, engine);
   const { client, address } = engineClient;
   const native = await needed(`the workflow engine at ${engine.address}`, connectNative(address));
   parts.onStop(() => native.close());
-  const upstream = createUpstream(own, own.upstreamUrl);
+  const upstream = createUpstream(own, own.upstreamUrl, sessionsWith);
   parts.onStop(() => upstream.close());
   const to = {
     brain: fetchOf(parts, 'brain'),

@@ -91,15 +91,16 @@ export function createMcpUpstream({
     void say(session, { id: randomUUID(), text }, { timeoutMs: ASIDE_LIMIT_MS }).catch(() => undefined);
 
   async function open(): Promise<UpstreamSession> {
-    const limits = { timeoutMs: OPENING_LIMIT_MS };
+    const untilMs = Date.now() + OPENING_LIMIT_MS;
+    const limits = () => ({ timeoutMs: untilMs - Date.now() });
     const id = randomUUID();
-    const answer = await say(null, { id, text: introductionText(id) }, limits);
+    const answer = await say(null, { id, text: introductionText(id) }, limits());
     if (answer.kind === 'refused') throw new Error(`initialize was answered with HTTP ${answer.status}`);
     const reply = answer.kind === 'message' ? replyIn(answer.message, id, id) : null;
     if (answer.kind !== 'message' || !reply) throw new Error('initialize was not answered');
     const given = answer.headers['mcp-session-id'];
     const session = { ...introductionIn(reply.text), id: typeof given === 'string' ? given : null };
-    const told = await say(session, { id: randomUUID(), text: INITIALIZED_TEXT }, limits);
+    const told = await say(session, { id: randomUUID(), text: INITIALIZED_TEXT }, limits());
     if (told.kind === 'refused') throw new Error(`notifications/initialized was answered with HTTP ${told.status}`);
     unproved.add(session);
     return session;
@@ -136,6 +137,8 @@ export function createMcpUpstream({
       } catch (error) {
         return { kind: 'not_sent', reason: `no session with the upstream: ${causeText(error)}` };
       }
+      if (Date.now() >= untilMs)
+        return { kind: 'not_sent', reason: 'the request timed out before a session with the upstream stood' };
       let answer: Posted;
       try {
         answer = await say(session, message, { timeoutMs: untilMs - Date.now(), ...(signal && { signal }) });

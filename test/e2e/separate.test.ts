@@ -247,7 +247,18 @@ describe('docker-compose.yml, its services as separate processes', () => {
     expect([first.status, first.text]).toEqual([200, expect.stringContaining('result')]);
     const again = await agent.call('list_files', {}, { idempotencyId });
     expect(again.status).toBe(200);
-    expect((await tools()).counts['list_files']).toBe(1);
+    expect(await tools()).toMatchObject({ sessions: 1, counts: { list_files: 1 } });
+  });
+
+  it('is one client to the tools for each agent, whichever process talks to them', async () => {
+    for (const reply of await Promise.all([
+      agent.control('tools/list'),
+      agent.call('list_files'),
+      agent.control('tools/list'),
+      agent.call('list_files'),
+    ]))
+      expect(reply.status).toBe(200);
+    expect((await tools()).sessions).toBe(1);
   });
 
   it('refuses a denied call, and nothing runs', async () => {
@@ -364,6 +375,8 @@ describe('docker-compose.yml, its services as separate processes', () => {
         const reply = await agent.call('list_files');
         return reply.status === 200;
       });
+      expect((await agent.control('tools/list')).status).toBe(200);
+      expect((await tools()).sessions).toBe(1);
     }, 90_000);
   });
 

@@ -41,6 +41,7 @@ export interface TestStack {
 }
 
 export interface ToolsState {
+  readonly sessions: number;
   readonly counts: Readonly<Record<string, number>>;
   readonly balances: Readonly<Record<string, number>>;
   readonly effects: readonly { tool: string; arguments: JsonObject }[];
