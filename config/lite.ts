@@ -19,7 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
-import { callbackBoundaries, parsedBy, reviewLimits } from './shared.js';
+import { agentLimits, callbackBoundaries, parsedBy, reviewLimits } from './shared.js';
 
 /** Who may call, as one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
@@ -178,6 +178,7 @@ export const LITE_SETTINGS = {
     seconds(600),
     'How long a parked call waits for a decision before it expires.',
   ),
+  ...agentLimits('GATE_LITE'),
   ...reviewLimits('GATE_LITE'),
   callbackAllowlist: setting(
     'GATE_LITE_CALLBACK_ALLOWLIST',

@@ -130,3 +130,27 @@ export const reviewLimits = <Prefix extends string>(prefix: Prefix) => ({
     'Bytes that the requests among them may hold together.',
   ),
 });
+
+/** What one agent may do within a minute beside tool calls, in the edition whose settings begin so. */
+export const agentLimits = <Prefix extends string>(prefix: Prefix) => ({
+  controlLimit: setting(
+    `${prefix}_CONTROL_LIMIT`,
+    z.coerce.number().int().min(0).max(1_000_000).default(600),
+    'Control calls (initialize, ping, lists, notifications) one agent may make per minute; 0 turns the limit off.',
+  ),
+  replayLimit: setting(
+    `${prefix}_REPLAY_LIMIT`,
+    z.coerce.number().int().min(0).max(1_000_000).default(6_000),
+    'Answers of earlier calls one agent may ask for again per minute, polls included; 0 turns the limit off.',
+  ),
+  replayBytes: setting(
+    `${prefix}_REPLAY_BYTES`,
+    z.coerce.number().int().min(0).max(100_000_000_000).default(67_108_864),
+    'Bytes of retained results one agent may be sent again per minute, and one result more; 0 turns the limit off.',
+  ),
+});
+export const agentLimitsOf = (config: {
+  readonly controlLimit: number;
+  readonly replayLimit: number;
+  readonly replayBytes: number;
+}) => ({ controls: config.controlLimit, replays: config.replayLimit, replayedBytes: config.replayBytes });

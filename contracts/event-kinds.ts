@@ -4,6 +4,7 @@
  */
 export const EVENT_KINDS = [
   'proxy.verdict',
+  'proxy.control',
   'brain.inspection',
   'policy.evaluated',
   'hil.created',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { isLoopback, type LiteConfig } from '../config/lite.js';
+import { agentLimitsOf } from '../config/shared.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
@@ -226,6 +227,7 @@ export async function startLite({
       upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },
       maxInFlight: MAX_IN_FLIGHT,
+      agentLimits: agentLimitsOf(config),
       verboseVerdicts: config.verboseVerdicts,
       onFirstAnswer(record) {
         metrics.answered(record);

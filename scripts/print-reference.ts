@@ -123,6 +123,8 @@ function errorsPage(): string {
 /** What each kind says, and who writes it. `null`: part of the contract, written by nothing yet. */
 const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'proxy.verdict': 'The verdict of a call with its tier, layer and reasons. Its sidecar is the request.',
+  'proxy.control':
+    'Control calls of one agent, by method, that reached the upstream within a minute: how many, how many failed, the first and the last.',
   'brain.inspection':
     'What the inspection found, with its scores, or that it could not be had. Its sidecar is the evidence.',
   'policy.evaluated': 'What the policy set decided, and under which bundle. Its sidecar is the policy input.',

@@ -25,7 +25,7 @@ import type { HIL_SETTINGS } from '../config/hil.js';
 import type { LEDGER_SETTINGS } from '../config/ledger.js';
 import type { POLICY_SETTINGS } from '../config/policy.js';
 import type { PROXY_SETTINGS } from '../config/proxy.js';
-import type { ENGINE_SETTINGS, SHARED_SETTINGS } from '../config/shared.js';
+import { agentLimitsOf, type ENGINE_SETTINGS, type SHARED_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
 import type { EgressSource } from '../contracts/ledger-egress.js';
 import type { Ledger } from '../contracts/ledger.js';
@@ -342,6 +342,7 @@ export function buildProxy({ config, pins, ...parts }: ProxyParts): Service {
     upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
     ttlSecs: { auto: config.ttlAutoSecs, standard: config.ttlStandardSecs, strict: config.ttlStrictSecs },
     maxInFlight: config.maxInFlight,
+    agentLimits: agentLimitsOf(config),
     verboseVerdicts: config.verboseVerdicts,
     checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
   });

@@ -6,17 +6,22 @@ import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
+import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
+import { createControlLog } from './control-log.js';
 import { proxyMetrics } from './metrics.js';
+import { createRefusals } from './refusals.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
 
 export interface ProxyOptions
-  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited'>,
-    Omit<McpRouteOptions, 'handler'>,
+  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
+    Omit<McpRouteOptions, 'handler' | 'limits' | 'controlLog'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
+  /** What one agent may do beside tool calls. */
+  readonly agentLimits: AgentLimits;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -53,8 +58,15 @@ export function createProxyService(options: ProxyOptions): Service {
     },
   });
   const metrics = proxyMetrics(options.registry);
+  const now = options.now ?? Date.now;
+  const refusals = createRefusals({ ledger: options.ledger, now });
+  const limits = createAgentLimits({ limits: options.agentLimits, refusals, onLimited: metrics.limited, now });
+  const controlLog = createControlLog({ ledger: options.ledger, now });
+  service.app.addHook('onClose', () => controlLog.close());
   const handler = createCallHandler({
     ...options,
+    refusals,
+    limits,
     onAnswered(record) {
       metrics.answered(record);
       options.onFirstAnswer?.(record);
@@ -96,9 +108,9 @@ export function createProxyService(options: ProxyOptions): Service {
       );
       next();
     });
-    registerMcp(scope as unknown as Service['app'], { ...options, handler });
-    registerPending(scope as unknown as Service['app'], options);
-    registerAuthorizations(scope as unknown as Service['app'], options);
+    registerMcp(scope as unknown as Service['app'], { ...options, handler, limits, controlLog });
+    registerPending(scope as unknown as Service['app'], { ...options, limits });
+    registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
     done();
   });
   return service;

@@ -18,7 +18,8 @@ import type { Json } from '../../contracts/json.js';
 import type { CallRunner } from '../../engine/call-runner.js';
 import type { Caller } from '../plugins/service.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
-import { createRefusals } from './refusals.js';
+import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
+import type { Refusals } from './refusals.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;
@@ -30,6 +31,8 @@ export interface CallHandlerOptions {
   readonly upstreamTimeoutMs: number;
   readonly ttlSecs: Readonly<Record<ApprovalTier, number>>;
   readonly maxInFlight: number;
+  readonly limits: AgentLimitsCheck;
+  readonly refusals: Refusals;
   readonly now?: () => number;
   /** Sees each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
@@ -63,26 +66,24 @@ export function correlationIdOf({ caller, idempotencyId }: Pick<ToolCallRequest,
  * and the pipeline started under the correlation id. Throws GateError for what is not a verdict.
  */
 export function createCallHandler(options: CallHandlerOptions) {
-  const { calls, runner, now = Date.now } = options;
-  const refusals = createRefusals({ ledger: options.ledger, now });
+  const { calls, runner, limits, refusals, now = Date.now } = options;
   let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true, now()) !== null;
 
-  /** The answer the record gives, waiting, bounded, while the call is under way. */
-  const fromRecord = async (found: CallRecord, replayed: boolean): Promise<Answer> => {
+  /** The answer the record gives, waiting, bounded, while the call is under way. `again` says who asked for it when it was given before. */
+  const fromRecord = async (found: CallRecord, again: AskedAgain | null): Promise<Answer> => {
+    const replayed = again !== null;
     const record = settledEnough(found)
       ? found
       : await calls.waitFor(found.correlation_id, settledEnough, now() + options.upstreamTimeoutMs + 5_000);
+    const retained = (of: CallRecord) => {
+      const load = () => calls.result(of.correlation_id);
+      return again ? limits.retained(again, load) : load();
+    };
     const answer =
-      record &&
-      answerOf(
-        record,
-        record.state === 'completed' ? await calls.result(record.correlation_id) : null,
-        replayed,
-        now(),
-      );
+      record && answerOf(record, record.state === 'completed' ? await retained(record) : null, replayed, now());
     if (!answer || !record)
       throw new GateError('pipeline_unavailable', 'the call is still under way; ask again under the same id', {
         fields: { layer: 'proxy' },
@@ -126,8 +127,10 @@ export function createCallHandler(options: CallHandlerOptions) {
       );
 
     const known = await calls.find(correlationId);
+    const again = { caller, correlationId, name: mcp.tool };
+    if (known) await limits.replay(again);
     if (known && known.digest !== digest) throw conflict();
-    if (known && known.state !== 'decided') return fromRecord(known, true);
+    if (known && known.state !== 'decided') return fromRecord(known, again);
 
     const { limit, windowMs } = options.velocity;
     const size = callCount(mcp.method, mcp.body);
@@ -170,7 +173,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       const summary = await runner
         .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)
         .catch((error: unknown) => backlogTold(error, request, correlationId));
-      return await fromRecord(await recordAfter(call, summary), false);
+      return await fromRecord(await recordAfter(call, summary), null);
     } finally {
       inFlight -= 1;
     }

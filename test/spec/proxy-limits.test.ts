@@ -37,6 +37,8 @@ beforeAll(async () => {
       GATE_VELOCITY_LIMIT: String(LIMIT),
       GATE_VELOCITY_WINDOW_SECS: String(WINDOW_SECS),
       GATE_REVIEW_MAX_PARKED_CALLS: '2',
+      GATE_PROXY_CONTROL_LIMIT: '6',
+      GATE_PROXY_REPLAY_BYTES: '1000',
     },
   });
 }, STACK_START_LIMIT_MS);
@@ -156,6 +158,34 @@ describe('what one agent may have waiting for people', () => {
     ]);
     await gate.operator.decide(parked.correlationId, 'deny');
     await eventually('a place that is free', async () => (await park(idempotencyId)).status === 202);
+  });
+});
+
+describe('what passes before the velocity limit', () => {
+  it('control calls: so many a minute, then 429 with one row', async () => {
+    const bot = await gate.agent('listing-bot');
+    const replies = [];
+    for (let n = 0; n < 8; n += 1) replies.push(await bot.control(n % 2 ? 'ping' : 'tools/list'));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+    expect(replies[6]?.body).toMatchObject({ error: 'rate_limited', key: 'acme/listing-bot', layer: 'proxy' });
+    expect(Number(replies[6]?.headers['retry-after'])).toBeGreaterThan(0);
+    const rows = await Promise.all(replies.slice(6).map(({ correlationId }) => gate.rows(correlationId)));
+    expect(rows.flat()).toMatchObject([
+      { policy_decision: { outcome: 'rate_limited', limit: 6 }, tool_name: 'tools/list' },
+    ]);
+    expect((await bot.call('list_things')).status).toBe(200);
+  });
+
+  it('retained results: so many bytes a minute, then 429; a first answer is none of them', async () => {
+    const bot = await gate.agent('again-bot');
+    const idempotencyId = randomUUID();
+    const first = await bot.call('list_things', {}, { idempotencyId });
+    const allowed = Math.ceil(1_000 / first.text.length);
+    const replies = [];
+    for (let n = 0; n < allowed + 2; n += 1) replies.push(await bot.call('list_things', {}, { idempotencyId }));
+    expect(replies.slice(0, allowed).every(({ text }) => text === first.text)).toBe(true);
+    expect(replies.slice(allowed).map(({ status }) => status)).toEqual([429, 429]);
+    expect((await bot.call('list_things')).status).toBe(200);
   });
 });
 

@@ -748,11 +748,10 @@ describe('proxy sheet 2: control methods pass through', () => {
     expect(reply.body).toMatchObject({ id: 9, error: { code: -32601 } });
   });
 
-  it('writes no ledger row', async () => {
-    const { length } = (await gate.verify()).commitment ?? { length: -1 };
+  it('writes no ledger row of its own: they are counted, and told in one row a minute', async () => {
+    await bot.control('tools/list');
     const reply = await bot.control('tools/list');
     expect(await gate.rows(reply.correlationId)).toEqual([]);
-    expect((await gate.verify()).commitment?.length).toBe(length);
   });
 });
 

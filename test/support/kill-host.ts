@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
+import { createAgentLimits } from '../../api/proxy/agent-limits.js';
 import { createCallHandler, correlationIdOf } from '../../api/proxy/calls.js';
 import type { Answer } from '../../api/proxy/answers.js';
 import type { CallInput, CallSummary, Tier } from '../../contracts/call.js';
@@ -239,6 +240,13 @@ export async function composeKillHost(
     upstreamTimeoutMs: config.upstreamTimeoutMs,
     ttlSecs: { auto: config.ttlSecs, standard: config.ttlSecs, strict: config.ttlSecs },
     maxInFlight: 1_000,
+    limits: createAgentLimits({
+      limits: { controls: 0, replays: 0, replayedBytes: 0 },
+      refusals: () => Promise.resolve(),
+      onLimited: () => undefined,
+      now: Date.now,
+    }),
+    refusals: () => Promise.resolve(),
   });
   const decide = createDecisions({
     reviews,

@@ -7,17 +7,23 @@ import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../..
 import { GateError } from '../../../domain/errors.js';
 import type { Signer } from '../../../domain/identity/signer.js';
 import type { ServiceApp } from '../../plugins/service.js';
+import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf, idOf } from './mcp.js';
 
 const UNKNOWN = 'no authorization under this id';
 
 /** The signed word that a host may execute its call: `gate.execution/v1`, stage `authorization` (proxy sheet 8, DESIGN section 7). */
-export function registerAuthorizations(app: ServiceApp, { calls, signer }: { calls: CallStore; signer: Signer }): void {
+export function registerAuthorizations(
+  app: ServiceApp,
+  { calls, signer, limits }: { calls: CallStore; signer: Signer; limits: AgentLimitsCheck },
+): void {
   app.get(
     '/authorizations/:correlation_id',
     { schema: { params: z.object({ correlation_id: z.string() }) } },
     async (request): Promise<JsonObject> => {
       const caller = agentOf(request);
+      const asked = { caller, correlationId: request.correlationId, name: 'GET /authorizations' };
+      await limits.replay(asked);
       const record = await calls.find(idOf(request.params.correlation_id, UNKNOWN));
       const call = record?.evidence.call;
       const mine = call !== undefined && call.tenant === caller.tenant && call.agent === caller.agent;
@@ -32,7 +38,8 @@ export function registerAuthorizations(app: ServiceApp, { calls, signer }: { cal
       if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
       request.correlationId = record.correlation_id;
       const authorization = authorizationOf(record, staged);
-      return { authorization, identity_signature: { ...signer.sign(canonicalJson(authorization)) } };
+      const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
+      return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };
     },
   );
 }

@@ -7,11 +7,15 @@ import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-
 import { parseMcpRequest, type McpRequest } from '../../../domain/mcp/envelope.js';
 import type { Upstream } from '../../../domain/pipeline/upstream.js';
 import type { Caller, ServiceApp } from '../../plugins/service.js';
+import type { AgentLimitsCheck } from '../agent-limits.js';
 import type { Answer } from '../answers.js';
 import { correlationIdOf, type CallHandler } from '../calls.js';
+import type { ControlLog } from '../control-log.js';
 
 export interface McpRouteOptions {
   readonly handler: CallHandler;
+  readonly limits: AgentLimitsCheck;
+  readonly controlLog: ControlLog;
   readonly upstream: Upstream;
   readonly mode: Mode;
   readonly upstreamTimeoutMs: number;
@@ -69,9 +73,11 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
     const caller = agentOf(request);
     if (mcp.kind === 'control' || !selected) {
-      await options.admitControl?.(caller, mcp.method, request.correlationId);
+      const { correlationId } = request;
+      await options.admitControl?.(caller, mcp.method, correlationId);
+      await options.limits.control({ caller, correlationId, name: mcp.method });
       if (mcp.kind === 'control' && mcp.notification) return { status: 204, headers: {}, body: null };
-      return control(caller, mcp as McpRequest & { kind: 'control' });
+      return control(caller, mcp as McpRequest & { kind: 'control' }, correlationId);
     }
 
     const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
@@ -96,8 +102,18 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     }
   }
 
-  async function control(caller: AgentCaller, mcp: McpRequest & { kind: 'control' }): Promise<Answer> {
-    const reply = await options.upstream.control(caller, mcp.body, { timeoutMs: options.upstreamTimeoutMs });
+  async function control(
+    caller: AgentCaller,
+    { method, body }: McpRequest & { kind: 'control' },
+    correlationId: string,
+  ): Promise<Answer> {
+    const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered });
+    const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
+    const reply = await asking.catch((error: unknown) => {
+      note(false);
+      throw error;
+    });
+    if (reply.kind !== 'not_sent') note(reply.kind === 'accepted' || (reply.kind === 'reply' && !reply.failed));
     if (reply.kind === 'accepted') return { status: 204, headers: {}, body: null };
     if (reply.kind === 'reply')
       return {

@@ -5,6 +5,7 @@ import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
+import type { AgentLimitsCheck } from '../agent-limits.js';
 import { effectiveState } from '../answers.js';
 import { agentOf, idOf } from './mcp.js';
 
@@ -19,6 +20,7 @@ const STATUS: Readonly<Record<string, string>> = {
 
 export interface PendingRouteOptions {
   readonly calls: CallStore;
+  readonly limits: AgentLimitsCheck;
   readonly now?: () => number;
   /** Finds the call of an id where more than the correlation id names one. */
   readonly lookUp?: (id: string) => Promise<CallRecord | null>;
@@ -30,6 +32,7 @@ export function registerPending(
   app: ServiceApp,
   {
     calls,
+    limits,
     now = Date.now,
     lookUp = (id) => calls.find(id),
     pendingPaths = ['/pending/:correlation_id'],
@@ -41,6 +44,8 @@ export function registerPending(
       { schema: { params: z.object({ correlation_id: z.string() }) } },
       async (request): Promise<JsonObject> => {
         const caller = agentOf(request);
+        const asked = { caller, correlationId: request.correlationId, name: 'GET /pending' };
+        await limits.replay(asked);
         const record = await lookUp(idOf(request.params.correlation_id, UNKNOWN));
         // Another agent's call is as unknown as one that never was.
         const mine =
@@ -49,7 +54,8 @@ export function registerPending(
         request.correlationId = record.correlation_id;
         const { call, verdict } = record.evidence;
         const state = effectiveState(record, now());
-        const result = record.state === 'completed' ? await calls.result(record.correlation_id) : null;
+        const result =
+          record.state === 'completed' ? await limits.retained(asked, () => calls.result(record.correlation_id)) : null;
         return {
           contract: 'gate.pending-authorization/v1',
           status: STATUS[state] ?? 'approved',

@@ -142,6 +142,7 @@ function isNotable(fact: Fact): boolean {
   if (kind === 'upstream.outcome') return decision?.['stage'] !== 'completed' || fact.signal !== null;
   if (kind === 'deep_review_finding') return decision?.['verdict'] === 'Red' || decision?.['brain_delta'] !== 'Agreed';
   if (kind === 'brain.inspection') return decision?.['available'] === false;
+  if (kind === 'proxy.control') return false;
   if (kind === 'policy.evaluated' || kind === 'hil.created') return fact.signal !== null;
   return true;
 }

@@ -17,6 +17,8 @@ export function summaryOf(fact: Fact): string {
   switch (kind) {
     case 'proxy.verdict':
       return verdictSummary(fact, tool);
+    case 'proxy.control':
+      return quoted(reasoning);
     case 'brain.inspection':
       return decision?.['available'] === false
         ? `${tool} was judged without inspection${because(reasoning)}`

@@ -1,0 +1,84 @@
+import { GateError } from '../../domain/errors.js';
+import { slidingBudget } from '../../domain/limits/sliding-budget.js';
+import { createTurns } from '../../domain/store/turns.js';
+import type { Refused, Refusals } from './refusals.js';
+
+/** What one agent may do within a minute beside tool calls; 0 is no limit. */
+export interface AgentLimits {
+  readonly controls: number;
+  readonly replays: number;
+  /** Bytes of retained answers that are sent again. */
+  readonly replayedBytes: number;
+}
+
+/** Who asks, for what. */
+export type AskedAgain = Omit<Refused, 'limit' | 'reason' | 'limits'>;
+
+const WINDOW_MS = 60_000;
+const WINDOW = `${WINDOW_MS / 1000} s`;
+
+/**
+ * Holds an agent to its limits for what passes before the velocity limit: control calls, and answers that are fetched again. Counted in
+ * this process. Throws `rate_limited` with the seconds to wait; one row per agent, limit and minute says so.
+ */
+export function createAgentLimits({
+  limits,
+  refusals,
+  onLimited,
+  now,
+}: {
+  readonly limits: AgentLimits;
+  readonly refusals: Refusals;
+  readonly onLimited: () => void;
+  readonly now: () => number;
+}) {
+  const controls = slidingBudget(limits.controls, WINDOW_MS);
+  const replays = slidingBudget(limits.replays, WINDOW_MS);
+  const bytes = slidingBudget(limits.replayedBytes, WINDOW_MS);
+  const oneAtATime = createTurns();
+  const keyOf = ({ caller }: AskedAgain) => `${caller.tenant}/${caller.agent}`;
+
+  async function refuse(secs: number, refused: Refused): Promise<void> {
+    if (secs === 0) return;
+    onLimited();
+    await refusals(refused);
+    throw new GateError('rate_limited', refused.reason, {
+      fields: { scope: 'agent', key: keyOf(refused), retry_after_secs: secs },
+    });
+  }
+  const tooManyBytes = (asked: AskedAgain): Refused => ({
+    ...asked,
+    limit: 'replays',
+    reason: `more than ${limits.replayedBytes} bytes of earlier answers in ${WINDOW}`,
+    limits: { replayed_bytes: limits.replayedBytes, window_ms: WINDOW_MS },
+  });
+
+  return {
+    control: (asked: AskedAgain): Promise<void> =>
+      refuse(controls.take(keyOf(asked), 1, now()), {
+        ...asked,
+        limit: 'control',
+        reason: `more than ${limits.controls} control calls in ${WINDOW}`,
+        limits: { limit: limits.controls, window_ms: WINDOW_MS },
+      }),
+
+    /** Counts one look at what a call came to. */
+    replay: (asked: AskedAgain): Promise<void> =>
+      refuse(replays.take(keyOf(asked), 1, now()), {
+        ...asked,
+        limit: 'replays',
+        reason: `more than ${limits.replays} earlier answers in ${WINDOW}`,
+        limits: { limit: limits.replays, window_ms: WINDOW_MS },
+      }),
+
+    /** Loads what is sent again, one after the other for an agent, and counts its bytes. A single answer is never too large. */
+    retained: <T extends Buffer | null>(asked: AskedAgain, load: () => Promise<T>): Promise<T> =>
+      oneAtATime(keyOf(asked), async () => {
+        await refuse(bytes.look(keyOf(asked), now()), tooManyBytes(asked));
+        const loaded = await load();
+        if (loaded) await refuse(bytes.take(keyOf(asked), loaded.byteLength, now()), tooManyBytes(asked));
+        return loaded;
+      }),
+  };
+}
+export type AgentLimitsCheck = ReturnType<typeof createAgentLimits>;

@@ -1,0 +1,104 @@
+import type { JsonObject } from '../../contracts/json.js';
+import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
+import { uuidFromDigest } from '../../domain/crypto/digest.js';
+
+export interface ControlCall {
+  readonly caller: {
+    readonly tenant: string;
+    readonly agent: string;
+    readonly spiffe: string;
+    readonly fingerprint: string;
+  };
+  readonly method: string;
+  readonly correlationId: string;
+  /** Whether the upstream answered without an error. */
+  readonly answered: boolean;
+}
+
+interface Counted {
+  readonly first: ControlCall;
+  readonly firstMs: number;
+  lastMs: number;
+  calls: number;
+  failed: number;
+}
+
+const WINDOW_MS = 60_000;
+/** Beyond it what is counted is written at once: memory stays bounded, whatever is asked. */
+const MAX_COUNTED = 200;
+
+/**
+ * The control calls that reached an upstream, as one ledger row per agent, method and minute with how many they were
+ * (docs/decisions/control-calls-in-the-ledger.md). The ledger is never waited for.
+ */
+export function createControlLog({ ledger, now }: { readonly ledger: Ledger; readonly now: () => number }) {
+  const counted = new Map<string, Counted>();
+  /** What the ledger did not take yet. */
+  let owed: NewLedgerRow[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const writeLater = () => {
+    timer ??= setTimeout(() => void write(), WINDOW_MS).unref();
+  };
+
+  async function write(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const rows = [...owed, ...[...counted.values()].map(rowOf)].slice(-MAX_COUNTED);
+    owed = [];
+    counted.clear();
+    if (rows.length === 0) return;
+    try {
+      await ledger.append(rows);
+    } catch {
+      owed = [...rows, ...owed];
+      writeLater();
+    }
+  }
+
+  return {
+    note(call: ControlCall): void {
+      const key = `${call.caller.tenant}/${call.caller.agent} ${call.method}`;
+      const atMs = now();
+      const known = counted.get(key) ?? { first: call, firstMs: atMs, lastMs: atMs, calls: 0, failed: 0 };
+      known.calls += 1;
+      known.failed += call.answered ? 0 : 1;
+      known.lastMs = atMs;
+      counted.set(key, known);
+      if (counted.size >= MAX_COUNTED) void write();
+      else writeLater();
+    },
+    /** Writes what is counted so far; what the ledger does not take now is lost. */
+    async close(): Promise<void> {
+      await write();
+      clearTimeout(timer);
+    },
+  };
+}
+export type ControlLog = ReturnType<typeof createControlLog>;
+
+function rowOf({ first, firstMs, lastMs, calls, failed }: Counted): NewLedgerRow {
+  const { caller, method, correlationId } = first;
+  const said: JsonObject = {
+    rpc_method: method,
+    calls,
+    failed,
+    first_at: new Date(firstMs).toISOString(),
+    last_at: new Date(lastMs).toISOString(),
+  };
+  return {
+    id: uuidFromDigest('gate.control-calls', correlationId, caller.tenant, caller.agent, method, String(firstMs)),
+    agent_id: caller.agent,
+    method: 'proxy.control',
+    event_kind: 'proxy.control',
+    intent_category: 'Direct Execution',
+    authorized: true,
+    reasoning: `${method} reached the upstream: ${calls} in all, ${failed} failed`,
+    policy_decision: said,
+    state_namespace: 'operator',
+    correlation_id: correlationId,
+    agent_spiffe: caller.spiffe,
+    tenant: caller.tenant,
+    agent_kind: 'mcp',
+    credential_fingerprint: caller.fingerprint,
+  };
+}
