@@ -6,6 +6,7 @@ import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
+import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
 
 export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: RecordActivityOptions) => ({
@@ -25,6 +26,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
       decision: evaluated.decision,
       policy_failure: evaluated.decision ? null : evaluated.reason,
       facts: evaluated.facts,
+      ...(evaluated.decision?.forensic_event && { forensic_event: boundedEvent(evaluated.decision.forensic_event) }),
     });
     onCommitted?.(record.evidence);
     return summarize(record);

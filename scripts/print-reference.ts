@@ -127,7 +127,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Control calls of one agent, by method, that reached the upstream within a minute: how many, how many failed, the first and the last.',
   'brain.inspection':
     'What the inspection found, with its scores, or that it could not be had. Its sidecar is the evidence.',
-  'policy.evaluated': 'What the policy set decided, and under which bundle. Its sidecar is the policy input.',
+  'policy.evaluated':
+    'What the policy set decided, under which bundle, and the event that the rules want kept. Its sidecar is the policy input.',
   'hil.created': 'The call waits for a decision until the deadline it names.',
   'hil.approved': 'An operator approved the call; who, how and when.',
   'hil.denied': 'An operator denied the call; who, how and when.',

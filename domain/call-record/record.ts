@@ -16,6 +16,8 @@ export interface VerdictEvidence {
   /** Why there is no decision; only observe mode goes on without one. */
   readonly policy_failure: string | null;
   readonly facts: Omit<PolicyInput, 'arguments'> | null;
+  /** What the rules want kept of the evaluation, bounded. Records of before it was kept have none, and their rows none either. */
+  readonly forensic_event?: JsonObject;
   /** SHA-256 of the canonical `params`, 64 hex digits. */
   readonly params_sha256: string;
   /** The tools of a batch, in its order: once it counts, each is a step of its own in the agent's history. */

@@ -97,6 +97,23 @@ describe('spec 6: the rows a record implies', () => {
       expect(rowsOf(record, request, new Set([String(kind)]))).toEqual(all.filter((row) => row.event_kind !== kind));
   });
 
+  it('keep the event of the evaluation, and are what they were where the record has none', () => {
+    const before = rowsOf(recordOf('green'), request);
+    const record = recordOf('green');
+    const event = { tool_type: 'wire_transfer', sql: 'read' };
+    const after = rowsOf({ ...record, evidence: { ...record.evidence, forensic_event: event } }, request);
+    const evaluated = after.find((row) => row.event_kind === 'policy.evaluated');
+    expect(evaluated?.policy_decision).toMatchObject({ allow: true, event });
+    const without = after.map((row) => {
+      const { event: _event, ...rest } = row.policy_decision as JsonObject;
+      return { ...row, policy_decision: rest };
+    });
+    expect(canonicalJson(without as never)).toBe(canonicalJson(before as never));
+    // The decision had an event before rows did: an older record's rows stay as they were appended.
+    const old = { ...record.evidence, decision: { ...decisionOf('green'), forensic_event: event } };
+    expect(rowsOf({ ...record, evidence: old }, request)).toEqual(before);
+  });
+
   it.each<[string, CallRecord, readonly string[]]>([
     ['allowed', recordOf('green'), JUDGED],
     ['denied', recordOf('red'), JUDGED],

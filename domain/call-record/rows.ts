@@ -129,6 +129,7 @@ export function rowsOf(
             approval_tier: policy.approval_tier,
             retention_class: policy.retention_class,
             policy_bundle: bundle,
+            ...(evidence.forensic_event && { event: evidence.forensic_event }),
           },
           request ? sidecar(input) : {},
         ),

@@ -180,7 +180,7 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
 
 const STRICTNESS: readonly ApprovalTier[] = ['auto', 'standard', 'strict'];
 
-/** The worst of the siblings stands for all: every reason of every sibling, and the strictest approval. */
+/** The worst of the siblings stands for all: every reason and the event of every sibling, and the strictest approval. */
 export function worstDecision(found: readonly PolicyDecision[]): PolicyDecision {
   const worst =
     found.find(({ reasons }) => reasons.length > 0) ??
@@ -190,9 +190,11 @@ export function worstDecision(found: readonly PolicyDecision[]): PolicyDecision 
   const strictest = Math.max(...found.map((one) => STRICTNESS.indexOf(one.approval_tier as ApprovalTier)));
   const united = (texts: readonly string[]) => [...new Set(texts)].toSorted();
   const sensitive = united(found.flatMap(({ sensitive_tools = [] }) => sensitive_tools));
+  const events = found.flatMap(({ forensic_event: event }) => (event ? [event] : []));
   return {
     ...worst,
     ...(sensitive.length > 0 && { sensitive_tools: sensitive }),
+    ...(events.length > 0 && { forensic_event: { events } }),
     allow: found.every(({ allow }) => allow),
     reasons: united(found.flatMap(({ reasons }) => reasons)),
     review_reasons: united(found.flatMap(({ review_reasons }) => review_reasons)),
