@@ -26,6 +26,15 @@ export interface LedgerActivityOptions {
 /** Somebody is told of what an alarm row says: a log line, a counter. */
 export type OnAlarm = (correlationId: string, reason: string, kind: AlarmKind) => void;
 
+/** What a call waits for that nobody can give it, in words. */
+const STUCK: Readonly<Record<string, string>> = {
+  open: 'the call cannot be closed or gone on with',
+  rows: 'the rows of the call cannot be appended',
+  review: 'the review row of the call cannot be settled',
+  callback: 'the callback of the call cannot be sent',
+  alarm: 'the alarm about the end of the call cannot be appended',
+};
+
 /** Calls whose rows are remembered: those that come back within seconds, after their upstream answered. */
 const REMEMBERED_CALLS = 2_000;
 
@@ -102,6 +111,24 @@ export function createLedgerActivities({
       } finally {
         clearTimeout(timer);
       }
+    },
+
+    /**
+     * Tells somebody that a call cannot be helped, for a reason of its own: a log line, and a row where the ledger takes it. Says whether
+     * it did. Safe to repeat.
+     */
+    async reportStuck(correlationId: string, duty: string, reason: string): Promise<boolean> {
+      onAlarm?.(correlationId, `${duty}: ${reason}`, 'alarm.call_stuck');
+      const row = alarmRow({
+        correlation_id: correlationId,
+        kind: 'alarm.call_stuck',
+        reasoning: `${STUCK[duty] ?? duty}: ${reason}`,
+        detail: { duty },
+      });
+      return ledger.append([row]).then(
+        () => true,
+        () => false,
+      );
     },
 
     /** The durable road: appends the rows or throws, to be tried again until the ledger takes them. Safe to repeat. */

@@ -1,7 +1,10 @@
-import type { CallStore, OpenCall } from '../domain/call-record/call-store.js';
-import { callbackIdOf } from '../domain/call-record/transitions.js';
-import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
+import { type CallStore, type OpenCall, type WalkPlace, WALK_START } from '../domain/call-record/call-store.js';
+import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
+import { callbackIdOf, isFinal } from '../domain/call-record/transitions.js';
 import type { Ledger } from '../contracts/ledger.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
+import { foreignText } from '../domain/text.js';
 import type { CallbackActivities } from './deliver.js';
 import { alarmRow, type LedgerActivities, type OnAlarm } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
@@ -14,11 +17,20 @@ export interface Runs {
   end(correlationId: string, reason: string): Promise<void>;
 }
 
+/** How far a pass has come: the next call behind this one, of this duty. */
+export interface ReconcilePlace extends WalkPlace {
+  readonly duty: Duty;
+}
+
 export interface Reconciled {
   readonly looked_at: number;
   readonly closed: number;
   readonly rows_appended: number;
+  /** Calls for which something could not be done, in this part of the pass. */
+  readonly failed: number;
   readonly purged: number;
+  /** Where the pass goes on; `null` at its end. */
+  readonly next: ReconcilePlace | null;
 }
 
 export interface ReconcileOptions {
@@ -34,17 +46,36 @@ export interface ReconcileOptions {
   readonly retentionMs: number;
   readonly windowMs: number;
   readonly now?: () => number;
-  readonly heartbeat?: () => void;
   readonly onAlarm?: OnAlarm;
+  /** How long one call may hold up the others; less than the heartbeat of the pass. */
+  readonly callLimitMs?: number | undefined;
+  /** After this long the pass is handed back, to be gone on with. */
+  readonly partMs?: number | undefined;
 }
 
-/** More than any pass should meet. A smaller batch of the oldest would be the same long-parked calls at every pass, and hide the rest. */
-const BATCH = 20_000;
-/** Callbacks are sent one after the other, and a receiver may take its time. */
-const CALLBACKS = 20;
+const PAGE = 500;
+const CALL_LIMIT_MS = 20_000;
+const PART_MS = 60_000;
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 3_600_000;
+/** A workflow appends its call's rows itself; one that has not for so long is helped. */
+const RUNNING_PATIENCE_MS = 120_000;
+
+/** A neighbour without which a duty cannot be done for any call: no fault of the call that met it. */
+type Neighbour = 'engine' | 'ledger' | 'review';
+const NEEDED: Readonly<Partial<Record<Duty, Neighbour>>> = {
+  open: 'engine',
+  rows: 'ledger',
+  review: 'review',
+  alarm: 'ledger',
+};
+
+/** One call held the pass up longer than it may. */
+class TooLong extends Error {}
 
 export function createReconcileActivities(options: ReconcileOptions) {
   const { calls, runs, ledger, record, review, rows, graceMs, now = Date.now } = options;
+  const { callLimitMs = CALL_LIMIT_MS, partMs = PART_MS } = options;
 
   /** The moment by which a call in this state should have moved, by its stored deadlines alone. */
   const dueMs = async (open: OpenCall): Promise<number> => {
@@ -55,18 +86,41 @@ export function createReconcileActivities(options: ReconcileOptions) {
     return open.updated_ms + 60_000 + (attempt?.evidence.call.upstream_timeout_ms ?? 0);
   };
 
-  const close = async (open: OpenCall, reason: string): Promise<void> => {
-    const { correlation_id } = open;
-    options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
+  /** Whether the call needed closing. What follows its end is tried at once; what fails is owed, and done by its own duty. */
+  const closeIfLost = async (open: OpenCall): Promise<boolean> => {
+    const { correlation_id, state } = open;
+    const status = await runs.status(correlation_id);
+    if (status === 'running' && now() <= (await dueMs(open)) + graceMs) return false;
+    const reason =
+      status === 'running'
+        ? `the workflow is overdue in state ${state}`
+        : `the workflow is ${status} while the call is ${state}`;
+    // A record that cannot be opened cannot be closed either: its run stays as it is.
+    await calls.find(correlation_id);
+    // Before the end, so that a crash behind it leaves the alarm owed.
+    const said = JSON.stringify({ reason, state });
+    await calls.setbacks.put({ ...setbackOf(correlation_id, 'alarm', said), next_ms: now() });
     await runs.end(correlation_id, reason);
-    if (open.state === 'parked' && open.deadline_ms !== null && now() > open.deadline_ms)
+    if (state === 'parked' && open.deadline_ms !== null && now() > open.deadline_ms)
       await review.expireReview(correlation_id);
     else await record.abortCall(correlation_id, reason);
-    await review.settleReviewRow(correlation_id);
-    await rows.appendRows(correlation_id);
-    await ledger.append([
-      alarmRow({ correlation_id, kind: 'alarm.reconciled', reasoning: reason, detail: { state: open.state } }),
-    ]);
+    options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
+    const owed = (work: Promise<unknown>) => work.then(() => true).catch(() => false);
+    await owed(review.settleReviewRow(correlation_id));
+    if (await owed(rows.appendRows(correlation_id))) await owed(sayClosed(correlation_id, said));
+    return true;
+  };
+
+  /** The alarm row of a call that reconciliation closed; of one that went on after all there is none. */
+  const sayClosed = async (correlation_id: string, said: string): Promise<void> => {
+    const found = await calls.find(correlation_id);
+    if (found && isFinal(found.state, found.evidence.call.contract)) {
+      const { reason, state } = JSON.parse(said) as { reason: string; state: string };
+      await ledger.append([
+        alarmRow({ correlation_id, kind: 'alarm.reconciled', reasoning: reason, detail: { state } }),
+      ]);
+    }
+    await calls.setbacks.clear(correlation_id, 'alarm');
   };
 
   /** The callback of a call whose workflow did not live to start it. One that was started has had its attempts. */
@@ -79,48 +133,170 @@ export function createReconcileActivities(options: ReconcileOptions) {
     await calls.followedUp(correlationId, 'callback');
   };
 
+  const setbackOf = (correlation_id: string, duty: Duty, reason: string): Setback => ({
+    correlation_id,
+    duty,
+    attempts: 0,
+    since_ms: now(),
+    next_ms: now(),
+    reason,
+    alarmed: false,
+  });
+
+  /** Remembers that a call could not be helped, for how long it is left alone, and that somebody was told. */
+  async function setBack(id: string, duty: Duty, before: Setback | undefined, error: unknown): Promise<void> {
+    const reason = foreignText(errorText(error), 500);
+    const known = before ?? setbackOf(id, duty, reason);
+    const attempts = known.attempts + 1;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempts - 1, 10));
+    // What held up one call once may be anything; what does so again and again is worth a row.
+    const alarmed =
+      known.alarmed || (attempts >= (error instanceof TooLong ? 3 : 1) && (await rows.reportStuck(id, duty, reason)));
+    const next = { ...known, attempts, next_ms: now() + pauseMs, alarmed };
+    await calls.setbacks.put(duty === 'alarm' ? next : { ...next, reason });
+  }
+
   return {
     /**
-     * Walks the records without a terminal state and those whose rows are due (DESIGN section 1): a call whose workflow is gone, stuck or
-     * overdue is closed fail closed with an alarm row. Safe to repeat; it never runs a tool.
+     * Walks the records without a terminal state and those that owe something (docs/architecture/reconciliation.md): a call whose workflow
+     * is gone, stuck or overdue is closed, fail closed, with an alarm row. Each call stands alone: one that cannot be helped is left alone
+     * for a growing while, and told once. A neighbour that is away ends the duties that need it, until the next pass. Comes back after a
+     * minute with the place to go on from. Safe to repeat; it never runs a tool. `progress` is called for every call.
      */
-    async reconcileCalls(): Promise<Reconciled> {
-      let closed = 0;
-      let appended = 0;
-      const open = await calls.openCalls(now() - graceMs, BATCH);
-      for (const call of open) {
-        options.heartbeat?.();
-        const status = await runs.status(call.correlation_id);
-        const overdue = now() > (await dueMs(call)) + graceMs;
-        if (status === 'running' && !overdue) continue;
-        const reason =
-          status === 'running'
-            ? `the workflow is overdue in state ${call.state}`
-            : `the workflow is ${status} while the call is ${call.state}`;
-        await close(call, reason);
-        closed += 1;
+    async reconcileCalls(
+      from: ReconcilePlace | null = null,
+      progress: () => void = () => undefined,
+    ): Promise<Reconciled> {
+      const startedMs = performance.now();
+      const counted = { looked_at: 0, closed: 0, rows_appended: 0, failed: 0, purged: 0 };
+      const sinceMs = now() - graceMs;
+      const setbacks = new Map((await calls.setbacks.all()).map((one) => [`${one.duty}/${one.correlation_id}`, one]));
+      const away = new Set<Neighbour>();
+
+      const running = async (id: string, since: number) =>
+        since > now() - graceMs - RUNNING_PATIENCE_MS && (await runs.status(id)) === 'running';
+      const walks: Readonly<Record<Duty, (after: WalkPlace) => Promise<readonly Item[]>>> = {
+        open: async (after) =>
+          (await calls.openCalls(sinceMs, PAGE, after)).map((open) => ({
+            id: open.correlation_id,
+            ms: open.updated_ms,
+            work: async () => {
+              counted.looked_at += 1;
+              if (await closeIfLost(open)) counted.closed += 1;
+            },
+          })),
+        rows: async (after) =>
+          (await calls.rowsDue(sinceMs, PAGE, after)).map(({ correlation_id: id, due_ms: ms }) => ({
+            id,
+            ms,
+            work: async () => {
+              if (await running(id, ms)) return;
+              await rows.appendRows(id);
+              counted.rows_appended += 1;
+            },
+          })),
+        review: async (after) =>
+          (await calls.followUpsDue('review', sinceMs, PAGE, after)).map(({ correlation_id: id, due_ms: ms }) => ({
+            id,
+            ms,
+            work: async () => {
+              if (!(await running(id, ms))) await review.settleReviewRow(id);
+            },
+          })),
+        callback: async (after) =>
+          (await calls.followUpsDue('callback', sinceMs, PAGE, after)).map(({ correlation_id: id, due_ms: ms }) => ({
+            id,
+            ms,
+            work: () => tellCaller(id),
+          })),
+        alarm: async ({ id: after }) =>
+          [...setbacks.values()]
+            .filter(({ duty, correlation_id: id }) => duty === 'alarm' && id > after)
+            .toSorted((a, b) => (a.correlation_id < b.correlation_id ? -1 : 1))
+            .slice(0, PAGE)
+            .map(({ correlation_id: id, reason }) => ({ id, ms: 0, work: () => sayClosed(id, reason) })),
+      };
+
+      for (const duty of DUTIES.slice(from ? DUTIES.indexOf(from.duty) : 0)) {
+        const needed = NEEDED[duty];
+        const doubtful = outages(duty, setBack);
+        let after: WalkPlace = from?.duty === duty ? from : WALK_START;
+        for (let page = await walks[duty](after); page.length > 0; page = await walks[duty](after)) {
+          for (const { id, ms, work } of page) {
+            progress();
+            after = { ms, id };
+            const before = setbacks.get(`${duty}/${id}`);
+            if ((before && before.next_ms > now()) || (needed && away.has(needed))) continue;
+            try {
+              await within(callLimitMs, work());
+              await doubtful.answered();
+              if (before && duty !== 'alarm') await calls.setbacks.clear(id, duty);
+            } catch (error) {
+              counted.failed += 1;
+              if (!needed || !isOutage(error)) await setBack(id, duty, before, error);
+              else if (doubtful.unanswered(id, before, error)) away.add(needed);
+            }
+            if (performance.now() - startedMs > partMs) return { ...counted, next: { duty, ...after } };
+          }
+          if (page.length < PAGE || (needed && away.has(needed))) break;
+        }
+        await doubtful.ended();
       }
-      for (const correlationId of await calls.rowsDue(now() - graceMs, BATCH)) {
-        options.heartbeat?.();
-        if ((await runs.status(correlationId)) === 'running') continue;
-        await rows.appendRows(correlationId);
-        appended += 1;
-      }
-      for (const correlationId of await calls.followUpsDue('review', now() - graceMs, BATCH)) {
-        options.heartbeat?.();
-        if ((await runs.status(correlationId)) !== 'running') await review.settleReviewRow(correlationId);
-      }
-      for (const correlationId of await calls.followUpsDue('callback', now() - graceMs, CALLBACKS)) {
-        options.heartbeat?.();
-        await tellCaller(correlationId);
-      }
+      await calls.setbacks.prune();
       const purged = await calls.purge({
         hitsMs: now() - 2 * options.windowMs,
         stagedMs: now() - 3_600_000,
         recordsMs: now() - options.retentionMs,
       });
-      return { looked_at: open.length, closed, rows_appended: appended, purged };
+      return { ...counted, purged, next: null };
     },
   };
 }
 export type ReconcileActivities = ReturnType<typeof createReconcileActivities>;
+
+interface Item extends WalkPlace {
+  readonly work: () => Promise<unknown>;
+}
+
+/** A neighbour that does not answer three calls in a row is away; one that answers the next call had a fault with this one. */
+const AWAY_AFTER = 3;
+
+type SetBack = (id: string, duty: Duty, before: Setback | undefined, error: unknown) => Promise<void>;
+
+/** Tells an outage, which is no call's fault, from a call that its neighbour fails at. */
+function outages(duty: Duty, setBack: SetBack) {
+  let inDoubt: (readonly [string, Setback | undefined, unknown])[] = [];
+  let answers = 0;
+  return {
+    async answered(): Promise<void> {
+      answers += 1;
+      for (const [id, before, error] of inDoubt.splice(0)) await setBack(id, duty, before, error);
+    },
+    /** Whether the neighbour is away by now. */
+    unanswered(id: string, before: Setback | undefined, error: unknown): boolean {
+      inDoubt.push([id, before, error]);
+      return inDoubt.length >= AWAY_AFTER;
+    },
+    /** The last calls of the walk: the neighbour that answered others fails at these. */
+    async ended(): Promise<void> {
+      if (answers > 0 && inDoubt.length < AWAY_AFTER) await this.answered();
+      inDoubt = [];
+    },
+  };
+}
+
+/** The neighbour did not answer. */
+const isOutage = (error: unknown): boolean => error instanceof GateError && error.status >= 500;
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new TooLong(`took longer than ${limitMs} ms`)), limitMs);
+    });
+    // What is still under way then is safe to meet again.
+    await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

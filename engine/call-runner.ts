@@ -17,7 +17,7 @@ import type { DecisionVerdict } from '../activities/review.js';
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
-import { GateError } from '../domain/errors.js';
+import { errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
@@ -201,14 +201,15 @@ export const createRuns = (client: Client): Runs => ({
       return status.name === 'RUNNING' ? 'running' : 'closed';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'missing';
-      throw error;
+      throw new GateError('orchestrator_unavailable', errorText(error), { cause: error });
     }
   },
   async end(correlationId, reason) {
     try {
       await client.workflow.getHandle(correlationId).terminate(reason);
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      if (!(error instanceof WorkflowNotFoundError))
+        throw new GateError('orchestrator_unavailable', errorText(error), { cause: error });
     }
   },
 });

@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
+import type { ReconcilePlace } from '../activities/reconcile.js';
 import { createStepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -151,7 +152,11 @@ function forEngine(activities: GateActivities) {
     ...typed,
     execute: (call: CallInput, claimNotAfterMs: number) =>
       beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal)),
-    reconcileCalls: () => beating(() => activities.reconcileCalls()),
+    // Its heartbeat is its progress: a pass that hangs must not look alive.
+    reconcileCalls: (from: ReconcilePlace | null) => {
+      const context = Context.current();
+      return activities.reconcileCalls(from, () => context.heartbeat());
+    },
   };
 }
 

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openPipeline, replyOk, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './host.js';
@@ -368,6 +370,31 @@ describe('a restart of the in-process host', () => {
     await after.host.idle();
     expect((await after.calls.find(call.correlation_id))?.state).toBe('uncertain');
     expect(after.executed).toHaveLength(0);
+    await after.close();
+    await before.close();
+  });
+
+  it('goes on with every other call when one cannot be opened, and tells which', async () => {
+    const told: string[] = [];
+    const before = await openPipeline({ script: { tier: 'yellow' } });
+    const [bad, good] = [await before.call(), await before.call()];
+    for (const call of [bad, good]) await before.run(call);
+    await before.host.close();
+    const connection = new DatabaseSync(join(before.folder, 'calls.db'));
+    connection
+      .prepare("update call_records set verdict_sealed = x'01' where correlation_id = ?")
+      .run(bad.correlation_id);
+    connection.close();
+    const after = await openPipeline({
+      folder: before.folder,
+      onAlarm: (id, _reason, kind) => told.push(`${kind} ${id}`),
+    });
+    expect(await after.host.resume()).toBe(1);
+    expect(await after.host.decide(await after.decision(good, 'approve'))).toMatchObject({ outcome: 'applied' });
+    await after.host.idle();
+    expect(after.executed).toHaveLength(1);
+    expect(told).toEqual([`alarm.call_stuck ${bad.correlation_id}`]);
+    expect(await after.kinds(bad.correlation_id)).toContain('alarm.call_stuck');
     await after.close();
     await before.close();
   });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
-import { summarize } from '../domain/call-record/record.js';
+import { type CallRecord, summarize } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
@@ -199,6 +199,16 @@ export function createInProcessHost({
     };
   }
 
+  /** The record; `undefined` where it cannot be opened, which is told, and keeps no other call from going on. */
+  async function opened(correlationId: string): Promise<CallRecord | null | undefined> {
+    try {
+      return await calls.find(correlationId);
+    } catch (error) {
+      await activities.reportStuck(correlationId, 'open', errorText(error));
+      return undefined;
+    }
+  }
+
   function inBackground(work: () => Promise<void>): void {
     const running = work()
       .catch((error: unknown) => logger.error({ err: error }, 'background work failed'))
@@ -220,7 +230,19 @@ export function createInProcessHost({
       }
     }
   }
-  const appendDurably = (correlationId: string) => retried(() => activities.appendRows(correlationId));
+  const appendDurably = (correlationId: string) =>
+    retried(() => activities.appendRows(correlationId), toldOnce(correlationId, 'rows'));
+  /** A fault that lies in one call is told when it is met first; a store that is away says so itself. */
+  const toldOnce = (correlationId: string, duty: 'rows' | 'review') => {
+    let told = false;
+    return (error: unknown): boolean => {
+      if (!told && !(error instanceof GateError && error.status >= 500)) {
+        told = true;
+        void activities.reportStuck(correlationId, duty, errorText(error));
+      }
+      return false;
+    };
+  };
   const deliverCallback = (correlationId: string) =>
     retried(
       () => activities.deliver(correlationId),
@@ -237,7 +259,7 @@ export function createInProcessHost({
     inBackground(async () => {
       try {
         if (what === 'callback') await deliverCallback(correlationId);
-        else await retried(() => activities.settleReviewRow(correlationId));
+        else await retried(() => activities.settleReviewRow(correlationId), toldOnce(correlationId, 'review'));
       } finally {
         following.delete(key);
       }
@@ -271,23 +293,23 @@ export function createInProcessHost({
 
     async resume() {
       let resumed = 0;
-      for (const [correlationId, run] of runs) if (run.waiting && !(await calls.find(correlationId))) run.drop();
-      for (const open of await calls.openCalls(clock.now() + 1, 1_000_000)) {
-        if (runs.has(open.correlation_id)) continue;
-        const record = await calls.find(open.correlation_id);
+      for (const [correlationId, run] of runs) if (run.waiting && (await opened(correlationId)) === null) run.drop();
+      for (const { correlation_id: correlationId } of await calls.openCalls(clock.now() + 1, 1_000_000)) {
+        if (runs.has(correlationId)) continue;
+        const record = await opened(correlationId);
         if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
         launch(record.evidence.call, summarize(record));
         onResumed?.(record.state);
         resumed += 1;
       }
-      for (const correlationId of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
+      for (const { correlation_id: correlationId } of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
         if (runs.has(correlationId)) continue;
         inBackground(() => appendDurably(correlationId));
         resumed += 1;
       }
       // What a decided call still owed when the process ended; the call itself may be over.
       for (const what of ['review', 'callback'] as const)
-        for (const correlationId of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
+        for (const { correlation_id: correlationId } of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
           followUp(what, correlationId);
       return resumed;
     },

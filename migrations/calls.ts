@@ -107,9 +107,31 @@ const createSensitiveSteps: Migration = {
   },
 };
 
+/**
+ * 0006: what reconciliation could not do for a call, so that its pause and its alarm outlive the process. Creates a table only; locks
+ * nothing that exists.
+ */
+const createSetbacks: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('call_setbacks')
+      .ifNotExists()
+      .addColumn('correlation_id', 'text', (column) => column.notNull())
+      .addColumn('duty', 'text', (column) => column.notNull())
+      .addColumn('attempts', 'integer', (column) => column.notNull())
+      .addColumn('since_ms', 'bigint', (column) => column.notNull())
+      .addColumn('next_ms', 'bigint', (column) => column.notNull())
+      .addColumn('reason', 'text', (column) => column.notNull())
+      .addColumn('alarmed', 'integer', (column) => column.notNull())
+      .addPrimaryKeyConstraint('call_setbacks_key', ['correlation_id', 'duty'])
+      .execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
   '0003-sibling-tools': addSiblingTools,
   '0005-sensitive-steps': createSensitiveSteps,
+  '0006-setbacks': createSetbacks,
 };

@@ -235,7 +235,14 @@ function routesPage(): string {
 async function metricsPage(): Promise<string> {
   const unobserved = () => undefined;
   const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
-    ['proxy', (registry) => proxyMetrics(registry).watchInFlight(() => 0)],
+    [
+      'proxy',
+      (registry) => {
+        const metrics = proxyMetrics(registry);
+        metrics.watchInFlight(() => 0);
+        metrics.watchStuck(() => Promise.resolve(0));
+      },
+    ],
     ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
     ['policy-engine', policyMetrics],
     ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],

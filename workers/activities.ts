@@ -3,7 +3,12 @@ import { createCallbackActivities, type CallbackActivities } from '../activities
 import { createInspectionActivities, type InspectionActivities } from '../activities/inspection.js';
 import { alarmRow, createLedgerActivities, type LedgerActivities, type OnAlarm } from '../activities/ledger.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
-import { createReconcileActivities, type ReconcileActivities, type Runs } from '../activities/reconcile.js';
+import {
+  createReconcileActivities,
+  type ReconcileActivities,
+  type ReconcileOptions,
+  type Runs,
+} from '../activities/reconcile.js';
 import { createReviewActivities, type ReviewActivities } from '../activities/review.js';
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
 import type { Ledger } from '../contracts/ledger.js';
@@ -29,7 +34,7 @@ export interface ActivityPorts {
   readonly deliver: DeliverCallback;
   readonly runs: Runs;
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
-  readonly reconcile: { readonly graceMs: number; readonly retentionMs: number; readonly windowMs: number };
+  readonly reconcile: Pick<ReconcileOptions, 'graceMs' | 'retentionMs' | 'windowMs' | 'callLimitMs' | 'partMs'>;
   readonly now?: () => number;
   /** Milliseconds a call waits for the ledger before its rows are left to the durable road. */
   readonly waitForLedgerMs?: number;

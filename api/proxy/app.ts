@@ -55,6 +55,13 @@ export function createProxyService(options: ProxyOptions): Service {
         if (ageSecs > 30) throw new Error(`the oldest unappended row is ${ageSecs} s old`);
         return `oldest unappended row: ${ageSecs} s`;
       },
+      // Said, and no reason to refuse other calls: each of these has its alarm row, and is tried again.
+      stuck_calls: async () => {
+        const { calls, since_ms } = await options.calls.setbacks.stuck();
+        return since_ms === null
+          ? null
+          : `${calls} calls cannot be helped, the first since ${new Date(since_ms).toISOString()}`;
+      },
     },
   });
   const metrics = proxyMetrics(options.registry);
@@ -74,6 +81,7 @@ export function createProxyService(options: ProxyOptions): Service {
     onLimited: metrics.limited,
   });
   metrics.watchInFlight(handler.inFlight);
+  metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
   // Its own scope: the proxy's errors wear the proxy's envelope, and its bodies are read as bytes.
   void service.app.register((scope, _options, done) => {

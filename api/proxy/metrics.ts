@@ -66,6 +66,16 @@ export function proxyMetrics(registry: Registry) {
     unavailable: (layer: string) => unavailable.inc({ layer }),
     responded: (route: string, status: number, took: number) =>
       seconds.observe({ route, status: String(status) }, took),
+    watchStuck(read: () => Promise<number>) {
+      new Gauge({
+        name: 'gate_proxy_stuck_calls',
+        help: 'Calls that reconciliation cannot help at present; each has an alarm row.',
+        registers,
+        async collect() {
+          this.set(await read().catch(() => Number.NaN));
+        },
+      });
+    },
     watchInFlight(read: () => number) {
       new Gauge({
         name: 'gate_proxy_calls_in_flight',

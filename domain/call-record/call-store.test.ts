@@ -476,14 +476,14 @@ describe.each([
   describe('what is still to be done', () => {
     it('is every row of a record, until they are in the ledger, and again after each move', async () => {
       const call = await judged();
-      expect(await store.rowsDue(T0 + 1, 10)).toEqual([call.correlation_id]);
+      expect(await store.rowsDue(T0 + 1, 10)).toEqual([{ correlation_id: call.correlation_id, due_ms: T0 }]);
       expect(await store.oldestRowsDueMs()).toBe(T0);
       const seen = (await store.find(call.correlation_id))?.updated_ms ?? 0;
       clock = T0 + 500;
       await store.move(call.correlation_id, 'claim');
       // Appended as of before the move: the new row is still due.
       await store.rowsAppended(call.correlation_id, seen);
-      expect(await store.rowsDue(T0 + 1_000, 10)).toEqual([call.correlation_id]);
+      expect(await store.rowsDue(T0 + 1_000, 10)).toMatchObject([{ correlation_id: call.correlation_id }]);
       expect(await store.oldestRowsDueMs()).toBe(T0 + 500);
       await store.rowsAppended(call.correlation_id, (await store.find(call.correlation_id))?.updated_ms ?? 0);
       expect(await store.rowsDue(T0 + 1_000, 10)).toEqual([]);
@@ -515,6 +515,77 @@ describe.each([
       expect(await store.find(call.correlation_id)).toMatchObject({ state: 'parked', pending_id: 'p' });
       expect(await store.openCalls(T0 + MINUTE, 10)).toHaveLength(1);
       expect(await store.request(call.correlation_id, call.digest)).toEqual(staged);
+    });
+  });
+
+  describe('walking by places', () => {
+    it('meets every call once, oldest first, also where many moved in the same millisecond', async () => {
+      const made: string[] = [];
+      for (let at = 0; at < 7; at += 1) {
+        made.push((await judged('allowed')).correlation_id);
+        if (at % 3 === 2) clock += 1;
+      }
+      type Walk = (after?: { ms: number; id: string }) => Promise<{ ms: number; id: string }[]>;
+      const open: Walk = async (after) =>
+        (await store.openCalls(clock + 10, 2, after)).map((call) => ({ ms: call.updated_ms, id: call.correlation_id }));
+      const rows: Walk = async (after) =>
+        (await store.rowsDue(clock + 10, 2, after)).map((call) => ({ ms: call.due_ms, id: call.correlation_id }));
+      for (const page of [open, rows]) {
+        const met: { ms: number; id: string }[] = [];
+        for (let found = await page(); found.length > 0; found = await page(met.at(-1))) met.push(...found);
+        expect(met.map(({ id }) => id).toSorted()).toEqual(made.toSorted());
+        expect(met.map(({ ms }) => ms)).toEqual(met.map(({ ms }) => ms).toSorted((a, b) => a - b));
+      }
+    });
+  });
+
+  describe('setbacks', () => {
+    const setback = (correlation_id: string, change: object = {}) => ({
+      correlation_id,
+      duty: 'rows' as const,
+      attempts: 1,
+      since_ms: T0,
+      next_ms: T0 + MINUTE,
+      reason: 'no key k1 in this ring',
+      alarmed: false,
+      ...change,
+    });
+
+    it('are remembered by call and duty, over a restart, and forgotten when they are cleared', async () => {
+      const { correlation_id: id } = await judged('allowed');
+      await store.setbacks.put(setback(id));
+      await store.setbacks.put(setback(id, { duty: 'open' }));
+      await store.setbacks.put(setback(id, { attempts: 2, alarmed: true, next_ms: T0 + 2 * MINUTE }));
+      await store.close();
+      store = await open();
+      expect((await store.setbacks.all()).toSorted((a, b) => (a.duty < b.duty ? -1 : 1))).toEqual([
+        setback(id, { duty: 'open' }),
+        setback(id, { attempts: 2, alarmed: true, next_ms: T0 + 2 * MINUTE }),
+      ]);
+      expect(await store.setbacks.stuck()).toEqual({ calls: 1, since_ms: T0 });
+      await store.setbacks.clear(id, 'open');
+      await store.setbacks.clear(id, 'rows');
+      expect(await store.setbacks.stuck()).toEqual({ calls: 0, since_ms: null });
+    });
+
+    it('of rows keep a call from making everything look late; an alarm that is merely owed counts as none', async () => {
+      const { correlation_id: id } = await judged('denied');
+      expect(await store.oldestRowsDueMs()).toBe(T0);
+      await store.setbacks.put(setback(id));
+      expect(await store.oldestRowsDueMs()).toBeNull();
+      await store.setbacks.clear(id, 'rows');
+      await store.setbacks.put(setback(id, { duty: 'alarm', attempts: 0 }));
+      expect(await store.setbacks.stuck()).toEqual({ calls: 0, since_ms: null });
+      expect(await store.oldestRowsDueMs()).toBe(T0);
+    });
+
+    it('go when nothing is owed any more, and with their record', async () => {
+      const { correlation_id: id } = await judged('denied');
+      for (const duty of ['open', 'rows', 'review', 'callback', 'alarm'] as const)
+        await store.setbacks.put(setback(id, { duty }));
+      await store.setbacks.put(setback(randomUUID(), { duty: 'alarm' }));
+      await store.setbacks.prune();
+      expect((await store.setbacks.all()).map(({ duty }) => duty).toSorted()).toEqual(['alarm', 'rows']);
     });
   });
 

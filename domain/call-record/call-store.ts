@@ -8,6 +8,7 @@ import { createGroupWriter } from '../store/group-writer.js';
 import { callCount } from '../mcp/batch.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
+import { type Setbacks, type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   historyOf,
   newestSteps,
@@ -18,7 +19,7 @@ import {
 } from './sealed-record.js';
 import { CALL_MOVES, type CallMove } from './transitions.js';
 
-export interface CallTables {
+export interface CallTables extends SetbackTables {
   call_requests: {
     correlation_id: string;
     tenant: string;
@@ -62,6 +63,19 @@ export interface MovePatch {
 export type FollowUp = 'review' | 'callback';
 export const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms' } as const;
 
+/** Where a walk over calls stands: behind the call that was last looked at, in the walk's order. */
+export interface WalkPlace {
+  readonly ms: number;
+  readonly id: string;
+}
+export const WALK_START: WalkPlace = { ms: -1, id: '' };
+
+/** A call that owes something, and since when. */
+export interface DueCall {
+  readonly correlation_id: string;
+  readonly due_ms: number;
+}
+
 /** An open call that has not moved for a while, as reconciliation sees it. */
 export interface OpenCall {
   readonly correlation_id: string;
@@ -101,13 +115,16 @@ export interface CallStore {
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
   /** Every row of the record is in the ledger, as of the given `updated_ms`. A later move makes rows due again. */
   rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
-  /** The moment since which the oldest record waits for its rows, or `null`. */
+  /** What reconciliation could not do, by call and duty. */
+  readonly setbacks: Setbacks;
+  /** The moment since which the oldest record waits for its rows, or `null`; one whose rows had a setback has its own alarm. */
   oldestRowsDueMs(): Promise<number | null>;
-  openCalls(untouchedSinceMs: number, limit: number): Promise<OpenCall[]>;
+  /** Calls without an end that did not move since the moment, oldest first; `after` goes on behind a call that was returned. */
+  openCalls(untouchedSinceMs: number, limit: number, after?: WalkPlace): Promise<OpenCall[]>;
   /** Records whose rows are due since before the moment. */
-  rowsDue(sinceMs: number, limit: number): Promise<string[]>;
+  rowsDue(sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   /** Records whose review ended before the moment and that still owe its row, or its callback. */
-  followUpsDue(what: FollowUp, sinceMs: number, limit: number): Promise<string[]>;
+  followUpsDue(what: FollowUp, sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   followedUp(correlationId: string, what: FollowUp): Promise<void>;
   /** Removes hits outside every window, staged requests that never got a record, and records past retention. Returns how many rows went. */
   purge(before: { hitsMs: number; stagedMs: number; recordsMs: number }): Promise<number>;
@@ -128,6 +145,10 @@ export interface CallStoreOptions {
   /** This deployment's name for the replica that wrote a history event. */
   readonly replica?: string;
 }
+
+/** Behind a place of a walk, in its order. */
+const behind = (column: string, { ms, id }: WalkPlace) =>
+  sql<boolean>`(${sql.ref(column)}, correlation_id) > (${sql.lit(ms)}, ${id})`;
 
 /** When the hit that is in the way leaves the window; a whole window where the hits there are not what is in the way. */
 export const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
@@ -159,8 +180,27 @@ export function callStoreOver(
     return row ? openRow(row) : null;
   };
   const notifier = createRecordNotifier(find);
+  const dueCalls = async (
+    column: 'rows_due_ms' | (typeof FOLLOW_UP_COLUMN)[FollowUp],
+    sinceMs: number,
+    limit: number,
+    after: WalkPlace,
+  ): Promise<DueCall[]> => {
+    const rows = await db
+      .selectFrom('call_records')
+      .select(['correlation_id', `${column} as due_ms`])
+      .where(column, '<', sinceMs)
+      .where(behind(column, after))
+      .orderBy(column)
+      .orderBy('correlation_id')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => ({ correlation_id: row.correlation_id, due_ms: Number(row.due_ms) }));
+  };
 
   return {
+    setbacks: setbacksOver(store as unknown as Store<SetbackTables>),
+
     async admit(call, request, { limit, windowMs }) {
       const key = `${call.tenant}/${call.agent}`;
       const atMs = call.received_ms;
@@ -311,11 +351,21 @@ export function callStoreOver(
         .selectFrom('call_records')
         .select(({ fn }) => fn.min('rows_due_ms').as('oldest'))
         .where('rows_due_ms', 'is not', null)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('call_setbacks')
+                .select('duty')
+                .whereRef('call_setbacks.correlation_id', '=', 'call_records.correlation_id')
+                .where('duty', '=', 'rows'),
+            ),
+          ),
+        )
         .executeTakeFirstOrThrow();
       return row.oldest === null ? null : Number(row.oldest);
     },
 
-    async openCalls(untouchedSinceMs, limit) {
+    async openCalls(untouchedSinceMs, limit, after = WALK_START) {
       const rows = await db
         .selectFrom('call_records')
         .select(['correlation_id', 'state', 'deadline_ms', 'updated_ms', 'contract'])
@@ -324,7 +374,9 @@ export function callStoreOver(
         .where((where) =>
           where.or([where('contract', '=', 'gate.server-execution/v1'), where('state', 'in', ['decided', 'parked'])]),
         )
+        .where(behind('updated_ms', after))
         .orderBy('updated_ms')
+        .orderBy('correlation_id')
         .limit(limit)
         .execute();
       return rows.map((row) => ({
@@ -335,28 +387,9 @@ export function callStoreOver(
       }));
     },
 
-    async rowsDue(sinceMs, limit) {
-      const rows = await db
-        .selectFrom('call_records')
-        .select('correlation_id')
-        .where('rows_due_ms', '<', sinceMs)
-        .orderBy('rows_due_ms')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => row.correlation_id);
-    },
+    rowsDue: (sinceMs, limit, after = WALK_START) => dueCalls('rows_due_ms', sinceMs, limit, after),
 
-    async followUpsDue(what, sinceMs, limit) {
-      const column = FOLLOW_UP_COLUMN[what];
-      const rows = await db
-        .selectFrom('call_records')
-        .select('correlation_id')
-        .where(column, '<', sinceMs)
-        .orderBy(column)
-        .limit(limit)
-        .execute();
-      return rows.map((row) => row.correlation_id);
-    },
+    followUpsDue: (what, sinceMs, limit, after = WALK_START) => dueCalls(FOLLOW_UP_COLUMN[what], sinceMs, limit, after),
 
     async followedUp(correlationId, what) {
       await writer.run(

@@ -2,10 +2,19 @@ import { LRUCache } from 'lru-cache';
 import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { LocalFile } from '../store/local-file.js';
-import { FOLLOW_UP_COLUMN, secondsUntilGone, type Admission, type CallStore, type OpenCall } from './call-store.js';
+import {
+  type Admission,
+  type CallStore,
+  type DueCall,
+  FOLLOW_UP_COLUMN,
+  type OpenCall,
+  secondsUntilGone,
+  WALK_START,
+} from './call-store.js';
 import { callCount } from '../mcp/batch.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, StagedRequest } from './record.js';
+import { type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   historyOf,
   newestSteps,
@@ -119,11 +128,19 @@ export function callStoreInFile(
     'update call_records set rows_due_ms = null where correlation_id = ? and updated_ms = ? and rows_due_ms is not null',
   );
   const oldestDue = connection.prepare(
-    'select min(rows_due_ms) as oldest from call_records where rows_due_ms is not null',
+    `select min(rows_due_ms) as oldest from call_records where rows_due_ms is not null and not exists
+       (select 1 from call_setbacks s where s.correlation_id = call_records.correlation_id and s.duty = 'rows')`,
   );
-  const selectDue = connection.prepare(
-    'select correlation_id from call_records where rows_due_ms < ? order by rows_due_ms limit ?',
-  );
+  const dueBy = (column: string) =>
+    connection.prepare(
+      `select correlation_id, ${column} as due_ms from call_records
+        where ${column} < ? and (${column}, correlation_id) > (?, ?) order by ${column}, correlation_id limit ?`,
+    );
+  const selectDue = {
+    rows: dueBy('rows_due_ms'),
+    review: dueBy(FOLLOW_UP_COLUMN.review),
+    callback: dueBy(FOLLOW_UP_COLUMN.callback),
+  };
   const clearing = (column: string) =>
     connection.prepare(`update call_records set ${column} = null where correlation_id = ? and ${column} is not null`);
   const clearFollowUp = {
@@ -134,7 +151,7 @@ export function callStoreInFile(
     `select correlation_id, state, deadline_ms, updated_ms from call_records
       where state in ('decided', 'parked', 'allowed', 'approved', 'intended') and updated_ms < ?
         and (contract = 'gate.server-execution/v1' or state in ('decided', 'parked'))
-      order by updated_ms limit ?`,
+        and (updated_ms, correlation_id) > (?, ?) order by updated_ms, correlation_id limit ?`,
   );
 
   const look = (correlationId: string): CallRecord | null => {
@@ -176,6 +193,8 @@ export function callStoreInFile(
   };
 
   return {
+    setbacks: setbacksOver(file.store<SetbackTables>()),
+
     async admit(call, request, { limit, windowMs }) {
       const key = agentKey(call.tenant, call.agent);
       const atMs = call.received_ms;
@@ -320,22 +339,16 @@ export function callStoreInFile(
       return oldest === null ? null : Number(oldest);
     },
 
-    async openCalls(untouchedSinceMs, limit) {
-      return (selectOpen.all(untouchedSinceMs, limit) as unknown as OpenCall[]).map((row) => ({ ...row }));
+    async openCalls(untouchedSinceMs, limit, { ms, id } = WALK_START) {
+      return (selectOpen.all(untouchedSinceMs, ms, id, limit) as unknown as OpenCall[]).map((row) => ({ ...row }));
     },
 
-    async rowsDue(sinceMs, limit) {
-      return (selectDue.all(sinceMs, limit) as unknown as { correlation_id: string }[]).map(
-        (row) => row.correlation_id,
-      );
+    async rowsDue(sinceMs, limit, { ms, id } = WALK_START) {
+      return (selectDue.rows.all(sinceMs, ms, id, limit) as unknown as DueCall[]).map((row) => ({ ...row }));
     },
 
-    async followUpsDue(what, sinceMs, limit) {
-      const column = FOLLOW_UP_COLUMN[what];
-      const due = connection.prepare(
-        `select correlation_id from call_records where ${column} < ? order by ${column} limit ?`,
-      );
-      return (due.all(sinceMs, limit) as unknown as { correlation_id: string }[]).map((row) => row.correlation_id);
+    async followUpsDue(what, sinceMs, limit, { ms, id } = WALK_START) {
+      return (selectDue[what].all(sinceMs, ms, id, limit) as unknown as DueCall[]).map((row) => ({ ...row }));
     },
 
     async followedUp(correlationId, what) {

@@ -139,7 +139,8 @@ const commands: HostCommands = {
   async state({ key }) {
     const id = correlationIdFor(key);
     const record = await ports?.calls.find(id);
-    const due = (await ports?.calls.rowsDue(Date.now() + 60_000, 10_000))?.includes(id) ?? false;
+    const due =
+      (await ports?.calls.rowsDue(Date.now() + 60_000, 10_000))?.some((due) => due.correlation_id === id) ?? false;
     // The rows are read from the file, which has what is committed.
     await settledOnDisk();
     const rows = await reading((opened) => opened.byCorrelation(id));

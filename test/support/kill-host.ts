@@ -338,7 +338,9 @@ export async function composeKillHost(
         decision: record?.decision?.status ?? null,
         pendingId: record?.pending_id ?? null,
         deadlineMs: record?.deadline_ms ?? null,
-        due: (await calls.rowsDue(Date.now() + 60_000, 10_000)).includes(correlationIdFor(key)),
+        due: (await calls.rowsDue(Date.now() + 60_000, 10_000)).some(
+          ({ correlation_id }) => correlation_id === correlationIdFor(key),
+        ),
         review: review && { status: review.status, decided_by: review.decided_by },
         kinds: rows.map((row) => row.event_kind),
         verdictAuthorized: rows.find((row) => row.event_kind === 'proxy.verdict')?.authorized ?? null,

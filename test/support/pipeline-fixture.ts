@@ -14,6 +14,7 @@ import { type CallStore, openCallStore } from '../../domain/call-record/call-sto
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Callback } from '../../domain/egress/ports.js';
+import { GateError } from '../../domain/errors.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
@@ -83,6 +84,8 @@ export interface FixtureOptions {
   readonly clock?: Clock;
   readonly script?: Partial<Script>;
   readonly runs?: Runs;
+  readonly reconcile?: Partial<ActivityPorts['reconcile']>;
+  readonly onAlarm?: ActivityPorts['onAlarm'];
 }
 
 export async function openPipeline({
@@ -90,6 +93,8 @@ export async function openPipeline({
   clock = machineClock,
   script: given = {},
   runs,
+  reconcile,
+  onAlarm,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
   const home = folder ?? (await fixtureFolder());
   const script: Script = {
@@ -153,11 +158,14 @@ export async function openPipeline({
         return row;
       },
       withdraw: (correlationId, attemptMs) => reviews.withdraw(correlationId, attemptMs),
-      settle: (settled) => reviews.settle(settled),
+      async settle(settled) {
+        if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
+        return reviews.settle(settled);
+      },
     },
     ledger: {
       append: async (rows) => {
-        if (script.ledger === 'down') throw new Error('the ledger is away');
+        if (script.ledger === 'down') throw new GateError('ledger_store_unavailable', 'the ledger is away');
         return ledger.append(rows);
       },
     },
@@ -167,7 +175,8 @@ export async function openPipeline({
     },
     runs: runs ?? { status: () => Promise.resolve('missing'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(DECISION_KEYS.publicKey),
-    reconcile: { graceMs: 0, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
+    reconcile: { graceMs: 0, retentionMs: 30 * 86_400_000, windowMs: 60_000, ...reconcile },
+    ...(onAlarm && { onAlarm }),
     now: clock.now,
     // A crowded machine must not look like a ledger that is away.
     waitForLedgerMs: 30_000,

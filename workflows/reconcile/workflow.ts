@@ -1,13 +1,34 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { ReconcileActivities, Reconciled } from '../../activities/reconcile.js';
+import type { Reconciled, ReconcilePlace } from '../../activities/reconcile.js';
 
-const { reconcileCalls } = proxyActivities<ReconcileActivities>({
-  startToCloseTimeout: '10m',
+/** The activity as the workflow sees it: that it makes progress is its worker's to say. */
+interface ReconcileActivity {
+  reconcileCalls(from: ReconcilePlace | null): Promise<Reconciled>;
+}
+
+// The heartbeat comes with each call that is looked at: a pass that hangs is ended, and the schedule begins another.
+const { reconcileCalls } = proxyActivities<ReconcileActivity>({
+  startToCloseTimeout: '5m',
   heartbeatTimeout: '30s',
   retry: { maximumAttempts: 1 },
 });
 
-/** One pass of the reconciliation schedule: what crashed in the middle is closed, fail closed, and rows that are due are appended. */
+/** A pass that needs more parts than this is ended; the next one begins at the oldest call again. */
+const MAX_PARTS = 500;
+
+/** One pass of the reconciliation schedule: what crashed in the middle is closed, fail closed, and what calls owe is done. */
 export async function reconcile(): Promise<Reconciled> {
-  return reconcileCalls();
+  let sum = await reconcileCalls(null);
+  for (let part = 1; sum.next && part < MAX_PARTS; part += 1) {
+    const more = await reconcileCalls(sum.next);
+    sum = {
+      looked_at: sum.looked_at + more.looked_at,
+      closed: sum.closed + more.closed,
+      rows_appended: sum.rows_appended + more.rows_appended,
+      failed: sum.failed + more.failed,
+      purged: sum.purged + more.purged,
+      next: more.next,
+    };
+  }
+  return sum;
 }

@@ -7,6 +7,7 @@ import {
   ContinueAsNew,
   makeContinueAsNewFunc,
   ParentClosePolicy,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setHandler,
@@ -37,8 +38,14 @@ const local = proxyLocalActivities<
 // What must happen in the end, however long a service is away: rows, review rows.
 const durable = proxyActivities<LedgerActivities & ReviewActivities>({
   startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', maximumInterval: '15s' },
 });
+/** What the durable road could not do within its hour the record still owes: reconciliation does it, and tells if it cannot either. */
+const orReconciled = (work: Promise<void>): Promise<void> =>
+  work.catch((error: unknown) => {
+    if (!patched('owed-to-reconciliation')) throw error;
+  });
 
 /** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
 interface UpstreamActivity {
@@ -140,7 +147,7 @@ export async function toolCall(
   /** What a step did along with its own work need not be done again; what it could not do is done durably. */
   const taken = ({ summary: reached, rows_appended, review_settled }: Stepped): CallSummary => {
     rows.taken(rows_appended);
-    if (!review_settled) reviewRow = durable.settleReviewRow(call.correlation_id);
+    if (!review_settled) reviewRow = orReconciled(durable.settleReviewRow(call.correlation_id));
     return reached;
   };
   /** The call goes on as a new run under the same id. Comes back only when a decision was faster. */
@@ -300,7 +307,7 @@ function rowAppender(correlationId: string) {
   const appendLater = async () => {
     do {
       again = false;
-      await durable.appendRows(correlationId);
+      await orReconciled(durable.appendRows(correlationId));
     } while (again);
     background = null;
   };

@@ -1,0 +1,380 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput, CallState } from '../contracts/call.js';
+import { fixtureFolder, inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import type { Reconciled } from './reconcile.js';
+import { rm } from 'node:fs/promises';
+
+type Status = 'running' | 'closed' | 'missing';
+const OPEN = ['decided', 'parked', 'overdue', 'allowed', 'approved', 'intended'] as const;
+type Open = (typeof OPEN)[number];
+const STATUSES = ['running', 'closed', 'missing'] as const;
+const TTL_MS = 600_000;
+const MINUTE = 60_000;
+
+/** How reconciliation ends a call that it finds so; `null` where it is none of its business yet. */
+function endOf(state: Open, status: Status): CallState | null {
+  if (state === 'overdue') return 'expired';
+  if (status === 'running') return null;
+  return state === 'intended' ? 'uncertain' : 'aborted';
+}
+
+describe('reconciliation', () => {
+  let folder: string;
+  let gate: PipelineFixture;
+  let nowMs: number;
+  let workflows: Map<string, Status | 'hangs' | 'fails'>;
+  let ended: string[];
+  let told: string[];
+
+  const open = async (): Promise<void> => {
+    gate = await openPipeline({
+      folder,
+      clock: { now: () => nowMs, sleep: () => new Promise(() => undefined) },
+      reconcile: { callLimitMs: 1_500, partMs: 60_000 },
+      onAlarm: (id, _reason, kind) => told.push(`${kind} ${id}`),
+      runs: {
+        status: (id) => {
+          const status = workflows.get(id) ?? 'missing';
+          if (status === 'hangs') return new Promise(() => undefined);
+          if (status === 'fails') return Promise.reject(new TypeError('a bug at this very call'));
+          return Promise.resolve(status);
+        },
+        end: (id) => Promise.resolve(void ended.push(id)),
+      },
+    });
+  };
+  const restart = async () => {
+    await gate.close();
+    await open();
+  };
+  beforeEach(async () => {
+    nowMs = Date.parse('2026-11-22T10:00:00.000Z');
+    workflows = new Map();
+    ended = [];
+    told = [];
+    folder = await fixtureFolder();
+    await open();
+  });
+  afterEach(async () => {
+    await gate.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A call left in this state, by the pipeline's own activities. */
+  async function left(state: Open, status: Status = 'missing'): Promise<CallInput> {
+    gate.script.tier = state === 'allowed' || state === 'intended' ? 'green' : 'yellow';
+    const call = await gate.call();
+    const { activities, calls } = gate;
+    const evaluated = await activities.evaluate(call, await activities.inspect(call));
+    await activities.commitVerdict(call, { available: true, inspection: inspectionOf(true) }, evaluated);
+    if (state === 'parked' || state === 'overdue' || state === 'approved')
+      await activities.openReview(call, state === 'overdue' ? nowMs - TTL_MS - 1 : nowMs);
+    if (state === 'approved') await activities.applyDecision(await gate.decision(call, 'approve'));
+    if (state === 'intended') await calls.move(call.correlation_id, 'claim');
+    workflows.set(call.correlation_id, status);
+    nowMs += 1_000;
+    return call;
+  }
+  /** A whole pass, in as many parts as it takes. */
+  async function pass(): Promise<Reconciled> {
+    let part = await gate.activities.reconcileCalls();
+    const sum = { ...part };
+    while (part.next) {
+      part = await gate.activities.reconcileCalls(part.next);
+      sum.looked_at += part.looked_at;
+      sum.closed += part.closed;
+      sum.failed += part.failed;
+    }
+    return { ...sum, next: null };
+  }
+  const stateOf = async ({ correlation_id }: CallInput) => (await gate.calls.find(correlation_id))?.state;
+  const kindsOf = (call: CallInput) => gate.kinds(call.correlation_id);
+  const count = async (call: CallInput, kind: string) => (await kindsOf(call)).filter((one) => one === kind).length;
+  const sql = (text: string, ...values: (string | number | Uint8Array)[]) => {
+    const connection = new DatabaseSync(join(folder, 'calls.db'));
+    try {
+      return connection.prepare(text).all(...values) as Record<string, unknown>[];
+    } finally {
+      connection.close();
+    }
+  };
+  /** As a key that is missing would leave it; returns the way back. */
+  function makeUnreadable({ correlation_id }: CallInput): () => void {
+    const [row] = sql('select verdict_sealed from call_records where correlation_id = ?', correlation_id);
+    sql("update call_records set verdict_sealed = x'01' where correlation_id = ?", correlation_id);
+    return () =>
+      void sql(
+        'update call_records set verdict_sealed = ? where correlation_id = ?',
+        row?.['verdict_sealed'] as Uint8Array,
+        correlation_id,
+      );
+  }
+
+  describe.each(OPEN)('a call that was left %s', (state) => {
+    it.each(STATUSES)('while its workflow is %s', async (status) => {
+      const call = await left(state, status);
+      const end = endOf(state, status);
+      expect(await pass()).toMatchObject({ closed: end === null ? 0 : 1, failed: 0, next: null });
+      expect(await stateOf(call)).toBe(end ?? (state === 'overdue' ? 'parked' : state));
+      expect(await count(call, 'alarm.reconciled')).toBe(end === null ? 0 : 1);
+      expect(ended).toEqual(end === null ? [] : [call.correlation_id]);
+      expect(told).toEqual(end === null ? [] : [`alarm.reconciled ${call.correlation_id}`]);
+      if (end === 'aborted' && state === 'parked')
+        expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'expired' });
+      // A second pass finds nothing, and says nothing twice.
+      const kinds = await kindsOf(call);
+      expect(await pass()).toMatchObject({ closed: 0 });
+      expect(await kindsOf(call)).toEqual(kinds);
+      expect(gate.executed).toEqual([]);
+    });
+
+    it('is closed also while the ledger and HIL are away, and its rows, its review row and its alarm come when they are back', async () => {
+      const call = await left(state);
+      gate.script.ledger = 'down';
+      gate.script.hil = 'down';
+      expect(await pass()).toMatchObject({ closed: 1 });
+      expect(await stateOf(call)).toBe(endOf(state, 'missing'));
+      expect(await kindsOf(call)).not.toContain('alarm.reconciled');
+      nowMs += MINUTE;
+      await pass();
+      gate.script.ledger = 'up';
+      gate.script.hil = 'up';
+      nowMs += MINUTE;
+      await pass();
+      expect(await count(call, 'alarm.reconciled')).toBe(1);
+      expect(await count(call, 'proxy.verdict')).toBe(1);
+      expect(await gate.calls.oldestRowsDueMs()).toBeNull();
+      expect(await gate.calls.followUpsDue('review', nowMs + 1, 10)).toEqual([]);
+      expect(await gate.calls.setbacks.stuck()).toEqual({ calls: 0, since_ms: null });
+      expect(told).toEqual([`alarm.reconciled ${call.correlation_id}`]);
+    });
+
+    it.each(['unreadable', 'hangs', 'fails'] as const)(
+      'does not keep others from being closed when it %s',
+      async (fault) => {
+        const bad = await left(state);
+        const good = await left('allowed');
+        if (fault === 'unreadable') makeUnreadable(bad);
+        else workflows.set(bad.correlation_id, fault);
+        expect(await pass()).toMatchObject({ closed: 1 });
+        expect(await stateOf(good)).toBe('aborted');
+        expect(ended).toEqual([good.correlation_id]);
+        expect((await gate.calls.setbacks.stuck()).calls).toBe(1);
+      },
+    );
+  });
+
+  it('leaves a call that cannot be helped alone for a growing while, tells it once, also over a restart, and goes on when it can', async () => {
+    const bad = await left('parked');
+    const mend = makeUnreadable(bad);
+    const tries: number[] = [];
+    const began = nowMs;
+    for (let minute = 0; minute < 20; minute += 0.25) {
+      if ((await pass()).failed > 0) tries.push((nowMs - began) / MINUTE);
+      nowMs += MINUTE / 4;
+      if (minute === 5) await restart();
+    }
+    // Its end and its rows each have their own pauses: half a minute, one, two, four, eight.
+    expect(tries).toEqual([0, 0.5, 1.5, 3.5, 7.5, 15.5]);
+    expect(await count(bad, 'alarm.call_stuck')).toBe(2);
+    expect(told.filter((one) => one.startsWith('alarm.call_stuck'))).toHaveLength(2);
+    expect(await gate.rows(bad.correlation_id)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          event_kind: 'alarm.call_stuck',
+          reasoning: expect.stringContaining('the call cannot be closed or gone on with'),
+          policy_decision: { duty: 'open' },
+        }),
+      ]),
+    );
+    // It does not make Gate unready: it has its alarm.
+    expect(await gate.calls.oldestRowsDueMs()).toBeNull();
+
+    mend();
+    nowMs += 60 * MINUTE;
+    expect(await pass()).toMatchObject({ closed: 1, failed: 0 });
+    expect(await stateOf(bad)).toBe('expired');
+    expect(await count(bad, 'alarm.reconciled')).toBe(1);
+    expect(await gate.calls.setbacks.all()).toEqual([]);
+  });
+
+  it('tells a call that takes too long only when it does so again', async () => {
+    const bad = await left('allowed');
+    workflows.set(bad.correlation_id, 'hangs');
+    const alarms = async () => count(bad, 'alarm.call_stuck');
+    for (const expected of [0, 0, 1, 1]) {
+      await pass();
+      expect(await alarms()).toBe(expected);
+      nowMs += 10 * MINUTE;
+    }
+  });
+
+  it('asks a ledger that is away three times in a pass, not once for every call, and takes no call for the culprit', async () => {
+    for (let made = 0; made < 12; made += 1) await left('allowed');
+    gate.script.ledger = 'down';
+    await pass();
+    nowMs += 10 * MINUTE;
+    expect((await pass()).failed).toBeLessThanOrEqual(6);
+    expect(await gate.calls.setbacks.stuck()).toEqual({ calls: 0, since_ms: null });
+    expect(told.filter((one) => one.startsWith('alarm.call_stuck'))).toEqual([]);
+    gate.script.ledger = 'up';
+    await pass();
+    expect(await gate.calls.oldestRowsDueMs()).toBeNull();
+  });
+
+  it('appends the rows of the others when the ledger refuses one for good, and owes nothing for it', async () => {
+    const call = await left('allowed');
+    const other = await left('allowed');
+    // Other content under the id of a row of this call, as nobody but an editor of the store could make it.
+    const [mine] = await gate.ledger.append([
+      {
+        id: (await import('../domain/call-record/rows.js')).ledgerRowId(call.correlation_id, 'policy.evaluated'),
+        agent_id: 'somebody',
+        method: 'policy.evaluated',
+        intent_category: 'Direct Execution',
+        authorized: true,
+        reasoning: 'other content',
+        policy_decision: null,
+        state_namespace: 'operator',
+        correlation_id: call.correlation_id,
+      },
+    ]);
+    expect(mine?.status).toBe('created');
+    await pass();
+    for (const one of [call, other]) expect(await stateOf(one)).toBe('aborted');
+    expect(await kindsOf(call)).toEqual(
+      expect.arrayContaining(['alarm.row_conflict', 'proxy.verdict', 'brain.inspection', 'call.aborted']),
+    );
+    expect(told).toContain(`alarm.row_refused ${call.correlation_id}`);
+    expect(await gate.calls.oldestRowsDueMs()).toBeNull();
+  });
+
+  it('helps a running workflow whose rows are due for minutes, and leaves it its time before', async () => {
+    const call = await left('parked', 'running');
+    await pass();
+    expect(await kindsOf(call)).toEqual([]);
+    nowMs += 3 * MINUTE;
+    await pass();
+    expect(await kindsOf(call)).toEqual(['proxy.verdict', 'brain.inspection', 'policy.evaluated', 'hil.created']);
+    expect(await stateOf(call)).toBe('parked');
+  });
+
+  it('looks at the oldest first', async () => {
+    const made = [];
+    for (const state of ['allowed', 'parked', 'intended'] as const) made.push((await left(state)).correlation_id);
+    await pass();
+    expect(ended).toEqual(made);
+  });
+
+  it('finds a newer lost call behind 20,000 that are parked for long, however small the parts of a pass', async () => {
+    const parked = await left('parked', 'running');
+    sql(
+      `insert into call_records
+         (correlation_id, state, tenant, agent, contract, tool, tier, approval_tier, digest, pending_id, deadline_ms, not_after_ms,
+          verdict_sealed, created_ms, updated_ms)
+       with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)
+       select printf('%08x-0000-4000-8000-000000000000', n), state, tenant, agent, contract, tool, tier, approval_tier, digest, pending_id,
+          deadline_ms, not_after_ms, verdict_sealed, created_ms, updated_ms - 50000 + n % 3
+         from call_records, numbers where correlation_id = ?`,
+      parked.correlation_id,
+    );
+    for (let made = 1; made <= 20_000; made += 1)
+      workflows.set(`${made.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`, 'running');
+    const lost = await left('allowed');
+    expect(await pass()).toMatchObject({ looked_at: 20_002, closed: 1 });
+    expect(await stateOf(lost)).toBe('aborted');
+    expect(ended).toEqual([lost.correlation_id]);
+  });
+
+  it('goes on where a part of the pass ended, and looks at each call once', async () => {
+    const made: CallInput[] = [];
+    while (made.length < 5) made.push(await left('allowed', 'running'));
+    await gate.close();
+    gate = await openPipeline({
+      folder,
+      clock: { now: () => nowMs, sleep: () => new Promise(() => undefined) },
+      reconcile: { partMs: 0 },
+      runs: {
+        status: (id) => {
+          ended.push(id);
+          return Promise.resolve('running');
+        },
+        end: () => Promise.resolve(),
+      },
+    });
+    const parts = [];
+    for (let next: Reconciled['next'] | undefined; next !== null; ) {
+      const part = await gate.activities.reconcileCalls(next ?? null);
+      parts.push(part);
+      next = part.next;
+    }
+    expect(parts.filter(({ looked_at }) => looked_at > 0)).toHaveLength(5);
+    expect(ended.slice(0, 5)).toEqual(made.map(({ correlation_id }) => correlation_id));
+  });
+
+  it('says that it makes progress at every call, also at one that hangs', async () => {
+    for (let made = 0; made < 3; made += 1) await left('allowed', 'running');
+    const bad = await left('allowed');
+    workflows.set(bad.correlation_id, 'hangs');
+    let beats = 0;
+    await gate.activities.reconcileCalls(null, () => (beats += 1));
+    // Four open calls, and the rows each of them owes.
+    expect(beats).toBe(8);
+  });
+
+  describe('after a crash in the middle of closing a call', () => {
+    const said = JSON.stringify({ reason: 'the workflow is missing while the call is allowed', state: 'allowed' });
+    const owed = (call: CallInput) =>
+      gate.calls.setbacks.put({
+        correlation_id: call.correlation_id,
+        duty: 'alarm',
+        attempts: 0,
+        since_ms: nowMs,
+        next_ms: nowMs,
+        reason: said,
+        alarmed: false,
+      });
+
+    it('the alarm that was owed is appended once, whether or not the record was closed', async () => {
+      for (const closed of [false, true]) {
+        const call = await left('allowed');
+        await owed(call);
+        if (closed)
+          await gate.activities.abortCall(call.correlation_id, 'the workflow is missing while the call is allowed');
+        await restart();
+        nowMs += 1_000;
+        await pass();
+        await pass();
+        expect(await stateOf(call)).toBe('aborted');
+        expect(await count(call, 'alarm.reconciled')).toBe(1);
+        expect(await count(call, 'call.aborted')).toBe(1);
+      }
+    });
+
+    it('of a call that went on after all there is no alarm', async () => {
+      const call = await left('allowed', 'running');
+      await owed(call);
+      await pass();
+      expect(await stateOf(call)).toBe('allowed');
+      expect(await kindsOf(call)).not.toContain('alarm.reconciled');
+      expect(await gate.calls.setbacks.all()).toEqual([]);
+    });
+  });
+
+  it('takes what it remembers of a call along when the record is purged', async () => {
+    await gate.calls.setbacks.put({
+      correlation_id: randomUUID(),
+      duty: 'rows',
+      attempts: 1,
+      since_ms: nowMs,
+      next_ms: nowMs + MINUTE,
+      reason: 'gone',
+      alarmed: true,
+    });
+    await pass();
+    expect(await gate.calls.setbacks.all()).toEqual([]);
+  });
+});
