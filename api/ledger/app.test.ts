@@ -184,11 +184,11 @@ describe('POST /log/batch: the rows of one call in one transaction', () => {
 });
 
 describe('spec 4.5: GET /verify', () => {
-  const verify = (query = '', caller: string | null = 'agent-workload') => get(`/verify${query}`, as(caller));
+  const verify = (query = '', caller: string | null = 'service-console') => get(`/verify${query}`, as(caller));
 
   it('is open to every certificate of the CA and walks the whole chain', async () => {
     await ledger.append([testRow(), testRow()]);
-    const { status, body } = await verify();
+    const { status, body } = await verify('', 'agent-workload');
     expect(status).toBe(200);
     expect(body).toMatchObject({
       valid: true,
@@ -210,6 +210,21 @@ describe('spec 4.5: GET /verify', () => {
     expect(body).toMatchObject({ valid: false, entries_checked: 1, first_invalid_seq: 2 });
     expect(body).not.toHaveProperty('commitment');
     expect(await registry.metrics()).toContain('gate_ledger_chain_valid 0');
+  });
+
+  it('walks once for agents that loop it, in either form, and afresh for the console', async () => {
+    await ledger.append([testRow(), testRow()]);
+    let walks = 0;
+    ledger.observeWalks(() => (walks += 1));
+    for (let n = 0; n < 10; n += 1)
+      expect((await verify(n % 2 ? '' : '?since_checkpoint=true', 'agent-workload')).body).toMatchObject({
+        valid: true,
+      });
+    await Promise.all(Array.from({ length: 10 }, () => verify('', 'agent-workload')));
+    expect(walks).toBe(2);
+    await ledger.append([testRow()]);
+    expect((await verify('', 'agent-workload')).body).toMatchObject({ entries_checked: 2 });
+    expect((await verify()).body).toMatchObject({ entries_checked: 3 });
   });
 
   it('looks only behind the last valid walk when asked to', async () => {

@@ -21,6 +21,7 @@ import { silenceRoutes } from './routes/silence.js';
 import { narrativeRoutes } from './routes/narrative.js';
 import { streamRoutes } from './routes/stream.js';
 import { verifyRoutes } from './routes/verify.js';
+import { createSharedWalk } from './shared-walk.js';
 
 /** The ledger's routes, one module per resource. */
 const ROUTES: readonly ((context: LedgerContext) => void)[] = [
@@ -51,6 +52,7 @@ export interface LedgerServiceOptions {
   readonly trustDomain: string;
   readonly tls?: TlsMaterial;
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+  readonly now?: () => number;
 }
 
 /** The ledger (spec 4.5): rows come in from the proxy, and whoever the CA knows may check the chain. */
@@ -67,7 +69,7 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   ledgerMetrics(registry, ledger);
-  const context = { app: service.app, ledger, logger: options.logger };
+  const context = { app: service.app, ledger, logger: options.logger, sharedWalk: createSharedWalk(options.now) };
   for (const register of ROUTES) register(context);
   return service;
 }

@@ -17,7 +17,7 @@ const NOTE = 'text/plain; charset=utf-8';
  * The ledger as a transparency log (C2SP tlog-checkpoint, RFC 6962): checkpoints, proofs over them, cosignatures of witnesses. Without a
  * key to sign with every one is `signing_unavailable`.
  */
-export function proofRoutes({ app, ledger }: LedgerContext): void {
+export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   const log = (): TransparencyLog => {
     if (!ledger.transparency)
       throw new GateError('signing_unavailable', 'set GATE_LEDGER_CHECKPOINT_KEY_FILE to sign checkpoints');
@@ -27,7 +27,8 @@ export function proofRoutes({ app, ledger }: LedgerContext): void {
   app.get(
     '/checkpoint',
     { config: { public: true }, schema: { response: { 200: z.string() } }, serializerCompiler: () => String },
-    async (_request, reply) => reply.type(NOTE).send(await log().checkpoint()),
+    // Over a chain that did not hold, every checkpoint begins with a walk over all of it.
+    async (request, reply) => reply.type(NOTE).send(await sharedWalk(request, 'checkpoint', () => log().checkpoint())),
   );
 
   app.get(

@@ -6,12 +6,15 @@ const query = z.object({ since_checkpoint: z.stringbool().default(false) });
 
 /**
  * Spec 4.5: walks the chain, the whole of it unless `since_checkpoint` asks for what is new, and checks row signatures. 200 with the result, an invalid chain
- * included; only a store that cannot be read is 503. Read-only and safe to repeat; callers share a running walk (DESIGN 7).
+ * included; only a store that cannot be read is 503. Read-only and safe to repeat; callers share a running walk, agents also one that just ended.
  */
-export function verifyRoutes({ app, ledger }: LedgerContext): void {
+export function verifyRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   app.get(
     '/verify',
     { config: { public: true }, schema: { querystring: query, response: { 200: assuredVerifyResult } } },
-    (request) => ledger.verifyAssured({ sinceCheckpoint: request.query.since_checkpoint }),
+    (request) => {
+      const { since_checkpoint: sinceCheckpoint } = request.query;
+      return sharedWalk(request, sinceCheckpoint ? 'quick' : 'full', () => ledger.verifyAssured({ sinceCheckpoint }));
+    },
   );
 }
