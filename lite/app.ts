@@ -35,7 +35,7 @@ export interface LiteAppOptions {
 }
 
 const LIST_LIMIT = 500;
-const PAGE_ROWS = 100;
+const PAGE_ROWS = 50;
 const ListQuery = z.object({
   status: z.union([reviewStatus, z.enum(['parked', 'decided', 'all'])]).default('parked'),
   limit: z.coerce
@@ -157,12 +157,17 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   }
 
   /** What the page shows: the rows that expire first, each whole, for what is not read is not approved. */
-  async function shown(operator: LiteOperator): Promise<PendingRequest[]> {
-    const { rows } = await reviews.list({ tenant: tenantsOf(operator), sort: 'oldest', limit: PAGE_ROWS });
+  async function shown(operator: LiteOperator, before: string | undefined) {
+    const { rows, next_before } = await reviews.list({
+      tenant: tenantsOf(operator),
+      sort: 'oldest',
+      limit: PAGE_ROWS,
+      ...(before !== undefined && { before }),
+    });
     const whole: PendingRequest[] = [];
     // A row that does not open is left a summary; it hides no other.
     for (const row of rows) whole.push((await reviews.get(row.id).catch(() => row)) ?? row);
-    return whole;
+    return { rows: whole, next_before };
   }
 
   function decideAs(

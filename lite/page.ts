@@ -17,7 +17,11 @@ export interface PageOptions {
   readonly newestRows: () => Promise<readonly LedgerEntry[]>;
   /** Under which contract a call came; `null` for one that is not known. */
   readonly contractOf: (correlationId: string) => Promise<CallContract | null>;
-  readonly pending: (operator: LiteOperator) => Promise<readonly PendingRequest[]>;
+  /** What waits, the first to expire first; `next_before` says behind which row the next page begins. */
+  readonly pending: (
+    operator: LiteOperator,
+    before: string | undefined,
+  ) => Promise<{ readonly rows: readonly PendingRequest[]; readonly next_before: string | null }>;
   readonly decide: (
     operator: LiteOperator,
     id: string,
@@ -32,6 +36,7 @@ interface Session {
 
 const COOKIE = 'gate_lite_session';
 const SESSION_COOKIE = composed(`(?:^|; )${COOKIE}=([0-9a-f]{64})(?:;|$)`);
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SESSION_MS = 8 * 3_600_000;
 /** A wrong token costs its sender this long; nobody else waits. */
 const WRONG_TOKEN_MS = 500;
@@ -105,13 +110,18 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       known = { id: openSession(reply, operator), session: { operator } };
     }
     if (!known) return html(reply, 200, layout(options.mode, loginForm()));
-    const [rows, newest] = await Promise.all([options.pending(known.session.operator), options.newestRows()]);
+    const before = UUID.exec((request.query as Record<string, string>)['before'] ?? '')?.[0];
+    const [{ rows, next_before: next }, newest] = await Promise.all([
+      options.pending(known.session.operator, before),
+      options.newestRows(),
+    ]);
     const { tenant } = known.session.operator;
     const calls = callsOf(tenant === null ? newest : newest.filter((row) => row['tenant'] === tenant));
     const page = mainPage({
       waiting: await Promise.all(
         rows.map(async (row) => ({ row, contract: await options.contractOf(row.correlation_id) })),
       ),
+      next,
       calls,
       csrf: formToken(known.id),
       openAgents: access.agents === 'open',
@@ -218,13 +228,15 @@ const push = (lists: Map<string, string[]>, key: string, value: string) =>
 
 interface MainPage {
   readonly waiting: readonly { readonly row: PendingRequest; readonly contract: CallContract | null }[];
+  /** The row behind which more waits. */
+  readonly next: string | null;
   readonly calls: readonly ShownCall[];
   readonly csrf: string;
   readonly openAgents: boolean;
   readonly signedIn: boolean;
 }
 
-function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): string {
+function mainPage({ waiting, next, calls, csrf, openAgents, signedIn }: MainPage): string {
   const articles = waiting.map(({ row, contract }, index) => {
     const given = argumentsShown(row);
     const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
@@ -249,8 +261,9 @@ function mainPage({ waiting, calls, csrf, openAgents, signedIn }: MainPage): str
   );
   return `
 ${anonymousWords(openAgents, !signedIn)}
-<h2>Waiting for you (${waiting.length})</h2>
+<h2>Waiting for you (${waiting.length}${next === null ? '' : ' of more'})</h2>
 ${articles.join('') || '<p>Nothing waits.</p>'}
+${next === null ? '' : `<p><a href="/?before=${text(next)}">Show what waits behind these</a></p>`}
 <p><a href="/">Look again</a></p>
 <h2>Newest verdicts</h2>
 ${

@@ -21,16 +21,20 @@ const open = async (env: Record<string, string> = {}) => {
   gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_DECIDE_TOKEN: OPERATOR, ...env });
 };
 
+const signedIn = async () => {
+  const login = await gate.send('POST', '/login', {
+    body: `token=${OPERATOR}`,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  return (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+};
+
 describe('the page before an agent who writes what cannot be seen', () => {
   it('shows it: an approver reads what runs', async () => {
     await open();
     const to = 'acme\u202egro.live\u2066\u009b2J\u200b\u{e0041}\ufe0f';
     await gate.call('wire_transfer', { arguments: { to, amount: 1, 'k\u202eey': 'x' } });
-    const login = await gate.send('POST', '/login', {
-      body: `token=${OPERATOR}`,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    });
-    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const cookie = await signedIn();
     const { body } = await gate.send('GET', '/', { headers: { cookie } });
     expect(body.text).toContain('acme\\u{202e}gro.live\\u{2066}\\u{9b}2J\\u{200b}\\u{e0041}\\u{fe0f}');
     expect(body.text).toContain('k\\u{202e}ey');
@@ -39,6 +43,21 @@ describe('the page before an agent who writes what cannot be seen', () => {
 });
 
 describe('an agent that parks more than anybody can look at', () => {
+  it('hides nothing on the page either: it goes on behind the first fifty', async () => {
+    await open({ GATE_LITE_VELOCITY_LIMIT: '0' });
+    for (let n = 0; n < 51; n += 1) await gate.call('wire_transfer', { arguments: { n: `number-${n};` } });
+    const cookie = await signedIn();
+    const first = (await gate.send('GET', '/', { headers: { cookie } })).body.text as string;
+    expect(first).toContain('number-49;');
+    expect(first).not.toContain('number-50;');
+    const next = /href="(\/\?before=[0-9a-f-]+)"/.exec(first)?.[1] ?? '';
+    const second = (await gate.send('GET', next, { headers: { cookie } })).body.text as string;
+    expect(second).toContain('number-50;');
+    expect(second).not.toContain('number-49;');
+    expect(second).not.toContain('before=');
+    expect(await gate.send('GET', '/?before=%3Cscript%3E', { headers: { cookie } })).toMatchObject({ status: 200 });
+  });
+
   const AGENTS = {
     GATE_LITE_AGENTS:
       'acme/loud:loud-agent-token-0123456789-0123456789,acme/quiet:quiet-agent-token-0123456789-012345678',
@@ -195,5 +214,51 @@ describe('an agent that asks for more than answers of its own', () => {
     for (const path of ['/pending', '/authorizations'])
       expect(await look(`${path}/${idOf(body['correlation_id'])}`)).toMatchObject({ status: 429 });
     expect(await gate.call('read_file', { id: randomUUID() })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('an agent whose arguments are named like parts of the language', () => {
+  it('is judged, shown, sent and remembered as it asked, or refused', async () => {
+    await open();
+    const given = {
+      constructor: 'x',
+      prototype: { constructor: 1 },
+      hasOwnProperty: true,
+      toString: null,
+      valueOf: [],
+      __defineGetter__: 'y',
+      length: 3,
+      then: 'z',
+      toJSON: 'w',
+    };
+    const sent = await gate.call('read_file', { arguments: given });
+    expect(sent.status).toBe(200);
+    expect(JSON.stringify((tools.executed[0] as { params: JsonObject }).params['arguments'])).toBe(
+      JSON.stringify(given),
+    );
+    const parked = await gate.call('wire_transfer', { arguments: { ...given, amount: 1 } });
+    const [row] = (
+      await gate.send('GET', `/pending?id=${idOf(parked.body['pending_id'])}`, {
+        headers: { authorization: `Bearer ${OPERATOR}` },
+      })
+    ).body as unknown as { request_payload: { params: JsonObject } }[];
+    expect(row?.request_payload.params['arguments']).toEqual({ ...given, amount: 1 });
+    // The same words where they are no mere data.
+    const body = (text: string) =>
+      gate.send('POST', '/mcp', {
+        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":${text}}}`,
+        headers: {
+          'X-Gate-Server-Execution-Contract': 'gate.server-execution/v1',
+          'X-Gate-Idempotency-Id': randomUUID(),
+        },
+      });
+    for (const text of [
+      '{"__proto__":{"path":"x"}}',
+      '{"a":[{"__proto__":null}]}',
+      '{"constructor":{"prototype":{"path":"x"}}}',
+      '{"\\u005f_proto__":1}',
+    ])
+      expect(await body(text)).toMatchObject({ status: 400, body: { error: 'invalid_mcp' } });
+    expect(tools.executed).toHaveLength(1);
   });
 });
