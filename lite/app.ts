@@ -9,6 +9,7 @@ import type { Mode } from '../contracts/call.js';
 import { decideRequest, reviewOrder, reviewStatus, type PendingRequest } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
+import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
@@ -22,6 +23,7 @@ export interface LiteAppOptions {
   readonly access: Access;
   readonly reviews: ReviewStore;
   readonly ledger: LedgerInFile;
+  readonly policies: Pick<PolicySet, 'ready'>;
   readonly decide: (decision: Decision) => Promise<PendingRequest>;
   /** Resolves when what was done so far is on disk; rejects when it was undone. */
   readonly durable: () => Promise<void>;
@@ -86,7 +88,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   app.get('/health', () => ({ status: 'ok', mode, ledger: 'ready' }));
   registerProbes(app as never, options.registry, {
     ledger: () => ledger.ready(),
-    policy: () => options.proxy.calls.ready(),
+    calls: () => options.proxy.calls.ready(),
+    policy: () => options.policies.ready(),
   });
 
   // As the review service does it: rows without payloads, where to go on beside them, and the whole of one row by its id.

@@ -211,6 +211,7 @@ export async function startLite({
     access,
     reviews,
     ledger,
+    policies,
     decide,
     durable: () => metrics.queued(file.durable()),
     allowedHosts: config.allowedHosts,

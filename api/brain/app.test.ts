@@ -6,7 +6,7 @@ import { createBrainClient } from '../../activities/clients/brain-client.js';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import { createInspector, offlineProvider } from '../../domain/inspection/inspector.js';
 import { loadPersonas, type Personas } from '../../domain/inspection/personas.js';
-import type { Inspector } from '../../domain/inspection/port.js';
+import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { Caller, Service } from '../plugins/service.js';
 import { createBrainService } from './app.js';
 
@@ -37,7 +37,7 @@ let personas: Personas;
 let registry: Registry;
 let service: Service;
 let caller: Caller | null;
-const start = (inspector: Inspector): void => {
+const start = (inspector: ReadyInspector): void => {
   registry = new Registry();
   service = createBrainService({
     inspector,
@@ -133,6 +133,32 @@ describe('brain sheet 1 and 11: health and metrics', () => {
   it('is ready without asking a provider', async () => {
     const reply = await service.health.inject('/readyz');
     expect([reply.statusCode, reply.json()]).toEqual([200, expect.objectContaining({ checks: { providers: 'ok' } })]);
+  });
+
+  it.each([
+    ['the classifier', { classifier: { model: 'm', classify: () => Promise.reject(new Error('away')) } }, 'classifier'],
+    [
+      'a detector',
+      { injection: { model: 'm', detect: () => Promise.reject(new Error('away')) } },
+      'does not answer: injection',
+    ],
+    ['the embedding', { embedding: { ...offlineProvider.embedding, embed: () => [1] } }, '1 dimensions instead of'],
+    ['a lane without a model', { maliciousCode: { ...offlineProvider.maliciousCode, model: '' } }, 'without a model'],
+  ])('is not ready without %s', async (_name, broken, reason) => {
+    await service.close();
+    start(createInspector({ personas, provider: { ...offlineProvider, ...broken } }));
+    const reply = await service.health.inject('/readyz');
+    expect([reply.statusCode, reply.json().checks.providers]).toEqual([503, 'failed']);
+    expect(reply.json().details.providers).toContain(reason);
+  });
+
+  it('asks no model: only its configuration is looked at', async () => {
+    await service.close();
+    let asked = 0;
+    const classifier = { model: 'm', classify: () => Promise.reject(new Error(`asked ${(asked += 1)}`)) };
+    start(createInspector({ personas, provider: { ...offlineProvider, deterministic: false, classifier } }));
+    expect((await service.health.inject('/readyz')).statusCode).toBe(200);
+    expect(asked).toBe(0);
   });
 
   it('counts outcomes and cache look-ups, and shows which detectors are degraded', async () => {

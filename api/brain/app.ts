@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Inspector } from '../../domain/inspection/port.js';
+import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { observedInspector } from './metrics.js';
 import { inspectRoutes } from './routes/inspect.js';
 
 export interface BrainServiceOptions {
-  readonly inspector: Inspector;
+  readonly inspector: ReadyInspector;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -25,8 +25,7 @@ export function createBrainService(options: BrainServiceOptions): Service {
     logger: options.logger,
     registry: options.registry,
     trustDomain: options.trustDomain,
-    // Which inspectors are configured; a probe never asks one (brain sheet 1).
-    readiness: { providers: () => undefined, ...options.readiness },
+    readiness: { providers: () => options.inspector.ready(), ...options.readiness },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' as const } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });

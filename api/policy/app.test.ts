@@ -1,3 +1,6 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -26,8 +29,11 @@ beforeAll(async () => {
 beforeEach(() => {
   callerId = 'service-proxy';
   registry = new Registry();
+  start(policies);
+});
+const start = (set: PolicySet): void => {
   service = createPolicyService({
-    policies,
+    policies: set,
     registry,
     logger: pino({ level: 'silent' }),
     trustDomain: 'gate.local',
@@ -38,7 +44,7 @@ beforeEach(() => {
       fingerprint: 'f'.repeat(64),
     }),
   });
-});
+};
 afterEach(() => service.close());
 
 const evaluate = (payload: unknown) =>
@@ -100,19 +106,69 @@ describe('spec 4.3: POST /evaluate', () => {
 });
 
 describe('policy sheet 9: GET /policies', () => {
-  it('lists the active files by name, all of the floor protected', async () => {
+  const listed = async (set: PolicySet = policies) => {
+    if (set !== policies) {
+      await service.close();
+      registry = new Registry();
+      start(set);
+    }
     callerId = 'service-console';
     const reply = await service.app.inject({ method: 'GET', url: '/policies' });
     expect(reply.statusCode).toBe(200);
-    const rows: { name: string; active: boolean; protected: boolean; body_sha256: string }[] = reply.json().policies;
-    expect(rows.map((row) => row.name)).toEqual(policies.files.map((file) => file.name));
-    expect(rows.find((row) => row.name === 'money.rego')).toMatchObject({
+    return reply.json();
+  };
+
+  it('lists the files of the loaded set, with what their rules say of themselves', async () => {
+    const { bundle, origin, policies: rows } = await listed();
+    expect(bundle).toEqual(policies.bundle);
+    expect(origin).toEqual({ ...policies.origin, directory: shippedPolicyDirectory() });
+    expect(Date.now() - Date.parse(origin.loaded_at)).toBeLessThan(600_000);
+    expect(rows.map((row: { name: string }) => row.name)).toEqual(policies.files.map((file) => file.name));
+    const money = rows.find((row: { name: string }) => row.name === 'money.rego');
+    expect(money).toMatchObject({
       content_type: 'rego',
       active: true,
       protected: true,
+      as_shipped: true,
       tier: 'review',
       summary: expect.stringContaining('Money'),
+      package: 'gate.authz',
+      body_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
+    expect(money.rules).toContainEqual({
+      rule: 'review',
+      title: expect.any(String),
+      description: expect.any(String),
+      reason: expect.stringMatching(/^Review: .*[Ww]ire/),
+    });
+  });
+
+  it('gives the reason of every rule that denies or asks', async () => {
+    const rows: { rules: { rule: string; reason: string | null }[] }[] = (await listed()).policies;
+    const verdicts = rows.flatMap(({ rules }) => rules).filter(({ rule }) => rule === 'deny' || rule === 'review');
+    const heads = policies.files.flatMap(({ body }) =>
+      body.split('\n').filter((line) => /^(?:deny|review) contains /.test(line)),
+    );
+    expect(verdicts).toHaveLength(heads.length);
+    for (const { rule, reason } of verdicts) expect(reason).toMatch(rule === 'deny' ? /^Violation: / : /^Review: /);
+  });
+
+  it('tells another set from the one that ships', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-policies-'));
+    try {
+      await cp(shippedPolicyDirectory(), folder, { recursive: true });
+      const data = join(folder, 'data.json');
+      await writeFile(data, (await readFile(data, 'utf8')).replace('"limit": 100', '"limit": 99'));
+      const other = await loadPolicySet({ directory: folder });
+      const { bundle, origin, policies: rows } = await listed(other);
+      expect(bundle.hash_sha256).toBe(other.bundle.hash_sha256);
+      expect(bundle.hash_sha256).not.toBe(policies.bundle.hash_sha256);
+      expect(origin.directory).toBe(folder);
+      const changed = rows.filter((row: { as_shipped: boolean }) => !row.as_shipped);
+      expect(changed.map((row: { name: string }) => row.name)).toEqual(['data.json']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('is not for the proxy', async () => {
@@ -161,5 +217,18 @@ describe('what operators watch', () => {
     const reply = await service.health.inject({ method: 'GET', url: '/readyz' });
     expect(reply.statusCode).toBe(200);
     expect(reply.json().details.storage).toBe(policies.bundle.hash_sha256);
+  });
+
+  it('is not ready when its set can judge nothing', async () => {
+    await service.close();
+    registry = new Registry();
+    start({
+      ...policies,
+      ready: () => {
+        throw new Error('policy evaluation failed: instantiate');
+      },
+    });
+    const reply = await service.health.inject({ method: 'GET', url: '/readyz' });
+    expect([reply.statusCode, reply.json().checks.storage]).toEqual([503, 'failed']);
   });
 });

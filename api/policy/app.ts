@@ -29,11 +29,11 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
     logger: options.logger,
     registry,
     trustDomain: options.trustDomain,
-    readiness: { storage: () => policies.bundle.hash_sha256, ...options.readiness },
+    readiness: { storage: () => policies.ready(), ...options.readiness },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   evaluateRoutes(service.app, createLocalEvaluator(policies, policyMetrics(registry)));
-  policyRoutes(service.app, policies.files);
+  policyRoutes(service.app, policies);
   return service;
 }

@@ -18,7 +18,7 @@ import type {
 import { offlineMaliciousCode } from './malicious-code.js';
 import { offlineCompromisedPackage } from './packages.js';
 import { type Drift, type Persona, personaDrift, type Personas } from './personas.js';
-import type { Inspector } from './port.js';
+import type { ReadyInspector } from './port.js';
 import { SEQUENCE_BLOCK, sequenceEscalation } from './sequence.js';
 import { type HeuristicLevel, inspectTexts } from './texts.js';
 import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
@@ -62,7 +62,7 @@ interface Signals {
  * `inspect` rejects with `provider_unavailable` (503) when the classifier cannot answer, and `invalid_request` when `params` is nested
  * too deeply to be hashed; every other lane falls back and is named in `degraded`.
  */
-export function createInspector(options: InspectorOptions): Inspector {
+export function createInspector(options: InspectorOptions): ReadyInspector {
   const { personas, provider = offlineProvider, level = 'standard' } = options;
   const cache = options.cache ?? createVerdictCache(options.clock);
   const judgedWith = canonicalJson({
@@ -99,7 +99,26 @@ export function createInspector(options: InspectorOptions): Inspector {
       if (verdict.authorized && isStable(signals.degraded, persona)) cache.set(key, verdict);
       return verdict;
     },
+    async ready() {
+      const models = [...Object.values(modelsOf(provider)), provider.embedding.model];
+      if (models.includes('')) throw new Error('a lane is configured without a model');
+      if (provider.deterministic) await answers(provider, level);
+      return [...new Set(models)].join(', ');
+    },
   };
+}
+
+/** An ordinary call that every lane must be able to judge. */
+const ORDINARY = { method: 'tools/call', tool: 'list_files', params: { name: 'list_files', arguments: {} } };
+
+async function answers(provider: InspectionProvider, level: HeuristicLevel): Promise<void> {
+  const input = { ...ORDINARY, texts: inspectTexts(ORDINARY.params, level) };
+  const { degraded } = await ask(provider, input, [], null);
+  const failing = degraded.filter((lane) => lane !== 'persona_drift');
+  if (failing.length > 0) throw new Error(`does not answer: ${failing.join(', ')}`);
+  const { length } = await provider.embedding.embed(ORDINARY);
+  if (length !== provider.embedding.dimensions)
+    throw new Error(`the embedding has ${length} dimensions instead of ${provider.embedding.dimensions}`);
 }
 
 /** A verdict that a fallback had a part in is not kept. Having no persona is no fallback: it is in the key and stays so. */

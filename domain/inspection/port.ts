@@ -4,3 +4,12 @@ import type { InspectRequest, InspectionResponse } from '../../contracts/inspect
 export interface Inspector {
   inspect(request: InspectRequest): Promise<InspectionResponse>;
 }
+
+/** An inspector that can say whether it is able to answer. */
+export interface ReadyInspector extends Inspector {
+  /**
+   * What answers. Throws with the lane that cannot: deterministic lanes are asked for an ordinary call, models are not, because each
+   * question to them costs (their configuration is looked at instead).
+   */
+  ready(): Promise<string>;
+}

@@ -41,6 +41,13 @@ const shippedParts = async (maxMemoryPages: number) => ({
   version: '2026-01-01.1',
   maxMemoryPages,
   readSql: createSqlReader({ parser: await loadSqlParser(), statementArguments: ['sql'] }),
+  origin: {
+    directory: shipped,
+    loaded_at: '2026-01-01T00:00:00.000Z',
+    wasm_sha256: '',
+    opa_version: '',
+    entrypoints: [],
+  },
 });
 
 describe('policy sheet 4: the decision', () => {
@@ -198,6 +205,27 @@ describe('policy sheet 4: an error while the rules run is a deny', () => {
     const parts = await shippedParts(1_024);
     const broken = createPolicySet({ ...parts, data: {} as typeof parts.data });
     expect(broken.evaluate(ordinary).reasons).toContain('Violation: the policy data is incomplete; check data.json.');
+  });
+});
+
+describe('readiness of the set', () => {
+  it('is its hash while it can judge', () => {
+    expect(policies.ready()).toBe(policies.bundle.hash_sha256);
+  });
+
+  it('fails, with the reason, when nothing can be judged or read', async () => {
+    const parts = await shippedParts(1_024);
+    const readSql = (): never => {
+      throw new Error('out of memory');
+    };
+    expect(() => createPolicySet({ ...parts, readSql }).ready()).toThrow(
+      'policy evaluation failed: facts: out of memory',
+    );
+    const noParser = createPolicySet({
+      ...parts,
+      readSql: createSqlReader({ parser: () => null, statementArguments: ['sql'] }),
+    });
+    expect(() => noParser.ready()).toThrow('the SQL parser does not answer');
   });
 });
 

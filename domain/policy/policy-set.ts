@@ -44,7 +44,28 @@ export interface PolicySet {
    */
   evaluate(input: PolicyInput): PolicyDecision;
   judge(input: PolicyInput): Judgement;
+  /** The hash of the set. Throws where an ordinary call cannot be judged, or SQL cannot be read. */
+  ready(): string;
+  readonly origin: PolicyOrigin;
 }
+
+/** Where a set came from. */
+export interface PolicyOrigin {
+  readonly directory: string;
+  /** ISO 8601. */
+  readonly loaded_at: string;
+  readonly wasm_sha256: string;
+  readonly opa_version: string;
+  readonly entrypoints: readonly string[];
+}
+
+/** What readiness asks for a verdict on; which one it is does not matter. */
+const ORDINARY: PolicyInput = {
+  tool_type: 'query_database',
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0,
+  arguments: { sql: 'select 1' },
+};
 
 /** What `data.gate.entrypoint.decision` must look like. The event came out of a JSON parser and is not looked into again. */
 const ruling = z.object({
@@ -110,6 +131,13 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
     files,
     version: manifest.version,
     maxMemoryPages: options.maxMemoryPages ?? DEFAULT_MEMORY_PAGES,
+    origin: {
+      directory,
+      loaded_at: new Date().toISOString(),
+      wasm_sha256: manifest.wasm_sha256,
+      opa_version: manifest.opa_version,
+      entrypoints: manifest.entrypoints,
+    },
   });
 }
 
@@ -145,6 +173,7 @@ export function createPolicySet(parts: {
   files: readonly PolicyFile[];
   version: string;
   maxMemoryPages: number;
+  origin: PolicyOrigin;
 }): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
   const instantiate = (): opaWasm.LoadedPolicy => {
@@ -221,7 +250,13 @@ export function createPolicySet(parts: {
       return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, bundle);
     }
   };
-  return { bundle, files: parts.files, judge, evaluate: (input) => judge(input).decision };
+  const ready = (): string => {
+    const { failed, decision } = judge(ORDINARY);
+    if (failed) throw new Error(decision.reasons.join('; '));
+    if (parts.readSql(ORDINARY.arguments).worst !== 'read') throw new Error('the SQL parser does not answer');
+    return bundle.hash_sha256;
+  };
+  return { bundle, files: parts.files, origin: parts.origin, judge, evaluate: (input) => judge(input).decision, ready };
 }
 
 /** The input itself, not a copy: what is judged must be what runs. */

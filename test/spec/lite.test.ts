@@ -82,7 +82,7 @@ describe('spec 1.8: lite without any setting', () => {
     expect((await gate.send('GET', '/health')).body).toEqual({ status: 'ok', mode: 'enforce', ledger: 'ready' });
     expect((await gate.send('GET', '/readyz')).body).toMatchObject({
       status: 'ready',
-      checks: { ledger: 'ok', policy: 'ok' },
+      checks: { ledger: 'ok', calls: 'ok', policy: 'ok' },
     });
   });
 

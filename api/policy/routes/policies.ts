@@ -1,34 +1,75 @@
 import { z } from 'zod';
-import type { PolicyFile } from '../../../domain/policy/policy-sources.js';
+import { policyBundle } from '../../../contracts/policy.js';
+import type { PolicySet } from '../../../domain/policy/policy-set.js';
+import { readPolicyFiles, shippedPolicyDirectory } from '../../../domain/policy/policy-sources.js';
+import { packageOf, rulesOf } from '../../../domain/policy/rule-metadata.js';
 import type { ServiceApp } from '../../plugins/service.js';
 
-/** Policy sheet 8: a row of the active set. The floor is protected: it can be neither deactivated nor deleted. */
+const ruleFacts = z.object({
+  rule: z.string(),
+  title: z.string().nullable(),
+  description: z.string().nullable(),
+  reason: z.string().nullable(),
+});
+
+/** Policy sheet 8: a row of the active set. */
 const policyRow = z.object({
   name: z.string(),
   content_type: z.enum(['rego', 'json']),
   active: z.boolean(),
+  /** A file of the floor that ships with Gate. */
   protected: z.boolean(),
+  /** It is what ships with Gate, to the byte. */
+  as_shipped: z.boolean(),
   current_version: z.number().int(),
-  deleted_at: z.null(),
   summary: z.string().nullable(),
   tier: z.string().nullable(),
+  package: z.string().nullable(),
   body_sha256: z.string(),
+  bytes: z.number().int(),
+  rules: z.array(ruleFacts),
 });
 
-/** Policy sheet 9: what is active, by name. */
-export function policyRoutes(app: ServiceApp, files: readonly PolicyFile[]): void {
-  const policies = files.map(({ name, content_type, version, summary, tier, body_sha256 }) => ({
-    name,
-    content_type,
-    active: true,
-    protected: true,
-    current_version: version,
-    deleted_at: null,
-    summary,
-    tier,
-    body_sha256,
-  }));
-  app.get('/policies', { schema: { response: { 200: z.object({ policies: z.array(policyRow) }) } } }, () => ({
-    policies,
-  }));
+const policyList = z.object({
+  bundle: policyBundle,
+  origin: z.object({
+    directory: z.string(),
+    loaded_at: z.string(),
+    wasm_sha256: z.string(),
+    opa_version: z.string(),
+    entrypoints: z.array(z.string()),
+  }),
+  policies: z.array(policyRow),
+});
+
+/** Policy sheet 9: what this process has loaded and judges with, by name. */
+export function policyRoutes(app: ServiceApp, set: PolicySet): void {
+  let answer: Promise<z.infer<typeof policyList>> | undefined;
+  app.get('/policies', { schema: { response: { 200: policyList } } }, () => (answer ??= listOf(set)));
+}
+
+/** A set never changes while it is loaded: its files are described once. */
+async function listOf({ bundle, files, origin }: PolicySet): Promise<z.infer<typeof policyList>> {
+  const shipped = new Map(
+    (await readPolicyFiles(shippedPolicyDirectory())).map((file) => [file.name, file.body_sha256]),
+  );
+  return {
+    bundle,
+    origin: { ...origin, entrypoints: [...origin.entrypoints] },
+    policies: files.map(({ name, content_type, version, summary, tier, body_sha256, body }) => ({
+      name,
+      content_type,
+      // Every file of the set is compiled into it, or its data: one that is not in force is not in the set.
+      active: true,
+      protected: shipped.has(name),
+      as_shipped: shipped.get(name) === body_sha256,
+      current_version: version,
+      summary,
+      tier,
+      package: content_type === 'rego' ? packageOf(body) : null,
+      body_sha256,
+      bytes: Buffer.byteLength(body),
+      rules: content_type === 'rego' ? [...rulesOf(body)] : [],
+    })),
+  };
 }
