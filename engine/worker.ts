@@ -1,7 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { bundleWorkflowCode, type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
 import type { ReconcilePlace } from '../activities/reconcile.js';
@@ -13,22 +12,7 @@ import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { GateActivities } from '../workers/activities.js';
 import { parkedQueueOf } from './call-runner.js';
 import type { OnForeignPayload } from './codec.js';
-import { dataConverter, failureConverterPath } from './connect.js';
-
-const workflowsPath = fileURLToPath(new URL('../workflows/index.js', import.meta.url));
-
-/** The workflow code as one bundle; a start needs it once, tests share it. */
-export const bundleWorkflows = (): Promise<WorkflowBundle> =>
-  bundleWorkflowCode({
-    workflowsPath,
-    // Loaded once for all workflows instead of once for each. What these modules hold at their top level never changes.
-    preloadModules: [fileURLToPath(new URL('./workflow-sandbox.js', import.meta.url)), workflowsPath],
-    // Workflows make failures too; a bundle that does not know the converter leaves their texts in clear.
-    failureConverterPath,
-    logger: quiet,
-  });
-
-const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+import { dataConverter } from './connect.js';
 
 export interface WorkerOptions {
   readonly connection: NativeConnection;

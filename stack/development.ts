@@ -12,15 +12,19 @@ import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { egressSource } from '../domain/ledger/egress/source.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
+import type { Inspector } from '../domain/inspection/port.js';
+import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
-import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
+import { bundleWorkflows } from '../engine/bundle.js';
+import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
 import { connectClient, connectNative } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
-import { bundleWorkflows, createWorker } from '../engine/worker.js';
+import { warmUp } from '../engine/warm-up.js';
+import { createWorker } from '../engine/worker.js';
 import { freePort } from '../scripts/free-port.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
@@ -134,17 +138,23 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     progress(line);
   };
   const undo = new Undo();
+  const givenUp = new AbortController();
   undo.push('the state folder', () => Promise.resolve(release()));
   undo.push('the engine runtime', closeEngineRuntime);
   try {
     return await bringUp();
   } catch (error) {
+    givenUp.abort(error);
     await undo.all(logger);
     throw error;
   }
 
   async function bringUp(): Promise<Stack> {
-    const engine = await startEngine();
+    // A program of its own takes its time to come up; what does not need it is brought up meanwhile.
+    const starting = startEngine();
+    undo.push('the engine', () => starting.then((started) => started.own?.stop()), ENGINE_STOP_LIMIT_MS);
+    const bundling = bundleWorkflows();
+    for (const begun of [starting, bundling]) begun.catch(() => undefined);
     const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys);
     undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
@@ -177,6 +187,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
     undo.push('the connections to tools', () => upstream.close());
 
+    const engine = await starting;
     const address = engineAddress(config.engine, engine.address);
     const engineClient = await needed(
       `the workflow engine at ${engine.address}`,
@@ -207,8 +218,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       onAlarm: alarmsTold(logger, ledgerRegistry),
     });
     const streams = egressParts(config.egress, egressSource(ledger), ledgerRegistry);
-    progress('worker: bundling workflows');
-    const bundle = await bundleWorkflows();
+    const bundle = await bundling;
     const worker = await superviseWorker(engineClient, {
       say,
       create: () =>
@@ -224,6 +234,11 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
         }),
     });
     undo.push('the worker', () => worker.stop(), drainLimitMs(config.proxy));
+    const warm = Promise.all([
+      warmUp(client, [config.engine.taskQueue, parkedQueueOf(config.engine.taskQueue)]),
+      judgedOnce(inspector, createLocalEvaluator(policies)),
+    ]);
+    warm.catch(() => undefined);
     await ensureReconcileSchedule(client, {
       taskQueue: config.engine.taskQueue,
       everySecs: config.worker.reconcileEverySecs,
@@ -294,6 +309,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       address.namespace,
       listening,
     );
+    await needed('the worker takes no work', warm);
     replaceFile(join(stateDir, 'dev.json'), `${JSON.stringify(development, null, 2)}\n`, 0o600);
     let stopping: Promise<void> | null = null;
     const stop = () => {
@@ -330,14 +346,13 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
             namespace: config.engine.namespace,
             // A start that a person waits for is told step by step; later ones in one line.
             ...(first && { onProgress: progress }),
-            signal: signal ? AbortSignal.any([given, signal]) : given,
+            signal: AbortSignal.any([given, givenUp.signal, ...(signal ? [signal] : [])]),
           });
           first = false;
           return { handle: server, ended: server.exited, stop: () => server.stop() };
         },
       });
     });
-    undo.push('the engine', () => own.stop(), ENGINE_STOP_LIMIT_MS);
     const server = own.current();
     if (!server) throw new StartError('the workflow engine ended as soon as it was up');
     return {
@@ -377,6 +392,18 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     };
   }
 }
+
+/** Judges something harmless, which no store sees: rules and detectors are compiled, and read what they read once. */
+const judgedOnce = (inspector: Inspector, policies: PolicyEvaluator) =>
+  Promise.all([
+    inspector.inspect({ agent_id: 'warm-up', method: 'tools/call', params: { name: 'list_files' }, prior_requests: [] }),
+    policies.evaluate({
+      tool_type: 'list_files',
+      agent_history: { last_tool: null, recent_sequence: [] },
+      intent_score: 0,
+      arguments: {},
+    }),
+  ]);
 
 /** The engine behind the calls: one of this stack's own, which it keeps up, or somebody else's. */
 interface Engine {

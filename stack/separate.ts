@@ -23,11 +23,13 @@ import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openReviewStore } from '../domain/review/review-store.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
-import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
+import { bundleWorkflows } from '../engine/bundle.js';
+import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
 import { connectClient, connectNative, type EngineClient } from '../engine/connect.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
-import { bundleWorkflows, createWorker, type GateWorker, type WorkerOptions } from '../engine/worker.js';
+import { warmUp } from '../engine/warm-up.js';
+import { createWorker, type GateWorker, type WorkerOptions } from '../engine/worker.js';
 import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { engineNews } from './engine-news.js';
@@ -439,6 +441,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   parts.onStop(() => supervised.stop(), drainLimitMs(config.proxy));
   await ensureReconcileSchedule(client, { taskQueue: engine.taskQueue, everySecs: own.reconcileEverySecs });
   await streams.start(client, engine.taskQueue);
+  await needed('the worker takes no work', warmUp(client, [engine.taskQueue, parkedQueueOf(engine.taskQueue)]));
   const listening = probes.server.address();
   return { healthPort: listening !== null && typeof listening === 'object' ? listening.port : health.healthPort };
 }

@@ -2,3 +2,4 @@ export { toolCall } from './tool-call/workflow.js';
 export { callback } from './callback/workflow.js';
 export { egress } from './egress/workflow.js';
 export { reconcile } from './reconcile/workflow.js';
+export { warmUp } from './warm-up/workflow.js';

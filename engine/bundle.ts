@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
+import { PRIVATE_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
+import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { failureConverterPath } from './connect.js';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const workflowsPath = here('../workflows/index.js');
+/** What workflow code may be made of, besides packages, which are pinned. */
+const SOURCES = ['workflows', 'domain', 'contracts', 'activities', 'engine'];
+const CACHE = join(PROJECT_ROOT, '.cache', 'workflows');
+
+/**
+ * The workflow code as one bundle; a start needs it once, tests share it. Making it takes half of a start, so it is kept under a digest of
+ * what it is made of; where it cannot be kept it is made each time.
+ */
+export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle> {
+  const file = join(cache, `${sourcesDigest()}.js`);
+  const kept = keptIn(file);
+  if (kept !== null) return { code: kept };
+  const { code } = await bundleWorkflowCode({
+    workflowsPath,
+    // Loaded once for all workflows instead of once for each. What these modules hold at their top level never changes.
+    preloadModules: [here('./workflow-sandbox.js'), workflowsPath],
+    // Workflows make failures too; a bundle that does not know the converter leaves their texts in clear.
+    failureConverterPath,
+    logger: quiet,
+  });
+  try {
+    mkdirSync(cache, { recursive: true, mode: 0o700 });
+    for (const old of readdirSync(cache)) rmSync(join(cache, old), { force: true });
+    replaceFile(file, code, PRIVATE_FILE);
+  } catch {
+    // A folder that cannot be written, as in a container: the next start makes it again.
+  }
+  return { code };
+}
+
+function keptIn(file: string): string | null {
+  try {
+    return readIfPresent(file, PRIVATE_FILE);
+  } catch {
+    return null;
+  }
+}
+
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+function sourcesDigest(): string {
+  const digest = createHash('sha256').update(`${PROJECT_ROOT}\0${process.version}\0`);
+  digest.update(readFileSync(join(PROJECT_ROOT, 'package.json')));
+  for (const folder of SOURCES) {
+    const root = here(`../${folder}`);
+    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort())
+      if (/(?<!\.test)\.js$/.test(name)) digest.update(`\0${folder}/${name}\0`).update(readFileSync(join(root, name)));
+  }
+  return digest.digest('hex');
+}
