@@ -396,7 +396,12 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
 /** Judges something harmless, which no store sees: rules and detectors are compiled, and read what they read once. */
 const judgedOnce = (inspector: Inspector, policies: PolicyEvaluator) =>
   Promise.all([
-    inspector.inspect({ agent_id: 'warm-up', method: 'tools/call', params: { name: 'list_files' }, prior_requests: [] }),
+    inspector.inspect({
+      agent_id: 'warm-up',
+      method: 'tools/call',
+      params: { name: 'list_files' },
+      prior_requests: [],
+    }),
     policies.evaluate({
       tool_type: 'list_files',
       agent_history: { last_tool: null, recent_sequence: [] },
