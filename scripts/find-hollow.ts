@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { LITE_SETTINGS } from '../config/lite.js';
+import { PREPARE_SETTINGS } from '../config/prepare.js';
+import { APART_SETTINGS, START_SETTINGS } from '../config/processes.js';
+import type { SettingGroups, Settings } from '../config/env.js';
+import { ERROR_CODES } from '../contracts/error-codes.js';
+import { EVENT_KINDS } from '../contracts/event-kinds.js';
+import { PROJECT_ROOT } from './project-root.js';
+
+/** Something that is declared and that nothing stands behind: a promise which nobody keeps. */
+export interface Hollow {
+  readonly kind: 'setting' | 'error code' | 'event kind' | 'metric' | 'policy input' | 'route';
+  readonly name: string;
+  readonly why: string;
+}
+
+/** A file of the product, without its comments. */
+interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+const PRODUCT = [
+  'activities',
+  'api',
+  'cli',
+  'config',
+  'contracts',
+  'domain',
+  'engine',
+  'lite',
+  'stack',
+  'workers',
+  'workflows',
+  'scripts',
+  'adapters',
+  'demo',
+];
+
+function filesUnder(folder: string, ending: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesUnder(path, ending);
+    return entry.name.endsWith(ending) && !entry.name.endsWith(`.test${ending}`) ? [path] : [];
+  });
+}
+
+const withoutComments = (text: string): string =>
+  text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
+
+/** Everything that runs with the product; tests are no users of anything. */
+export function productSources(root = PROJECT_ROOT): readonly Source[] {
+  const present = readdirSync(root, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [entry.name] : [],
+  );
+  return PRODUCT.filter((folder) => present.includes(folder))
+    .flatMap((folder) => filesUnder(join(root, folder), '.ts'))
+    .map((path) => ({ path: relative(root, path), text: withoutComments(readFileSync(path, 'utf8')) }))
+    .filter(({ path }) => !path.startsWith('scripts/find-hollow'));
+}
+
+const outside = (sources: readonly Source[], ...paths: readonly string[]): readonly Source[] =>
+  sources.filter(({ path }) => !paths.some((prefix) => path.startsWith(prefix)));
+
+/** Settings whose value no code outside the configuration asks for. */
+export function hollowSettings(sources: readonly Source[]): readonly Hollow[] {
+  const users = outside(sources, 'contracts/');
+  const all = [START_SETTINGS, PREPARE_SETTINGS, ...Object.values(APART_SETTINGS)] as readonly SettingGroups[];
+  const groups: readonly Settings[] = [LITE_SETTINGS, ...all.flatMap((found) => Object.values<Settings>(found))];
+  const hollow = new Map<string, Hollow>();
+  for (const group of groups)
+    for (const [key, { variable }] of Object.entries(group)) {
+      // A member `.key`, a name taken out of the configuration (`{ key }`), or one put together (`[`${kind}Tenants`]`).
+      const end = /[A-Z][a-z]+(?:[A-Z][a-z]+)*$/.exec(key)?.[0] ?? key;
+      const asked = new RegExp(`\\.${key}\\b|\\['${key}'\\]|[{,]\\s*${key}\\s*[,:}]|\\$\\{\\w+\\}\\w*${end}\\\``);
+      const declared = new RegExp(`\\b${key}: setting\\(`);
+      const asker = users.some(({ text }) => asked.test(text.replace(declared, '')));
+      if (!asker) hollow.set(variable, { kind: 'setting', name: variable, why: `nothing reads \`${key}\`` });
+    }
+  return [...hollow.values()];
+}
+
+/** Error codes that nothing answers with. */
+export const hollowErrorCodes = (sources: readonly Source[]): readonly Hollow[] => {
+  const users = outside(sources, 'contracts/error-codes');
+  return Object.keys(ERROR_CODES)
+    .filter((code) => !users.some(({ text }) => text.includes(`'${code}'`) || text.includes(`${code}:`)))
+    .map((name) => ({ kind: 'error code', name, why: 'nothing answers with it' }) as const);
+};
+
+/** Event kinds of which no row is ever written. */
+export const hollowEventKinds = (sources: readonly Source[]): readonly Hollow[] => {
+  // Readers compare rows with a kind; writers build one. What only reports look for is written by nobody.
+  const writers = outside(
+    sources,
+    'contracts/',
+    'domain/ledger/reads/',
+    'domain/ledger/compliance/',
+    'cli/',
+    'scripts/',
+  );
+  return EVENT_KINDS.filter((kind) => !writers.some(({ text }) => writes(text, kind))).map(
+    (name) => ({ kind: 'event kind', name, why: 'no row of it is ever written' }) as const,
+  );
+};
+
+/** A kind stands in its writer as a whole text, or is put together: `hil.${status}`. */
+function writes(text: string, kind: string): boolean {
+  if (text.includes(`'${kind}'`)) return true;
+  const [family = '', rest = ''] = kind.split('.');
+  return new RegExp(`\`${family}\\.\\$\\{`).test(text) && new RegExp(`'${rest}'`).test(text);
+}
+
+/** Metrics that are declared and that nothing ever sets. */
+export function hollowMetrics(sources: readonly Source[]): readonly Hollow[] {
+  const hollow: Hollow[] = [];
+  for (const { path, text } of sources)
+    for (const [, holder, name] of text.matchAll(
+      /(\w+)\s*(?:=|:)\s*new (?:Counter|Gauge|Histogram|Summary)\(\{[^}]*?name: '(gate_\w+)'/g,
+    )) {
+      const rest = text.replace(`name: '${name}'`, '').replace(new RegExp(`\\b${holder}\\b`), '');
+      const collects = new RegExp(`name: '${name}'[\\s\\S]{0,600}?collect`).test(text);
+      const used = new RegExp(`\\b${holder}\\b`);
+      if (!collects && !used.test(rest) && !sources.some((other) => other.path !== path && used.test(other.text)))
+        hollow.push({ kind: 'metric', name: String(name), why: `nothing sets it (${path})` });
+    }
+  return hollow;
+}
+
+/** Fields of the policy input that rules read and that nothing fills in: rules that can never speak. */
+export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROOT): readonly Hollow[] {
+  const builders = sources.filter(({ path }) => /^(activities\/policy|domain\/(policy|mcp)\/)/.test(path));
+  const read = new Map<string, string>();
+  for (const file of filesUnder(join(root, 'policies', 'gate'), '.rego')) {
+    if (file.endsWith('_test.rego')) continue;
+    const rules = readFileSync(file, 'utf8').replaceAll(/^\s*#.*$/gm, '');
+    for (const [, field = ''] of rules.matchAll(/\binput\.(\w+)|object\.get\(input, "(\w+)"/g))
+      if (field) read.set(field, relative(root, file));
+    for (const [, field = ''] of rules.matchAll(/object\.get\(input, "(\w+)"/g)) read.set(field, relative(root, file));
+  }
+  return [...read]
+    .filter(([field]) => !builders.some(({ text }) => new RegExp(`\\b${field}\\b\\s*[:,}]`).test(text)))
+    .map(([name, file]) => ({ kind: 'policy input', name, why: `${file} reads it, and nothing fills it in` }) as const);
+}
+
+/** Routes whose handler asks nobody: what they answer is written in the source. */
+export function hollowRoutes(sources: readonly Source[]): readonly Hollow[] {
+  const hollow: Hollow[] = [];
+  for (const { path, text } of sources.filter((source) => /^(api|lite)\//.test(source.path)))
+    for (const [, method = '', route = '', answer = ''] of text.matchAll(
+      /\.(get|post|put|delete|patch)\(\s*'([^']+)'[^;]*?(?:async )?\(\) =>\s*\(?(\{[^;]*?\}|\[[^;]*?\]|'[^']*')\)?,?\s*\);/g,
+    )) {
+      const literal = answer.replaceAll(/'[^']*'|"[^"]*"|\b(?:true|false|null|\d+)\b|\w+:/g, '');
+      if (!/[A-Za-z_$]/.test(literal))
+        hollow.push({ kind: 'route', name: `${method.toUpperCase()} ${route}`, why: `answers a literal (${path})` });
+    }
+  return hollow;
+}
+
+/** Everything of the kind, over the product as it is. */
+export function findHollow(): readonly Hollow[] {
+  const sources = productSources();
+  return [
+    ...hollowSettings(sources),
+    ...hollowErrorCodes(sources),
+    ...hollowEventKinds(sources),
+    ...hollowMetrics(sources),
+    ...hollowPolicyInput(sources),
+    ...hollowRoutes(sources),
+  ];
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const found = findHollow();
+  for (const { kind, name, why } of found) process.stdout.write(`${kind.padEnd(13)} ${name}: ${why}\n`);
+  process.stdout.write(`${found.length} declared and not kept\n`);
+}
