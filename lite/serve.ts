@@ -10,6 +10,7 @@ import { callStoreInFile } from '../domain/call-record/file-call-store.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { createSigner } from '../domain/identity/signer.js';
+import { inspectLargeInThreads } from '../domain/inspection/inspection-threads.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
@@ -133,7 +134,7 @@ export async function startLite({
       ...(config.callbackSecret && { secret: config.callbackSecret }),
     });
   let deliver: ReturnType<typeof sender> | undefined;
-  const inspector = createInspector({ personas });
+  const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
   const ports: ActivityPorts = {
     calls,
     inspector: {
@@ -262,6 +263,7 @@ export async function startLite({
     serving = false;
     clearTimeout(lookAgain);
     await host.close();
+    await inspector.close();
     await upstream?.close();
     await file.close();
     throw sqliteFault(error) > 0
@@ -309,6 +311,7 @@ export async function startLite({
       // Answers under way drain; then the calls they belong to; then what is written of them.
       await drain();
       await host.close();
+      await inspector.close();
       await notices?.close();
       await calls.close();
       await upstream?.close();

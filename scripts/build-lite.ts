@@ -10,7 +10,7 @@ import { inject } from 'postject';
 import { errorText } from '../domain/errors.js';
 import { SQL_PARSER_WASM } from '../domain/sql/parser.js';
 import { PROJECT_ROOT } from './project-root.js';
-import { INDEX_ASSET, NATIVE_LIBRARY, PROGRAM_FOLDER } from './single-file/layout.js';
+import { INDEX_ASSET, INSPECTION_THREAD, NATIVE_LIBRARY, PROGRAM_FOLDER } from './single-file/layout.js';
 
 const run = promisify(execFile);
 const COMPILED = fileURLToPath(new URL('..', import.meta.url));
@@ -29,11 +29,13 @@ export async function buildLite(output: string): Promise<{ bytes: number }> {
     const unpack = await bundled('scripts/single-file/unpack.js', {});
     const program = await bundled('cli/single-file.js', { banner: `"use strict";(()=>{${unpack}})();` });
     await writeFile(join(folder, 'program.js'), program);
+    await writeFile(join(folder, INSPECTION_THREAD), await bundled('domain/inspection/inspection-thread.js', {}));
     await writeFile(join(folder, 'package.json'), await packageFacts());
     const files: Record<string, string> = {
       'package.json': join(folder, 'package.json'),
       [`${PROGRAM_FOLDER}/${NATIVE_LIBRARY}`]: nativeLibrary(),
       [`${PROGRAM_FOLDER}/node_modules/${SQL_PARSER_WASM}`]: createRequire(import.meta.url).resolve(SQL_PARSER_WASM),
+      [`${PROGRAM_FOLDER}/${INSPECTION_THREAD}`]: join(folder, INSPECTION_THREAD),
       ...(await below('policies', (path) => !/_test\.rego$|^cases/.test(path))),
       ...(await below('personas', () => true)),
     };

@@ -180,6 +180,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the review store', () => reviews.close());
     const policies = await openPolicies(config.policy);
     const inspector = await openInspector(config.brain);
+    undo.push('the threads of inspection', () => inspector.close());
 
     const upstreamUrl = config.worker.upstreamUrl ?? (await startTools());
     const upstream = createUpstream(config.worker, upstreamUrl);

@@ -44,6 +44,7 @@ import type { ColdSink } from '../domain/ledger/cold-tier/cold-tier.js';
 import { folderFiles } from '../domain/ledger/cold-tier/folder.js';
 import { s3Files } from '../domain/ledger/cold-tier/s3.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
+import { inspectLargeInThreads, type InspectionThreads } from '../domain/inspection/inspection-threads.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
@@ -160,11 +161,15 @@ export async function openProxyStore(
   };
 }
 
-export const openInspector = async ({ injectionLevel, personasDir }: Config<typeof BRAIN_SETTINGS>) =>
-  createInspector({
-    level: injectionLevel,
-    personas: await loadPersonas(personasDir ? { directory: personasDir } : {}),
-  });
+export async function openInspector({
+  injectionLevel: level,
+  personasDir,
+}: Config<typeof BRAIN_SETTINGS>): Promise<InspectionThreads> {
+  const personas = await loadPersonas(personasDir ? { directory: personasDir } : {});
+  const inspector = inspectLargeInThreads(createInspector({ level, personas }), { level, personas });
+  inspector.warm();
+  return inspector;
+}
 
 export const openPolicies = ({ directory }: Config<typeof POLICY_SETTINGS>): Promise<PolicySet> =>
   loadPolicySet({ directory: directory ?? shippedPolicyDirectory() });

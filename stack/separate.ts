@@ -243,6 +243,7 @@ async function open(
 
 async function startBrain(parts: Apart<'brain'>): Promise<Ports> {
   const inspector = await needed('personas', openInspector(parts.config.own));
+  parts.onStop(() => inspector.close());
   return open(
     parts,
     createBrainService({ ...parts, inspector, registry: newRegistry() }),

@@ -66,12 +66,15 @@ withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} 
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
       const answers: JsonObject[] = [];
-      for (const [name, args] of [
+      const given: [string, JsonObject][] = [
         ['read_file', {}],
         ['delete_file', {}],
         ['wire_transfer', {}],
         ['query_database', { sql: 'with gone as (delete from users returning *) select * from gone' }],
-      ] as const) {
+        // Inspected in a thread.
+        ['read_file', { path: 'a'.repeat(20_000) }],
+      ];
+      for (const [name, args] of given) {
         const answer = await fetch(`${url}/mcp`, {
           method: 'POST',
           headers: {
@@ -88,11 +91,12 @@ withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} 
         { verdict: 'denied' },
         { status: 'pending' },
         { verdict: 'denied', reasons: [expect.stringContaining('DELETE without a condition')] },
+        { decision: 'allow' },
       ]);
       expect((await inEmpty(['pending', '--endpoint', url])).stdout).toContain('wire_transfer');
       child.kill('SIGTERM');
       expect(await ended).toBe(0);
-      expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 13 entries');
+      expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 16 entries');
       expect((await inEmpty(['replay', answers[1]?.correlation_id as string])).stdout).toContain('the same: deny');
       expect((await readdir(join(folder, 'empty'))).sort()).toEqual(['gate-lite.db', 'gate-lite.db.keys']);
       expect(await readdir(env.TMPDIR)).toEqual([]);
