@@ -148,7 +148,10 @@ export type LedgerActivities = ReturnType<typeof createLedgerActivities>;
 
 export type AlarmKind = 'alarm.forged_decision' | 'alarm.reconciled' | 'alarm.row_refused' | 'alarm.call_stuck';
 
-/** A row that says something is wrong, once per distinct wrong: its id is a function of its content. */
+/**
+ * A row that says something is wrong, once per distinct wrong: its id is a function of its content. An operator's also where the call is
+ * the demonstration's: cleaning that up must not hide an alarm.
+ */
 export function alarmRow(alarm: {
   correlation_id: string;
   kind: AlarmKind;
@@ -177,8 +180,8 @@ const unlessRefused = (error: unknown): void => {
 };
 
 /** What stands in the chain for a row that the ledger will not take: which it was, why, and the digest of what was refused. */
-const refusedRow = (correlationId: string, row: NewLedgerRow, error: GateError): NewLedgerRow => ({
-  ...alarmRow({
+const refusedRow = (correlationId: string, row: NewLedgerRow, error: GateError): NewLedgerRow =>
+  alarmRow({
     correlation_id: correlationId,
     kind: 'alarm.row_refused',
     reasoning: `the ledger refused the row ${row.method}: ${error.message}`,
@@ -189,6 +192,4 @@ const refusedRow = (correlationId: string, row: NewLedgerRow, error: GateError):
       refused_sha256: sha256Hex(JSON.stringify(row)),
     },
     ...(row.tenant && { tenant: row.tenant }),
-  }),
-  state_namespace: row.state_namespace,
-});
+  });

@@ -63,7 +63,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
         method: call.method,
         request_payload: request.body,
         risk_summary: foreignText(reasons.join('; ') || 'review required', 500),
-        state_namespace: 'operator',
+        state_namespace: call.state_namespace ?? 'operator',
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
         attempt_ms,

@@ -19,7 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
-import { agentLimits, callbackBoundaries, parsedBy, reviewLimits } from './shared.js';
+import { agentLimits, callbackBoundaries, demoAgents, parsedBy, reviewLimits } from './shared.js';
 
 /** Who may call, as one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
@@ -179,6 +179,7 @@ export const LITE_SETTINGS = {
     'How long a parked call waits for a decision before it expires.',
   ),
   ...agentLimits('GATE_LITE'),
+  demoAgents,
   ...reviewLimits('GATE_LITE'),
   callbackAllowlist: setting(
     'GATE_LITE_CALLBACK_ALLOWLIST',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { csv, onOff, port, seconds, setting } from './env.js';
-import { agentLimits, callbackBoundaries } from './shared.js';
+import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
 export const PROXY_SETTINGS = {
@@ -49,6 +49,7 @@ export const PROXY_SETTINGS = {
     'Length of the sliding window of the velocity limit, in seconds.',
   ),
   ...agentLimits('GATE_PROXY'),
+  demoAgents,
   callDeadlineSecs: setting(
     'GATE_CALL_DEADLINE_SECS',
     seconds(10, 1, 300),

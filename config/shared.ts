@@ -116,6 +116,15 @@ export const CALL_STORE_SETTINGS = {
   ),
 } as const;
 
+/** Agents whose calls are a demonstration: kept apart in the ledger, in neither invoices nor evidence once it was cleaned up. */
+export const demoAgents = setting(
+  'GATE_DEMO_AGENTS',
+  csv.refine((entries) => entries.every((entry) => /^[A-Za-z0-9._-]{1,63}\/[A-Za-z0-9._-]{1,63}$/.test(entry)), {
+    message: 'an agent is written tenant/agent',
+  }),
+  "Agents, as tenant/agent, whose calls are a demonstration: their rows have the namespace `demo`, are on no invoice, and are what the demonstration's cleanup hides. Where `gate start` runs its own tools, the two agents that belong to them.",
+);
+
 /** What one agent may have waiting for people at once, in the edition whose settings begin so. */
 export const reviewLimits = <Prefix extends string>(prefix: Prefix) => ({
   maxParkedCalls: setting(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { StateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 
 /** The contracts a tool call can select (spec 9). `decision/v1` is accepted as an alias of the first and never echoed. */
@@ -36,6 +37,8 @@ export interface CallInput {
   readonly ttl_secs: Readonly<Record<z.infer<typeof approvalTier>, number>>;
   readonly upstream_timeout_ms: number;
   readonly has_callback: boolean;
+  /** Whose rows the call makes: the demonstration's, or, where nothing is said, an operator's. From the proxy's configuration, never the request. */
+  readonly state_namespace?: StateNamespace;
   readonly recent_request_count: number;
   readonly velocity_limit: number;
   /** Task queue on which the call goes on, as a run of its own, once it is parked; without one it waits in the run that judged it. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { jsonObject } from './json.js';
 
 export const stateNamespace = z.enum(['operator', 'demo']);
+export type StateNamespace = z.infer<typeof stateNamespace>;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**

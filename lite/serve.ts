@@ -230,6 +230,7 @@ export async function startLite({
       ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },
       maxInFlight: MAX_IN_FLIGHT,
       agentLimits: agentLimitsOf(config),
+      demoAgents: new Set(config.demoAgents),
       verboseVerdicts: config.verboseVerdicts,
       onFirstAnswer(record) {
         metrics.answered(record);

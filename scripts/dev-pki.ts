@@ -33,6 +33,8 @@ export type DevelopmentService = (typeof DEVELOPMENT_SERVICES)[number];
 /** The tenant and the agents that exist after the first start. `dev-agent` has no persona: it is the one for tools of one's own. */
 export const DEVELOPMENT_TENANT = 'acme';
 export const DEVELOPMENT_AGENTS = ['support-bot', 'build-bot', 'dev-agent'] as const;
+/** Those that belong to the demonstration tools. */
+export const DEMO_AGENTS = [`${DEVELOPMENT_TENANT}/support-bot`, `${DEVELOPMENT_TENANT}/build-bot`] as const;
 
 /** A leaf with everything one end of a TLS connection needs, as text and as absolute paths. */
 export interface DevLeaf extends Credential {

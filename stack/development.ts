@@ -27,7 +27,7 @@ import { warmUp } from '../engine/warm-up.js';
 import { createWorker } from '../engine/worker.js';
 import { freePort } from '../scripts/free-port.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
-import { ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
+import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
 import { replaceFile } from '../domain/store/durable-file.js';
 import { findTemporal } from '../scripts/find-program.js';
 import { startTemporal, type TemporalServer } from '../scripts/temporal-server.js';
@@ -127,6 +127,8 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     GATE_HIL_DECISION_KEY_FILE: secrets.hilDecisionKey.keyFile,
     GATE_HIL_DECISION_PUBLIC_KEY_FILE: secrets.hilDecisionKey.pubFile,
     GATE_HIL_OPERATORS: `dev@acme:${secrets.operatorToken}`,
+    // Whoever brings tools of his own brings calls of his own.
+    ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
     ...env,
     GATE_STATE_DIR: stateDir,
   });

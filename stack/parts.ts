@@ -348,6 +348,7 @@ export function buildProxy({ config, pins, ...parts }: ProxyParts): Service {
     ttlSecs: { auto: config.ttlAutoSecs, standard: config.ttlStandardSecs, strict: config.ttlStrictSecs },
     maxInFlight: config.maxInFlight,
     agentLimits: agentLimitsOf(config),
+    demoAgents: new Set(config.demoAgents),
     verboseVerdicts: config.verboseVerdicts,
     checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
   });

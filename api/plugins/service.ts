@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest, LogController } fro
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { StateNamespace } from '../../contracts/ledger.js';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
 import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
@@ -27,6 +28,8 @@ export interface Caller {
   readonly fingerprint: string;
   readonly tenant?: string;
   readonly agent?: string;
+  /** Whose rows its calls make; an operator's where nothing is said. */
+  readonly namespace?: StateNamespace;
 }
 
 declare module 'fastify' {

@@ -55,10 +55,18 @@ export interface ToolCallRequest {
 const ANSWER_SLACK_MS = 500;
 
 /** Names the call before anything else happens, so that every answer, refusals included, carries the id of the call it is about. */
-export function correlationIdOf({ caller, idempotencyId }: Pick<ToolCallRequest, 'caller' | 'idempotencyId'>): string {
+export function correlationIdOf({
+  caller,
+  idempotencyId,
+  demoPrefix,
+}: Pick<ToolCallRequest, 'caller' | 'idempotencyId'> & {
+  /** First group of the id of a call of the demonstration: its session's calls are read by it. */
+  readonly demoPrefix?: string | undefined;
+}): string {
   // The instance of a SPIFFE id changes with every renewal; the agent behind it does not, and neither may its calls.
   const identity = caller.spiffe.replace(/\/instance\/[^/]*$/, '');
-  return uuidFromDigest('gate.call', caller.tenant, identity, idempotencyId);
+  const id = uuidFromDigest('gate.call', caller.tenant, identity, idempotencyId);
+  return demoPrefix === undefined ? id : `${demoPrefix}${id.slice(8)}`;
 }
 
 /**
@@ -159,6 +167,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         ttl_secs: options.ttlSecs,
         upstream_timeout_ms: options.upstreamTimeoutMs,
         has_callback: request.callbackUrl !== null,
+        ...(caller.namespace && { state_namespace: caller.namespace }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
       };
@@ -222,6 +231,7 @@ export function createCallHandler(options: CallHandlerOptions) {
               spiffe: call.agent_spiffe,
               tool: call.tool,
               reason,
+              namespace: call.state_namespace,
               limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
             }),
             tool_params_sha256: sha256Hex(canonicalJson(params)),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contracts/json.js';
-import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
+import type { Ledger, NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
 
 export interface ControlCall {
@@ -8,6 +8,7 @@ export interface ControlCall {
     readonly agent: string;
     readonly spiffe: string;
     readonly fingerprint: string;
+    readonly namespace?: StateNamespace;
   };
   readonly method: string;
   readonly correlationId: string;
@@ -94,7 +95,7 @@ function rowOf({ first, firstMs, lastMs, calls, failed }: Counted): NewLedgerRow
     authorized: true,
     reasoning: `${method} reached the upstream: ${calls} in all, ${failed} failed`,
     policy_decision: said,
-    state_namespace: 'operator',
+    state_namespace: caller.namespace ?? 'operator',
     correlation_id: correlationId,
     agent_spiffe: caller.spiffe,
     tenant: caller.tenant,

@@ -1,10 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
-import type { Ledger } from '../../contracts/ledger.js';
+import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
 import { limitedRow } from '../../domain/call-record/rows.js';
 
 export interface Refused {
-  readonly caller: { readonly tenant: string; readonly agent: string; readonly spiffe: string };
+  readonly caller: {
+    readonly tenant: string;
+    readonly agent: string;
+    readonly spiffe: string;
+    readonly namespace?: StateNamespace;
+  };
   readonly correlationId: string;
   /** The tool, or the control method. */
   readonly name: string;
@@ -29,9 +34,9 @@ export function createRefusals({ ledger, now }: { readonly ledger: Ledger; reado
     const atMs = now();
     if (atMs - (told.get(key) ?? 0) < ROW_EVERY_MS) return;
     told.set(key, atMs);
-    const { tenant, agent, spiffe } = caller;
+    const { tenant, agent, spiffe, namespace } = caller;
     await ledger
-      .append([limitedRow({ tenant, agent, spiffe, correlationId, atMs, tool: name, reason, limits })])
+      .append([limitedRow({ tenant, agent, spiffe, namespace, correlationId, atMs, tool: name, reason, limits })])
       .catch(() => undefined);
   };
 }

@@ -1,7 +1,7 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { NewLedgerRow } from '../../contracts/ledger.js';
+import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import type { CallRecord, StagedRequest } from './record.js';
@@ -51,7 +51,7 @@ export function rowsOf(
       authorized,
       reasoning,
       policy_decision: policyDecision,
-      state_namespace: 'operator',
+      state_namespace: call.state_namespace ?? 'operator',
       correlation_id: record.correlation_id,
       agent_spiffe: call.agent_spiffe,
       tenant: call.tenant,
@@ -210,6 +210,7 @@ export interface LimitedRequest {
   readonly spiffe: string;
   readonly tool: string;
   readonly reason: string;
+  readonly namespace?: StateNamespace | undefined;
   /** What was exceeded, by name. */
   readonly limits: JsonObject;
 }
@@ -229,7 +230,7 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
       key: `${limited.tenant}/${limited.agent}`,
       ...limited.limits,
     },
-    state_namespace: 'operator',
+    state_namespace: limited.namespace ?? 'operator',
     correlation_id: limited.correlationId,
     agent_spiffe: limited.spiffe,
     tenant: limited.tenant,

@@ -321,15 +321,66 @@ describe('spec 4.4: what waits', () => {
       agent_id: 'support-bot',
       method: 'tools/call',
       status: 'pending',
-      state_namespace: 'operator',
+      state_namespace: 'demo',
       ttl_seconds: 600,
-      request_payload: { params: { name: 'wire_transfer', arguments: transfer(12) } },
+      // The list names the arguments; what they say is in the row.
+      request_payload: { params: { name: 'wire_transfer', arguments: { keys: ['from', 'to', 'amount'] } } },
       review_reasons: parked.body.review_reasons,
     });
     for (const path of [`/pending/${listed?.id}`, `/pending/by-correlation/${parked.correlationId}`])
-      expect((await gate.operator.request('GET', path)).body).toEqual(listed);
+      expect((await gate.operator.request('GET', path)).body).toMatchObject({
+        id: listed?.id,
+        request_payload: { params: { name: 'wire_transfer', arguments: transfer(12) } },
+      });
     await gate.operator.decide(parked.correlationId, 'deny');
     expect((await gate.operator.pending()).map((row) => row.correlation_id)).not.toContain(parked.correlationId);
     expect((await gate.operator.pending('denied')).map((row) => row.correlation_id)).toContain(parked.correlationId);
+  });
+});
+
+// Last: what is cleaned up here is hidden from every reader.
+describe('the demonstration', () => {
+  it('is kept apart by its agents, read by its session, and hidden by its cleanup; nobody joins it by asking', async () => {
+    const { ledger, console_workload, operator_token } = gate.development;
+    const [cert, key] = [readFileSync(console_workload.cert, 'utf8'), readFileSync(console_workload.key, 'utf8')];
+    const asked = createHttp(ledger.url, { ca: readFileSync(gate.development.proxy.ca, 'utf8'), cert, key });
+    const session = randomUUID().slice(0, 8);
+    const ask = async (method: string, path: string) =>
+      asked.request(method, path, { headers: { authorization: `Bearer ${operator_token}` } });
+    const namespaces = async (correlationId: string) => [
+      ...new Set((await gate.rows(correlationId)).map((row) => row.state_namespace)),
+    ];
+
+    const shown = await park(3, { headers: { 'X-Gate-Demo-Prefix': session } });
+    expect(shown.correlationId.slice(0, 8)).toBe(session);
+    expect(await namespaces(shown.correlationId)).toEqual(['demo']);
+
+    const other = await gate.agent('dev-agent');
+    const real = await other.call(
+      'get_balance',
+      { account: 'operating' },
+      { headers: { 'X-Gate-Demo-Prefix': session } },
+    );
+    expect(real.correlationId.slice(0, 8)).not.toBe(session);
+    expect(await namespaces(real.correlationId)).toEqual(['operator']);
+
+    const wrong = await bot.call(
+      'get_balance',
+      { account: 'operating' },
+      { headers: { 'X-Gate-Demo-Prefix': 'DEADBEEF' } },
+    );
+    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_mcp']);
+
+    const read = JSON.parse((await ask('GET', `/audit/support-bot?demo_session_token=${session}`)).text) as {
+      correlation_id: string;
+    }[];
+    expect(new Set(read.map((row) => row.correlation_id))).toEqual(new Set([shown.correlationId]));
+
+    const { body } = await ask('POST', '/admin/namespaces/demo/cleanup');
+    expect(body).toMatchObject({ namespace: 'demo', selected: expect.any(Number) });
+    expect(Number(body.tombstoned)).toBeGreaterThan(3);
+    expect(JSON.parse((await ask('GET', `/audit/correlation/${shown.correlationId}`)).text)).toEqual([]);
+    expect(await namespaces(real.correlationId)).toEqual(['operator']);
+    await asked.close();
   });
 });

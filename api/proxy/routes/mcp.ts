@@ -21,6 +21,8 @@ export interface McpRouteOptions {
   readonly upstreamTimeoutMs: number;
   /** Throws `callback_not_allowed` naming the rule; comes back with the address as it will be used. */
   readonly checkCallback: (url: string) => string;
+  /** `tenant/agent` of the agents whose calls are the demonstration's. */
+  readonly demoAgents?: ReadonlySet<string>;
   /** Sees each control method before it is forwarded; throws what refuses it. */
   readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
@@ -66,12 +68,13 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       idempotencyId: header(request, 'x-gate-idempotency-id'),
     });
     const mcp = parseMcpRequest(text(request));
+    const offered = demoPrefixOf(request);
     if (mcp.kind === 'tool' && !selected)
       throw new GateError('client_contract_required', undefined, { fields: MIGRATION });
     if (mcp.method === BATCH_METHOD && selected?.contract === SERVER_EXECUTION_CONTRACT)
       throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
-    const caller = agentOf(request);
+    const caller = withNamespace(agentOf(request));
     if (mcp.kind === 'control' || !selected) {
       const { correlationId } = request;
       await options.admitControl?.(caller, mcp.method, correlationId);
@@ -81,13 +84,17 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     }
 
     const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
-    request.correlationId = correlationIdOf(call);
+    request.correlationId = correlationIdOf({ ...call, ...(caller.namespace === 'demo' && { demoPrefix: offered }) });
     const callback = header(request, 'x-gate-callback-url');
     return options.handler.handle(
       { ...call, callbackUrl: callback === undefined ? null : options.checkCallback(callback) },
       request.correlationId,
     );
   }
+
+  /** The demonstration's agents are named by the operator; no request makes its caller one of them. */
+  const withNamespace = (caller: AgentCaller): AgentCaller =>
+    options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
 
   function text(request: FastifyRequest): string {
     if (!isJson(request.headers['content-type'] ?? ''))
@@ -127,6 +134,14 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       reply.reason,
     );
   }
+}
+
+/** Which session of the demonstration a call belongs to; means something from the demonstration's agents only. */
+function demoPrefixOf(request: FastifyRequest): string | undefined {
+  const offered = header(request, 'x-gate-demo-prefix');
+  if (offered !== undefined && !/^[0-9a-f]{8}$/.test(offered))
+    throw new GateError('invalid_mcp', 'Invalid MCP request: X-Gate-Demo-Prefix must be 8 hex digits in lower case');
+  return offered;
 }
 
 function isJson(contentType: string): boolean {
