@@ -23,7 +23,7 @@ import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
-import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { openLocalFile } from '../domain/store/local-file.js';
@@ -117,10 +117,11 @@ export async function startLite({
     url: config.upstreamUrl,
     command: child && [child.command, ...child.args],
   });
+  const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now, ...pinsLog(logger) });
   const upstream =
     tools &&
     watchToolDefinitions(tools, {
-      pins: toolPinStoreOver(file.store<ToolPinTables>(), now),
+      pins,
       ledger,
       block: config.blockPoisonedDefinitions,
       ...toolWatchLog(logger),

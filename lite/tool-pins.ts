@@ -4,7 +4,12 @@ import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
 import { sqliteStore } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { wordsOf } from '../domain/store/words.js';
-import { type PinOwner, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
+import {
+  pinOwnersIn,
+  type PinOwner,
+  type ToolPinTables,
+  toolPinStoreOver,
+} from '../domain/tool-definitions/pin-store.js';
 import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
 
@@ -14,9 +19,15 @@ export async function pinOwners(
 ): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]> {
   const connection = new DatabaseSync(file, { readOnly: true });
   try {
-    // A file of before tools were pinned.
-    if (!connection.prepare("select 1 from sqlite_master where name = 'tool_pins'").get()) return [];
-    return await toolPinStoreOver(sqliteStore<ToolPinTables>(connection)).owners();
+    const has = (table: string) => connection.prepare('select 1 from sqlite_master where name = ?').get(table);
+    if (has('tool_pin_sets')) return await pinOwnersIn(sqliteStore<ToolPinTables>(connection).db);
+    // A file that no newer Gate has opened yet, or one of before tools were pinned.
+    if (!has('tool_pins')) return [];
+    return connection
+      .prepare(
+        'select tenant, agent, count(*) as tools, min(pinned_at) as since from tool_pins group by tenant, agent order by 1, 2',
+      )
+      .all() as unknown as (PinOwner & { readonly tools: number; readonly since: string })[];
   } catch (error) {
     throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
   } finally {
@@ -30,7 +41,7 @@ export async function forgetPins(file: string, owner: PinOwner): Promise<number>
   if (!keys) throw new GateError('store_unavailable', `the keys of ${file} are missing: set GATE_LITE_KEYS`);
   const opened = await openLocalFile({ file, migrations: liteMigrations });
   try {
-    const forgotten = await toolPinStoreOver(opened.store<ToolPinTables>()).forget(owner);
+    const forgotten = await toolPinStoreOver(opened.store<ToolPinTables>(), { keys }).forget(owner);
     if (forgotten > 0)
       await ledgerInFile(opened, { sidecarKeys: keys }).append([
         {

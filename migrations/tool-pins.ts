@@ -1,4 +1,5 @@
-import type { Migration } from 'kysely';
+import { type Kysely, sql, type Migration } from 'kysely';
+import { dialectOf } from './dialect.js';
 
 /**
  * 0001: what an upstream's tools looked like when an agent saw them first (lite sheet 13, proxy sheet 15), so that a later change is
@@ -28,4 +29,47 @@ const pins: Migration = {
   },
 };
 
-export const toolPinMigrations: Record<string, Migration> = { '0001_tool_pins': pins };
+interface OldTables {
+  tool_pins: { tenant: string; agent: string; tool: string; sha256: string; pinned_at: string };
+  tool_pin_lists: { tenant: string; agent: string };
+}
+
+/**
+ * 0002: one row for each list of pins, with a tag by Gate's keys, so that whoever can write this store accepts no definition; what each list said
+ * last; and the definition each review was opened under. Lists that stand are taken over without a tag, as pins of description and input
+ * schema, which is what they are; the first start gives them one. Locks the two old tables, and ends them.
+ */
+const sealed: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    for (const table of ['tool_pin_sets', 'tool_seen_sets'])
+      await sql`create table if not exists ${sql.table(table)} (
+        tenant ${text} not null, agent ${text} not null, content ${text} not null, tag ${text}, primary key (tenant, agent)
+      ) ${strict}`.execute(db);
+    await sql`create table if not exists tool_reviews (
+      correlation_id ${text} not null primary key, sha256 ${text} not null, at_ms ${integer} not null, tag ${text} not null
+    ) ${strict}`.execute(db);
+    const old = db as unknown as Kysely<OldTables & { tool_pin_sets: Record<string, string> }>;
+    const rows = await old.selectFrom('tool_pins').selectAll().orderBy('tenant').orderBy('agent').execute();
+    const whole = await old.selectFrom('tool_pin_lists').select(['tenant', 'agent']).execute();
+    const sets = new Map<string, { tenant: string; agent: string; tools: Map<string, object> }>();
+    for (const { tenant, agent, tool, sha256, pinned_at } of rows) {
+      const key = JSON.stringify([tenant, agent]);
+      const set = sets.get(key) ?? { tenant, agent, tools: new Map() };
+      set.tools.set(tool, { sha256, at: pinned_at, narrow: true });
+      sets.set(key, set);
+    }
+    for (const { tenant, agent, tools } of sets.values()) {
+      const complete = whole.some((list) => list.tenant === tenant && list.agent === agent);
+      await old
+        .insertInto('tool_pin_sets')
+        .values({ tenant, agent, content: JSON.stringify({ complete, tools: Object.fromEntries(tools) }) })
+        .onConflict((conflict) => conflict.columns(['tenant', 'agent']).doNothing())
+        .execute();
+    }
+    await old.deleteFrom('tool_pins').execute();
+    await old.deleteFrom('tool_pin_lists').execute();
+  },
+};
+
+export const toolPinMigrations: Record<string, Migration> = { '0001_tool_pins': pins, '0002_sealed': sealed };

@@ -157,7 +157,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the engine', () => starting.then((started) => started.own?.stop()), ENGINE_STOP_LIMIT_MS);
     const bundling = bundleWorkflows();
     for (const begun of [starting, bundling]) begun.catch(() => undefined);
-    const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys);
+    const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys, logger);
     undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);

@@ -55,7 +55,7 @@ import type { DecisionSender } from '../domain/review/ports.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
 import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
 import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
-import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
@@ -144,6 +144,7 @@ export async function checkpointKeys(
 export async function openProxyStore(
   shared: Config<typeof SHARED_SETTINGS>,
   keys: KeyRing,
+  logger?: Logger,
 ): Promise<{
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
@@ -156,7 +157,7 @@ export async function openProxyStore(
   );
   return {
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
-    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>),
+    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, ...(logger && pinsLog(logger)) }),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }

@@ -319,7 +319,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
   const { calls, pins, sessionsWith } = await needed(
     'the call store',
-    openProxyStore(config.shared, config.callStore.recordKeys),
+    openProxyStore(config.shared, config.callStore.recordKeys, logger),
   );
   parts.onStop(() => calls.close());
   const engine = await openEngine(parts, config.engine);
@@ -373,7 +373,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
   const { calls, sessionsWith } = await needed(
     'the call store',
-    openProxyStore(config.shared, config.callStore.recordKeys),
+    openProxyStore(config.shared, config.callStore.recordKeys, logger),
   );
   parts.onStop(() => calls.close());
   const engineClient = await openEngine(parts, engine);

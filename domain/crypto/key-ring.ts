@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
  * Encryption at rest with AES-256-GCM (NIST SP 800-38D) and key ids. The first key seals, every key opens, so a key is rotated by
@@ -10,6 +10,13 @@ export interface KeyRing {
   seal(plaintext: Uint8Array | string, context: string): Buffer;
   /** Throws when the key is unknown, the context differs, or a bit was changed. */
   open(sealed: Uint8Array, context: string): Buffer;
+  /**
+   * A tag over what stays in clear: id of the active key, a colon, HMAC-SHA-256 (RFC 2104) in hex. `use` picks a key derived for that use
+   * alone, so that a tag made for one thing is never taken for another.
+   */
+  authenticate(message: string, use: string): string;
+  /** Whether a key of this ring made the tag over this message. Throws when the key that the tag names is not in the ring. */
+  authentic(tag: string, message: string, use: string): boolean;
 }
 
 /** `text` is `id:64hex[,id:64hex…]`, ids of `[A-Za-z0-9._-]{1,32}`. Throws naming what is wrong, never a key. */
@@ -54,6 +61,14 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
   const [first] = keys;
   if (!first) throw new Error('a key ring needs at least one key');
   const [activeKeyId, activeKey] = first;
+  const derived = new Map<string, Buffer>();
+  /** One key per use, by a PRF keyed with the secret (as in NIST SP 800-108). */
+  const keyFor = (id: string, key: Buffer, use: string): Buffer => {
+    const name = `${id}/${use}`;
+    const known = derived.get(name) ?? createHmac('sha256', key).update(`gate.mac/${use}`).digest();
+    derived.set(name, known);
+    return known;
+  };
   const header = Buffer.concat([Buffer.from([1, activeKeyId.length]), Buffer.from(activeKeyId, 'latin1')]);
   const ring: KeyRing = {
     activeKeyId,
@@ -78,6 +93,20 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
       // Throws unless the tag holds; a stream cipher keeps nothing back.
       decipher.final();
       return plaintext;
+    },
+    authenticate: (message, use) =>
+      `${activeKeyId}:${createHmac('sha256', keyFor(activeKeyId, activeKey, use))
+        .update(message)
+        .digest('hex')}`,
+    authentic(tag, message, use) {
+      const [id, hex, more] = tag.split(':');
+      if (id === undefined || hex === undefined || more !== undefined || !/^[0-9a-f]{64}$/.test(hex)) return false;
+      const key = keys.get(id);
+      if (!key) throw new Error(`no key ${id} in this ring`);
+      const expected = createHmac('sha256', keyFor(id, key, use))
+        .update(message)
+        .digest();
+      return timingSafeEqual(expected, Buffer.from(hex, 'hex'));
     },
   };
   material.set(ring, keys);

@@ -1,8 +1,21 @@
+import type { Insertable } from 'kysely';
+import { canonicalJson } from '../crypto/digest.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { GateError } from '../errors.js';
 import type { Store } from '../store/database.js';
 
+/** Kept as one text with one tag, so that no single pin can be changed, added or taken away beside it. */
+interface SealedSet {
+  tenant: string;
+  agent: string;
+  content: string;
+  /** Null only in sets that an older Gate left: they are taken over once, by `adopt`. */
+  tag: string | null;
+}
 export interface ToolPinTables {
-  tool_pins: { tenant: string; agent: string; tool: string; sha256: string; pinned_at: string };
-  tool_pin_lists: { tenant: string; agent: string; completed_at: string };
+  tool_pin_sets: SealedSet;
+  tool_seen_sets: SealedSet;
+  tool_reviews: { correlation_id: string; sha256: string; at_ms: number; tag: string };
 }
 
 /** Whose list of tools is pinned. */
@@ -11,90 +24,259 @@ export interface PinOwner {
   readonly agent: string;
 }
 
-/** What an agent's tools looked like at first: digest by tool. `complete` once a whole list was seen. */
+/** What an agent's tools looked like at first: digest by tool. */
 export interface PinnedTools {
   readonly digests: ReadonlyMap<string, string>;
+  /** Those of them that an older Gate made, over description and input schema alone. */
+  readonly narrow: ReadonlySet<string>;
   /** When the first of them was pinned, ISO 8601: another moment after they were let go. */
   readonly since: string | null;
+  /** A whole list was seen. */
   readonly complete: boolean;
+  /** Somebody other than Gate wrote them: they say nothing, and nothing is pinned over them until they are let go. */
+  readonly tampered: boolean;
 }
 
-/** Keeps what was seen first; nothing replaces it but `forget`. */
+/** Keeps what was seen first; nothing replaces it but `accept`, `widen` and `forget`. What it keeps is authenticated with Gate's keys. */
 export interface ToolPinStore {
   read(owner: PinOwner): Promise<PinnedTools>;
   /** A tool that is pinned already stays as it is. */
   pin(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   complete(owner: PinOwner): Promise<void>;
+  /** Puts digests of whole definitions in the place of narrow ones. */
+  widen(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;
+  /** What the agent's list said last of each tool, also where it is not what is pinned. */
+  seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
+  /** Adds to what was seen; `whole` takes away what is not in it. */
+  saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
+  /** Pins what was seen last, of these tools or of all. Returns the tools whose pin is another one now. */
+  accept(owner: PinOwner, tools?: readonly string[]): Promise<readonly string[]>;
   /** The next list is the first again. Returns how many tools were pinned. */
   forget(owner: PinOwner): Promise<number>;
+  /** Binds the review of a call to the definition it was opened under. The first binding stands. */
+  bind(correlationId: string, sha256: string): Promise<void>;
+  /** The definition a call was reviewed under, `null` where none was known then. Throws where somebody else wrote it. */
+  bound(correlationId: string): Promise<string | null>;
 }
 
-const ROWS_AT_ONCE = 500;
+type Pin = { sha256: string; at: string; narrow?: true };
+interface PinSet {
+  complete: boolean;
+  tools: Record<string, Pin>;
+}
+type SetTable = 'tool_pin_sets' | 'tool_seen_sets';
 
-export function toolPinStoreOver({ db }: Store<ToolPinTables>, now: () => number = Date.now): ToolPinStore {
+/** The owner of the note that sets without a tag were taken over: from then on there are none. */
+const ADOPTED: PinOwner = { tenant: '', agent: '' };
+const REVIEW_KEPT_MS = 40 * 86_400_000;
+const ATTEMPTS = 20;
+
+export interface ToolPinStoreOptions {
+  readonly keys: KeyRing;
+  readonly now?: () => number;
+  /** Sets of an older Gate were taken over as they stood: told once. */
+  readonly onAdopted?: (lists: number) => void;
+}
+
+export function toolPinStoreOver(
+  { db }: Store<ToolPinTables>,
+  { keys, now = Date.now, onAdopted }: ToolPinStoreOptions,
+): ToolPinStore {
   const time = () => new Date(now()).toISOString();
-  return {
-    async read({ tenant, agent }) {
-      const rows = await db
-        .selectFrom('tool_pins')
-        .select(['tool', 'sha256', 'pinned_at'])
+  const tagOf = (table: string, { tenant, agent }: PinOwner, content: string) =>
+    keys.authenticate(canonicalJson([tenant, agent, content]), table);
+  const holds = (table: string, owner: PinOwner, content: string, tag: string | null): boolean => {
+    try {
+      return tag !== null && keys.authentic(tag, canonicalJson([owner.tenant, owner.agent, content]), table);
+    } catch {
+      return false;
+    }
+  };
+
+  const rowOf = (table: SetTable, { tenant, agent }: PinOwner) =>
+    db
+      .selectFrom(table)
+      .select(['content', 'tag'])
+      .where('tenant', '=', tenant)
+      .where('agent', '=', agent)
+      .executeTakeFirst();
+
+  /** Once for each store: what an older Gate pinned has no tag, and gets one as it stands. Without a tag afterwards is tampered with. */
+  let adopted: Promise<void> | null = null;
+  const adopt = async () => {
+    if (await rowOf('tool_pin_sets', ADOPTED)) return;
+    const found = await db.selectFrom('tool_pin_sets').selectAll().where('tag', 'is', null).execute();
+    for (const { tenant, agent, content } of found)
+      await db
+        .updateTable('tool_pin_sets')
+        .set({ tag: tagOf('tool_pin_sets', { tenant, agent }, content) })
         .where('tenant', '=', tenant)
         .where('agent', '=', agent)
+        .where('tag', 'is', null)
         .execute();
-      const list = await db
-        .selectFrom('tool_pin_lists')
-        .select('completed_at')
-        .where('tenant', '=', tenant)
-        .where('agent', '=', agent)
-        .executeTakeFirst();
+    await db
+      .insertInto('tool_pin_sets')
+      .values({ ...ADOPTED, content: '{}', tag: tagOf('tool_pin_sets', ADOPTED, '{}') })
+      .onConflict((conflict) => conflict.columns(['tenant', 'agent']).doNothing())
+      .execute();
+    if (found.length > 0) onAdopted?.(found.length);
+  };
+  const ready = async () => {
+    adopted ??= adopt();
+    await adopted.catch((error: unknown) => {
+      adopted = null;
+      throw error;
+    });
+  };
+
+  /** The set as it stands, and the row it stands in, for the compare-and-set. */
+  async function setOf<Content>(table: SetTable, owner: PinOwner, empty: Content) {
+    await ready();
+    const row = await rowOf(table, owner);
+    const tampered = row !== undefined && !holds(table, owner, row.content, row.tag);
+    return { row, tampered, content: row && !tampered ? (JSON.parse(row.content) as Content) : empty };
+  }
+
+  /** Writes what `change` makes of the set, over exactly what it saw; `null` leaves it. */
+  async function change<Content>(
+    table: SetTable,
+    owner: PinOwner,
+    empty: Content,
+    made: (content: Content) => Content | null,
+  ): Promise<void> {
+    for (let tried = 1; tried <= ATTEMPTS; tried += 1) {
+      const { row, tampered, content } = await setOf(table, owner, empty);
+      // What was seen is seen anew with the next list; what is pinned waits for the operator.
+      if (tampered && table === 'tool_pin_sets') return;
+      const next = made(structuredClone(content));
+      if (next === null) return;
+      const text = canonicalJson(next as never);
+      const written = { content: text, tag: tagOf(table, owner, text) };
+      if (row?.content === text && row.tag !== null) return;
+      const values: Insertable<SealedSet> = { tenant: owner.tenant, agent: owner.agent, ...written };
+      const done = row
+        ? (
+            await db
+              .updateTable(table)
+              .set(written)
+              .where('tenant', '=', owner.tenant)
+              .where('agent', '=', owner.agent)
+              .where('content', '=', row.content)
+              .executeTakeFirst()
+          ).numUpdatedRows === 1n
+        : (
+            await db
+              .insertInto(table)
+              .values(values)
+              .onConflict((conflict) => conflict.columns(['tenant', 'agent']).doNothing())
+              .executeTakeFirst()
+          ).numInsertedOrUpdatedRows === 1n;
+      if (done) return;
+    }
+    throw new GateError('store_unavailable', 'the pins of an agent change faster than they can be written');
+  }
+  const noPins: PinSet = { complete: false, tools: {} };
+  const changePins = (owner: PinOwner, made: (set: PinSet) => PinSet | null) =>
+    change<PinSet>('tool_pin_sets', owner, noPins, made);
+  const entries = (digests: ReadonlyMap<string, string>) => {
+    const at = time();
+    return Object.fromEntries([...digests].map(([tool, sha256]) => [tool, { sha256, at }]));
+  };
+  const seenOf = async (owner: PinOwner) => (await setOf<Record<string, string>>('tool_seen_sets', owner, {})).content;
+
+  return {
+    async read(owner) {
+      const { content, tampered } = await setOf<PinSet>('tool_pin_sets', owner, noPins);
+      const tools = Object.entries(content.tools);
       return {
-        digests: new Map(rows.map(({ tool, sha256 }) => [tool, sha256])),
-        since: rows.map(({ pinned_at }) => pinned_at).toSorted()[0] ?? null,
-        complete: list !== undefined,
+        digests: new Map(tools.map(([tool, { sha256 }]) => [tool, sha256])),
+        narrow: new Set(tools.flatMap(([tool, { narrow }]) => (narrow ? [tool] : []))),
+        since: sinceOf(content),
+        complete: content.complete,
+        tampered,
       };
     },
-    async pin({ tenant, agent }, digests) {
-      const pinned_at = time();
-      const rows = [...digests].map(([tool, sha256]) => ({ tenant, agent, tool, sha256, pinned_at }));
-      // A statement takes some ten thousand values at most.
-      for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
-        await db
-          .insertInto('tool_pins')
-          .values(rows.slice(from, from + ROWS_AT_ONCE))
-          .onConflict((conflict) => conflict.columns(['tenant', 'agent', 'tool']).doNothing())
-          .execute();
+    pin: (owner, digests) => changePins(owner, (set) => ({ ...set, tools: { ...entries(digests), ...set.tools } })),
+    complete: (owner) => changePins(owner, (set) => ({ ...set, complete: true })),
+    widen: (owner, digests) =>
+      changePins(owner, (set) => {
+        const tools = Object.entries(set.tools).map(([tool, pin]) => {
+          const sha256 = digests.get(tool);
+          return [tool, pin.narrow && sha256 !== undefined ? { sha256, at: pin.at } : pin] as const;
+        });
+        return { ...set, tools: Object.fromEntries(tools) };
+      }),
+    owners: () => pinOwnersIn(db),
+    seen: async (owner) => new Map(Object.entries(await seenOf(owner))),
+    saw: (owner, digests, whole) =>
+      change<Record<string, string>>('tool_seen_sets', owner, {}, (seen) => ({
+        ...(whole ? {} : seen),
+        ...Object.fromEntries(digests),
+      })),
+    async accept(owner, tools) {
+      const seen = await seenOf(owner);
+      const named = new Set(tools);
+      const taken = Object.entries(seen).filter(([tool]) => tools === undefined || named.has(tool));
+      let other = new Map<string, string>();
+      await changePins(owner, (set) => {
+        other = new Map(taken.filter(([tool, sha256]) => set.tools[tool]?.sha256 !== sha256));
+        const kept = Object.entries(set.tools).filter(([tool]) => tools !== undefined || Object.hasOwn(seen, tool));
+        return { ...set, tools: { ...Object.fromEntries(kept), ...entries(other) } };
+      });
+      return [...other.keys()].toSorted();
     },
-    async complete({ tenant, agent }) {
+    async forget(owner) {
+      const { content, row } = await setOf<PinSet>('tool_pin_sets', owner, noPins);
+      for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const)
+        await db.deleteFrom(table).where('tenant', '=', owner.tenant).where('agent', '=', owner.agent).execute();
+      return row ? Math.max(1, Object.keys(content.tools).length) : 0;
+    },
+    async bind(correlationId, sha256) {
       await db
-        .insertInto('tool_pin_lists')
-        .values({ tenant, agent, completed_at: time() })
-        .onConflict((conflict) => conflict.columns(['tenant', 'agent']).doNothing())
+        .deleteFrom('tool_reviews')
+        .where('at_ms', '<', now() - REVIEW_KEPT_MS)
+        .execute();
+      const tag = keys.authenticate(canonicalJson([correlationId, sha256]), 'tool_reviews');
+      await db
+        .insertInto('tool_reviews')
+        .values({ correlation_id: correlationId, sha256, at_ms: now(), tag })
+        .onConflict((conflict) => conflict.column('correlation_id').doNothing())
         .execute();
     },
-    async owners() {
-      const rows = await db
-        .selectFrom('tool_pins')
-        .select(({ fn }) => [
-          'tenant',
-          'agent',
-          fn.countAll<number | string>().as('tools'),
-          fn.min('pinned_at').as('since'),
-        ])
-        .groupBy(['tenant', 'agent'])
-        .orderBy('tenant')
-        .orderBy('agent')
-        .execute();
-      return rows.map((row) => ({ ...row, tools: Number(row.tools) }));
-    },
-    async forget({ tenant, agent }) {
-      await db.deleteFrom('tool_pin_lists').where('tenant', '=', tenant).where('agent', '=', agent).execute();
-      const { numDeletedRows } = await db
-        .deleteFrom('tool_pins')
-        .where('tenant', '=', tenant)
-        .where('agent', '=', agent)
+    async bound(correlationId) {
+      const row = await db
+        .selectFrom('tool_reviews')
+        .select(['sha256', 'tag'])
+        .where('correlation_id', '=', correlationId)
         .executeTakeFirst();
-      return Number(numDeletedRows);
+      if (!row) return null;
+      if (!keys.authentic(row.tag, canonicalJson([correlationId, row.sha256]), 'tool_reviews'))
+        throw new Error('the definition a review is bound to was not written by Gate');
+      return row.sha256;
     },
   };
+}
+
+const sinceOf = (set: PinSet): string | null =>
+  Object.values(set.tools)
+    .map(({ at }) => at)
+    .toSorted()[0] ?? null;
+
+/** Whose tools are pinned; reads only, and takes what it reads as it stands. */
+export async function pinOwnersIn(
+  db: Store<ToolPinTables>['db'],
+): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]> {
+  const rows = await db
+    .selectFrom('tool_pin_sets')
+    .select(['tenant', 'agent', 'content'])
+    .where('tenant', '!=', ADOPTED.tenant)
+    .orderBy('tenant')
+    .orderBy('agent')
+    .execute();
+  return rows.flatMap(({ tenant, agent, content }) => {
+    const set = JSON.parse(content) as PinSet;
+    const since = sinceOf(set);
+    return since === null ? [] : [{ tenant, agent, tools: Object.keys(set.tools).length, since }];
+  });
 }

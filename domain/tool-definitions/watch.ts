@@ -6,7 +6,16 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import { addPage, digestsOf, driftOf, nothingSeen, type SeenTools, type ToolPage, toolPageOf } from './definitions.js';
+import {
+  addPage,
+  digestsOf,
+  driftOf,
+  nothingSeen,
+  type SeenTools,
+  toldIn,
+  type ToolPage,
+  toolPageOf,
+} from './definitions.js';
 import type { PinnedTools, PinOwner, ToolPinStore } from './pin-store.js';
 
 export interface ToolWatchOptions {
@@ -32,6 +41,15 @@ export const toolWatchLog = (
     ),
 });
 
+/** Where it is told that pins of an older Gate were taken over. */
+export const pinsLog = (logger: Pick<Logger, 'warn'>) => ({
+  onAdopted: (lists: number) =>
+    logger.warn(
+      { lists },
+      'pins of tools without a tag were taken over as they stand; expected at the first start of this version only',
+    ),
+});
+
 /** A list under way, page by page. */
 interface Walk {
   seen: SeenTools;
@@ -42,6 +60,8 @@ interface Walk {
   untold: readonly NewLedgerRow[];
 }
 
+/** Methods whose answers a model reads. */
+const LOOKED_AT: ReadonlySet<string> = new Set(['tools/list', 'initialize', 'prompts/list', 'resources/list']);
 const MAX_WALKS = 1_000;
 /**
  * An upstream may never end its list. So many pages are pinned and put together; what comes after is looked at page by page, and is not
@@ -63,16 +83,21 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     async control(caller, request, limits) {
       const reply = await upstream.control(caller, request, limits);
       // Also of an answer that says that it failed: it is handed on, and whoever reads it may find tools in it.
-      if (request['method'] !== 'tools/list') return reply;
+      const method = request['method'] as string;
+      if (!LOOKED_AT.has(method)) return reply;
       let poisoned: boolean;
       try {
-        poisoned = await look(caller, request, reply.kind === 'reply' ? toolPageOf(reply.text) : null);
+        const text = reply.kind === 'reply' ? reply.text : null;
+        poisoned =
+          method === 'tools/list'
+            ? await look(caller, request, text === null ? null : toolPageOf(text))
+            : text !== null && (await listen(caller, method, text));
       } catch (error) {
         options.onFault(error);
         if (options.block)
           throw new GateError(
             'tool_definition_poisoned',
-            'the list of tools could not be compared with what was pinned',
+            'what the upstream tells a model could not be compared with what was pinned',
             {
               cause: error,
             },
@@ -87,6 +112,17 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       return reply;
     },
   };
+
+  /** True where what a server tells a model beside its tools instructs it. */
+  async function listen(owner: PinOwner, method: string, text: string): Promise<boolean> {
+    const told = toldIn(method, text);
+    const injected: SeenTools['injected'] = new Map(
+      told.map(({ name, sha256, injected: found }) => [name, { found: new Set(found), sha256: new Set([sha256]) }]),
+    );
+    const row = injectionRow(owner, injected);
+    if (row) await options.ledger.append([row]);
+    return row !== null;
+  }
 
   /** True where something is wrong with what was seen of this list so far. */
   async function look(owner: PinOwner, request: JsonObject, page: ToolPage | null): Promise<boolean> {
@@ -116,8 +152,20 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (ended) walks.delete(key);
     else walks.set(key, walk);
 
+    if (within) await options.pins.saw(owner, seen.digests, whole);
     let pinned = await options.pins.read(owner);
-    if (!pinned.complete && within) {
+    // Pins of description and input schema alone: where these are what they were, the whole definition is pinned from now on.
+    const wider = new Map(
+      [...seen.digests].filter(
+        ([name]) => pinned.narrow.has(name) && pinned.digests.get(name) === seen.narrow.get(name),
+      ),
+    );
+    if (wider.size > 0) {
+      await options.pins.widen(owner, wider);
+      await options.ledger.append([widenedRow(owner, wider, pinned.since)]);
+      pinned = await options.pins.read(owner);
+    }
+    if (!pinned.complete && !pinned.tampered && within) {
       await options.pins.pin(owner, seen.digests);
       if (whole) await options.pins.complete(owner);
       // What is said of a first list is said of the pins that came of it, as it will be when it is listed again.
@@ -168,10 +216,39 @@ function driftRow(owner: PinOwner, pinned: PinnedTools, seen: SeenTools, whole: 
       ] as const
     )
       .flatMap(said)
-      .join('; '),
+      .join('; ') +
+      (pinned.tampered ? '; the pins in the store are not what Gate wrote: let them go, and look why' : ''),
     { changed: [...changed], added: [...added], removed: [...removed] },
-    { sha256: Object.fromEntries(digests), pinned_since: pinned.since },
+    { sha256: Object.fromEntries(digests), pinned_since: pinned.since, ...(pinned.tampered && { tampered: true }) },
   );
+}
+
+/** Says which whole definitions were taken for those that an older Gate had pinned in part. */
+function widenedRow(
+  { tenant, agent }: PinOwner,
+  digests: ReadonlyMap<string, string>,
+  since: string | null,
+): NewLedgerRow {
+  const whole = { widened: Object.fromEntries(digests), pinned_since: since };
+  const digest = sha256Hex(canonicalJson(whole));
+  const id = uuidFromDigest('gate.tool-definitions', tenant, agent, 'widened', digest);
+  return {
+    id,
+    agent_id: agent,
+    method: 'tool_definition.accepted',
+    event_kind: 'tool_definition.accepted',
+    intent_category: 'Privileged Action',
+    authorized: true,
+    reasoning: `${digests.size} tools whose description and input schema are as pinned are pinned whole`,
+    policy_decision: {
+      decided_via: 'upgrade',
+      detail_sha256: digest,
+      ...(Buffer.byteLength(canonicalJson(whole)) < MAX_DETAIL && whole),
+    },
+    state_namespace: 'operator',
+    correlation_id: id,
+    tenant,
+  };
 }
 
 function injectionRow(owner: PinOwner, injected: SeenTools['injected']): NewLedgerRow | null {

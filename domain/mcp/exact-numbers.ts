@@ -1,0 +1,46 @@
+/**
+ * JSON in which every number that a double does not hold exactly stands as a text of its own: so two texts that differ in such a number
+ * differ when they were parsed. For digests; of text that is JSON.
+ */
+export function exactly(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = 0; at < text.length; ) {
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) {
+      at = endOfString(text, at);
+      continue;
+    }
+    if (character !== MINUS && !isDigit(character)) {
+      at += 1;
+      continue;
+    }
+    const start = at;
+    while (at < text.length && isOfNumber(text.charCodeAt(at))) at += 1;
+    const literal = text.slice(start, at);
+    if (isExact(literal)) continue;
+    parts.push(text.slice(from, start), JSON.stringify(`number ${literal}`));
+    from = at;
+  }
+  return from === 0 ? text : parts.join('') + text.slice(from);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const isOfNumber = (code: number): boolean => isDigit(code) || '+-.eE'.includes(String.fromCharCode(code));
+/** Up to fifteen significant digits survive a double and back (IEEE 754). */
+const isExact = (literal: string): boolean =>
+  literal.length <= 15 &&
+  Number.isFinite(Number(literal)) &&
+  (Number(literal) !== 0 || !/[1-9]/.test(literal.split(/e/i)[0] ?? ''));
+
+function endOfString(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at += 1;
+    else if (code === QUOTE) return at + 1;
+  }
+  return text.length;
+}
