@@ -8,12 +8,16 @@ import { LITE_KINDS, runLiteBench } from './lite.js';
 import { describeMachine } from './machine.js';
 import { runParksBench } from './parks.js';
 import { writeReport } from './report.js';
+import { runStartBench } from './start.js';
 
-const USAGE = `usage: npm run bench -- [calls|lite|parks|ledger|ledger-reads] [options]
+const USAGE = `usage: npm run bench -- [calls|start|lite|parks|ledger|ledger-reads] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
     --kinds A,B     of ${CALL_KINDS.join(', ')}
+    --other DIR     another built copy of Gate, measured in the same run
+  start    from the command to ready, and the first call after it, over the engine alone
+    --rounds N      starts of each side (6)
     --other DIR     another built copy of Gate, measured in the same run
   lite     the lite edition over a durable file, against the figures of DESIGN section 6
     --seconds S     length of a run, at concurrency 1 and at 16 each (15)
@@ -56,6 +60,23 @@ async function run(what: string): Promise<void> {
       ...(values.other !== undefined && { other: values.other }),
       say,
     });
+  if (what === 'start') {
+    const { machine, rows } = await runStartBench({
+      rounds: Number(values.rounds),
+      ...(values.other !== undefined && { other: values.other }),
+      say,
+    });
+    return writeReport('start', {
+      title: 'From `gate start` to ready, and the first call after it',
+      machine,
+      notes: [
+        'A start over a state folder that is there, in turns with the engine alone, which it cannot be faster than.',
+        'first_call_ms and later_call_ms: an executed list_files by one agent over mutual TLS, its handshake in the first.',
+        'node_cpu_to_ready_ms says more than the time on a shared machine.',
+      ],
+      tables: { start: rows },
+    });
+  }
   if (what === 'lite') {
     const result = await runLiteBench({ seconds: Number(values.seconds ?? '15'), kinds: kindsOf(LITE_KINDS), say });
     return writeReport('lite', {

@@ -1,19 +1,6 @@
 import 'reflect-metadata';
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  type JsonGeneralNames,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509Certificate as SignedCertificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
+import type { JsonGeneralNames } from '@peculiar/x509';
 import { isIP } from 'node:net';
 
 /** A certificate and its private key (PKCS#8), both PEM text. */
@@ -40,8 +27,13 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 const ES256 = { name: 'ECDSA', hash: 'SHA-256' };
 const { subtle } = webcrypto;
 
+/** Loaded by whoever issues a certificate: most starts only read some, and this is a tenth of the code of a start. */
+const x509 = () => import('@peculiar/x509');
+
 /** A new root: ECDSA P-256, the trust domain as its URI (SPIFFE X.509-SVID 3.1), may sign leaves only. */
 export async function createAuthority(trustDomain: string, validity: Validity): Promise<Credential> {
+  const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, ...more } = await x509();
+  const { SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = more;
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: [{ CN: [`Gate ${trustDomain}`] }],
@@ -56,12 +48,18 @@ export async function createAuthority(trustDomain: string, validity: Validity): 
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+  return {
+    cert: `${certificate.toString('pem')}\n`,
+    key: `${PemConverter.encode(await subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')}\n`,
+  };
 }
 
 /** A new leaf with a new key, signed by `authority`. ECDSA P-256, random 128-bit serial (identity sheet 5). */
 export async function issueLeaf(authority: Credential, profile: LeafProfile): Promise<Credential> {
-  const issuer = new SignedCertificate(authority.cert);
+  const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, ...more } = await x509();
+  const { AuthorityKeyIdentifierExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension } = more;
+  const { SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = more;
+  const issuer = new more.X509Certificate(authority.cert);
   const signingKey = await subtle.importKey('pkcs8', PemConverter.decodeFirst(authority.key), P256, false, ['sign']);
   const keys = await newKeys();
   const names: JsonGeneralNames = [
@@ -86,7 +84,10 @@ export async function issueLeaf(authority: Credential, profile: LeafProfile): Pr
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
-  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+  return {
+    cert: `${certificate.toString('pem')}\n`,
+    key: `${PemConverter.encode(await subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')}\n`,
+  };
 }
 
 /** The certificate of a credential whose key belongs to it; `null` when either part is unreadable or the two do not match. */
@@ -109,12 +110,6 @@ export const validFor = (leaf: X509Certificate, authority: X509Certificate, now:
 async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return subtle.generateKey(P256, true, ['sign', 'verify']);
 }
-
-async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
-  return `${PemConverter.encode(await subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`;
-}
-
-const pem = (certificate: SignedCertificate): string => `${certificate.toString('pem')}\n`;
 
 /** 128 bits, positive and without a leading zero byte. */
 function newSerial(): string {
