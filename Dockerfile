@@ -22,6 +22,7 @@ COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY bin ./bin
 COPY policies ./policies
+COPY docs/how-to/select-a-contract.md ./docs/how-to/select-a-contract.md
 COPY personas ./personas
 # Fresh volumes mounted here belong to the user below.
 RUN mkdir -p /data /state && chown node:node /data /state

@@ -7,6 +7,14 @@ import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
 export const PROXY_SETTINGS = {
   host: setting('GATE_PROXY_HOST', z.string().default('127.0.0.1'), 'Address of the mutual-TLS listener agents call.'),
   port: setting('GATE_PROXY_PORT', port(8443), 'Port of the mutual-TLS listener.'),
+  publicUrl: setting(
+    'GATE_PROXY_PUBLIC_URL',
+    z
+      .url({ protocol: /^https?$/ })
+      .refine((url) => new URL(url).pathname === '/', 'has no path')
+      .optional(),
+    'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
+  ),
   healthHost: setting(
     'GATE_PROXY_HEALTH_HOST',
     z.string().default('127.0.0.1'),

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { build, type Plugin } from 'esbuild';
 import { inject } from 'postject';
+import { MANUAL_PAGE } from '../api/proxy/routes/manual.js';
 import { errorText } from '../domain/errors.js';
 import { SQL_PARSER_WASM } from '../domain/sql/parser.js';
 import { PROJECT_ROOT } from './project-root.js';
@@ -38,6 +39,7 @@ export async function buildLite(output: string): Promise<{ bytes: number }> {
       [`${PROGRAM_FOLDER}/${INSPECTION_THREAD}`]: join(folder, INSPECTION_THREAD),
       ...(await below('policies', (path) => !/_test\.rego$|^cases/.test(path))),
       ...(await below('personas', () => true)),
+      [MANUAL_PAGE.file.join('/')]: join(PROJECT_ROOT, ...MANUAL_PAGE.file),
     };
     await writeFile(join(folder, INDEX_ASSET), JSON.stringify(Object.keys(files)));
     await writeFile(

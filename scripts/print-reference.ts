@@ -225,7 +225,7 @@ function routesPage(): string {
       'service also answers `GET /health`, `GET /readyz` and `GET /metrics` on its plain health port (spec 4.8).',
       '',
       'The proxy is no part of the table: agents call `POST /mcp`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
-      'with their own certificate and see their own calls only.',
+      'with their own certificate and see their own calls only. `GET /docs/select-a-contract` is the page that a refused client needs, for everybody.',
       '',
       sections.join('\n\n'),
     ].join('\n'),

@@ -343,6 +343,7 @@ export function buildProxy({ config, pins, ...parts }: ProxyParts): Service {
     }),
     registry: newRegistry(),
     mode: config.mode,
+    ...(config.publicUrl !== undefined && { publicUrl: config.publicUrl }),
     velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },
     callDeadlineMs: config.callDeadlineSecs * 1000,
     upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,

@@ -12,6 +12,7 @@ import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { createControlLog } from './control-log.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
+import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
@@ -117,6 +118,7 @@ export function createProxyService(options: ProxyOptions): Service {
       next();
     });
     registerMcp(scope as unknown as Service['app'], { ...options, handler, limits, controlLog });
+    registerManual(scope as unknown as Service['app']);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
     registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
     done();

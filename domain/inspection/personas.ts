@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { jsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
+import { shippedPath } from '../shipped.js';
 import { cosine } from './embedding.js';
 import type { EmbeddingProvider } from './lanes.js';
 import { foreignText } from '../text.js';
@@ -110,17 +109,8 @@ const rounded = (value: number): number => Math.round(value * 1e4) / 1e4 + 0;
 
 const NAME = /^[A-Za-z0-9._-]{1,63}$/;
 
-/** The persona folder that ships with Gate, whether this runs from the sources or from `dist`. */
-export function shippedPersonaDirectory(): string {
-  let folder = fileURLToPath(new URL('.', import.meta.url));
-  while (!existsSync(join(folder, 'personas', 'README.md'))) {
-    const parent = join(folder, '..');
-    if (parent === folder)
-      throw new Error('the folder personas/ was not found above this file; set GATE_BRAIN_PERSONAS_DIR');
-    folder = parent;
-  }
-  return join(folder, 'personas');
-}
+/** The persona folder that ships with Gate. */
+export const shippedPersonaDirectory = (): string => join(shippedPath('personas', 'README.md'), '..');
 
 /**
  * Reads all persona files below a folder, once; without one those that ship with Gate. A missing or unreadable vector leaves its persona

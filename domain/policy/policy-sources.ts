@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { shippedPath } from '../shipped.js';
 
 /** Folder and file names below a policy folder. */
 export const POLICY_LAYOUT = {
@@ -43,16 +42,8 @@ export interface PolicyFile {
   readonly body: string;
 }
 
-/** The policy folder that ships with Gate, whether this runs from the sources or from `dist`. */
-export function shippedPolicyDirectory(): string {
-  let folder = fileURLToPath(new URL('.', import.meta.url));
-  while (!existsSync(join(folder, 'policies', POLICY_LAYOUT.data))) {
-    const parent = join(folder, '..');
-    if (parent === folder) throw new Error('the folder policies/ was not found above this file; set GATE_POLICY_DIR');
-    folder = parent;
-  }
-  return join(folder, 'policies');
-}
+/** The policy folder that ships with Gate. */
+export const shippedPolicyDirectory = (): string => join(shippedPath('policies', POLICY_LAYOUT.data), '..');
 
 /**
  * The files that make the active set: every rule file that is no test, and the data document, sorted by name. Names are base names,

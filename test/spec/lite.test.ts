@@ -160,10 +160,11 @@ describe('spec 4.1 in lite: an executed call', () => {
   it('without a contract is 426 before anything else', async () => {
     await open({ GATE_LITE_TOKEN: 'agent-token-for-this-test' });
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: {} } };
-    expect(await gate.send('POST', '/mcp', { body })).toMatchObject({
-      status: 426,
-      body: { error: 'client_contract_required', executable: false },
-    });
+    const refused = await gate.send('POST', '/mcp', { body });
+    expect(refused).toMatchObject({ status: 426, body: { error: 'client_contract_required', executable: false } });
+    // Its link opens, without a token: who follows it has none that fits yet.
+    const page = await fetch((refused.body as { migration_url: string }).migration_url);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('# Select a contract')]);
   });
 });
 

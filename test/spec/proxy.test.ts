@@ -334,12 +334,15 @@ describe('proxy sheet 3: contract selection', () => {
       reasoning: expect.any(String),
       contract: 'gate.client-migration/v1',
       executable: false,
-      migration_url: expect.any(String),
+      migration_url: expect.stringMatching(/^https:\/\/[a-z0-9.:[\]]+\/docs\/select-a-contract$/),
       supported_selectors: {
         decision: { header: 'X-Gate-Decision-Contract', value: DECISION },
         server_execution: { header: 'X-Gate-Server-Execution-Contract', value: EXECUTION },
       },
     });
+    const link = new URL(reply.body['migration_url'] as string);
+    const page = await gate.stranger().request('GET', link.pathname);
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('# Select a contract')]);
   });
 
   it.each<[string, Record<string, string | string[]>, string, string]>([

@@ -11,6 +11,7 @@ import type { AgentLimitsCheck } from '../agent-limits.js';
 import type { Answer } from '../answers.js';
 import { correlationIdOf, type CallHandler } from '../calls.js';
 import type { ControlLog } from '../control-log.js';
+import { manualUrl } from './manual.js';
 
 export interface McpRouteOptions {
   readonly handler: CallHandler;
@@ -18,6 +19,8 @@ export interface McpRouteOptions {
   readonly controlLog: ControlLog;
   readonly upstream: Upstream;
   readonly mode: Mode;
+  /** `https://…` without a path, as agents reach this listener; without it they are answered with what they called it. */
+  readonly publicUrl?: string;
   readonly upstreamTimeoutMs: number;
   /** Throws `callback_not_allowed` naming the rule; comes back with the address as it will be used. */
   readonly checkCallback: (url: string) => string;
@@ -33,8 +36,6 @@ export const MAX_BODY_BYTES = 1_048_576;
 const MIGRATION = {
   contract: 'gate.client-migration/v1',
   executable: false,
-  // In this repository; where the manual is published is not known here.
-  migration_url: 'docs/how-to/select-a-contract.md',
   supported_selectors: {
     decision: { header: 'X-Gate-Decision-Contract', value: DECISION_CONTRACT },
     server_execution: { header: 'X-Gate-Server-Execution-Contract', value: SERVER_EXECUTION_CONTRACT },
@@ -70,7 +71,9 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     const mcp = parseMcpRequest(text(request));
     const offered = demoPrefixOf(request);
     if (mcp.kind === 'tool' && !selected)
-      throw new GateError('client_contract_required', undefined, { fields: MIGRATION });
+      throw new GateError('client_contract_required', undefined, {
+        fields: { ...MIGRATION, migration_url: manualUrl(request, options.publicUrl) },
+      });
     if (mcp.method === BATCH_METHOD && selected?.contract === SERVER_EXECUTION_CONTRACT)
       throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import type { FastifyRequest } from 'fastify';
+import { shippedPath } from '../../../domain/shipped.js';
+import type { ServiceApp } from '../../plugins/service.js';
+
+/** The page of the manual that a refused client needs, in this project and at the address of the proxy. */
+export const MANUAL_PAGE = {
+  file: ['docs', 'how-to', 'select-a-contract.md'],
+  path: '/docs/select-a-contract',
+} as const;
+
+/** For everybody who reaches the listener: who is sent here has been refused before anybody asked who he is. */
+export function registerManual(app: ServiceApp): void {
+  const text = readFileSync(shippedPath(...MANUAL_PAGE.file), 'utf8');
+  app.get(MANUAL_PAGE.path, (_request, reply) =>
+    reply
+      .type('text/markdown; charset=utf-8')
+      .header('cache-control', 'public, max-age=3600')
+      .header('x-content-type-options', 'nosniff')
+      .send(text),
+  );
+}
+
+/** A name or address with an optional port: what a caller may call this listener, and nothing that could be more than that. */
+const AUTHORITY = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
+
+/** The page's address as the caller can open it: below the public address where one is configured, else where he sent his request. */
+export function manualUrl(request: Pick<FastifyRequest, 'protocol' | 'headers'>, publicUrl?: string): string {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '') + MANUAL_PAGE.path;
+  const { host = '' } = request.headers;
+  return AUTHORITY.test(host) ? `${request.protocol}://${host}${MANUAL_PAGE.path}` : MANUAL_PAGE.path;
+}
