@@ -236,9 +236,15 @@ describe('the tools behind gate lite', () => {
     again.process.kill('SIGTERM');
     await again.ended;
     const rows = JSON.parse((await done(['audit', '--json'])).out) as JsonObject[];
-    expect(rows).toMatchObject([
-      { event_kind: 'tool_definition.drifted', authorized: false, reasoning: 'changed read_file' },
+    expect(rows.map(({ event_kind: kind }) => kind).toSorted()).toEqual([
+      'proxy.control',
+      'proxy.control',
+      'tool_definition.drifted',
     ]);
+    expect(rows.find(({ event_kind: kind }) => kind === 'tool_definition.drifted')).toMatchObject({
+      authorized: false,
+      reasoning: 'changed read_file',
+    });
 
     const strict = await lite(['--upstream', tools.url, '--block-poisoned-definitions']);
     for (const method of ['tools/list', 'list_tools'])
@@ -261,7 +267,7 @@ describe('the tools behind gate lite', () => {
     accepting.process.kill('SIGTERM');
     await accepting.ended;
     expect((await done(['audit'])).out).toContain('tool_definition.accepted');
-    expect(await done(['verify'])).toMatchObject({ code: 0, out: expect.stringContaining('2 entries') });
+    expect(await done(['verify'])).toMatchObject({ code: 0, out: expect.stringContaining('6 entries') });
   }, 60_000);
 });
 
