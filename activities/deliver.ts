@@ -1,4 +1,5 @@
 import type { CallStore } from '../domain/call-record/call-store.js';
+import { TAMPERED } from '../domain/call-record/transitions.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import { GateError } from '../domain/errors.js';
 
@@ -14,6 +15,9 @@ export const createCallbackActivities = ({ calls, deliver: send }: { calls: Call
     const record = await calls.find(correlationId);
     const url = record?.evidence.callback_url;
     if (!record || !url) return;
+    // A due date alone is nobody's word: there is something to tell only where the review has ended.
+    if (!record.decision && record.state !== 'aborted' && record.state !== TAMPERED)
+      return calls.followedUp(correlationId, 'callback');
     const status = record.decision?.status ?? 'aborted';
     const body = JSON.stringify({
       correlation_id: correlationId,

@@ -3,9 +3,11 @@ import type { JsonObject } from '../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { rowsOf } from '../domain/call-record/rows.js';
+import { NotAsStaged } from '../domain/call-record/sealed-record.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { fittingJson, fittingRow, isRowRefusal } from '../domain/ledger/fitting-row.js';
+import { stagedFor } from './staged.js';
 
 /** How long the call's own road waits for the ledger before the rows are left to the durable road. */
 const APPEND_LIMIT_MS = 250;
@@ -80,10 +82,13 @@ export function createLedgerActivities({
   };
 
   const appendAll = async (correlationId: string): Promise<void> => {
-    const record = await calls.find(correlationId);
+    const found = await calls.find(correlationId);
+    const request = found && (await stagedFor(calls, correlationId, found.digest));
+    const unlike = request instanceof NotAsStaged;
+    const record = unlike ? await calls.condemn(correlationId, request.message) : found;
     if (!record) return;
     const held = confirmed.get(correlationId) ?? new Set();
-    const rows = rowsOf(record, await calls.request(correlationId, record.digest), held);
+    const rows = rowsOf(record, unlike ? null : request, held);
     if (rows.length > 0) {
       const before = undone;
       await appendStanding(correlationId, rows);
@@ -146,7 +151,12 @@ export function createLedgerActivities({
 }
 export type LedgerActivities = ReturnType<typeof createLedgerActivities>;
 
-export type AlarmKind = 'alarm.forged_decision' | 'alarm.reconciled' | 'alarm.row_refused' | 'alarm.call_stuck';
+export type AlarmKind =
+  | 'alarm.record_tampered'
+  | 'alarm.forged_decision'
+  | 'alarm.reconciled'
+  | 'alarm.row_refused'
+  | 'alarm.call_stuck';
 
 /**
  * A row that says something is wrong, once per distinct wrong: its id is a function of its content. An operator's also where the call is

@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput, CallState } from '../contracts/call.js';
 import { fixtureFolder, inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { Reconciled } from './reconcile.js';
 import { rm } from 'node:fs/promises';
 
@@ -103,14 +104,9 @@ describe('reconciliation', () => {
   };
   /** As a key that is missing would leave it; returns the way back. */
   function makeUnreadable({ correlation_id }: CallInput): () => void {
-    const [row] = sql('select verdict_sealed from call_records where correlation_id = ?', correlation_id);
-    sql("update call_records set verdict_sealed = x'01' where correlation_id = ?", correlation_id);
-    return () =>
-      void sql(
-        'update call_records set verdict_sealed = ? where correlation_id = ?',
-        row?.['verdict_sealed'] as Uint8Array,
-        correlation_id,
-      );
+    const mac = "substr(mac, instr(mac, ':'))";
+    sql(`update call_records set mac = 'gone' || ${mac} where correlation_id = ?`, correlation_id);
+    return () => void sql(`update call_records set mac = 'records' || ${mac} where correlation_id = ?`, correlation_id);
   }
 
   describe.each(OPEN)('a call that was left %s', (state) => {
@@ -269,22 +265,23 @@ describe('reconciliation', () => {
     expect(ended).toEqual(made);
   });
 
-  it('finds a newer lost call behind 20,000 that are parked for long, however small the parts of a pass', async () => {
-    const parked = await left('parked', 'running');
-    sql(
-      `insert into call_records
-         (correlation_id, state, tenant, agent, contract, tool, tier, approval_tier, digest, pending_id, deadline_ms, not_after_ms,
-          verdict_sealed, created_ms, updated_ms)
-       with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)
-       select printf('%08x-0000-4000-8000-000000000000', n), state, tenant, agent, contract, tool, tier, approval_tier, digest, pending_id,
-          deadline_ms, not_after_ms, verdict_sealed, created_ms, updated_ms - 50000 + n % 3
-         from call_records, numbers where correlation_id = ?`,
-      parked.correlation_id,
-    );
-    for (let made = 1; made <= 20_000; made += 1)
-      workflows.set(`${made.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`, 'running');
+  it('finds a newer lost call behind 4,000 that are parked for long, however small the parts of a pass', async () => {
+    const first = await left('parked', 'running');
+    const record = await gate.calls.find(first.correlation_id);
+    const evidence = record?.evidence as VerdictEvidence;
+    const deadline_ms = record?.deadline_ms ?? 0;
+    for (let made = 0; made < 4_000; made += 500)
+      await Promise.all(
+        Array.from({ length: 500 }, async () => {
+          const correlation_id = randomUUID();
+          workflows.set(correlation_id, 'running');
+          await gate.calls.commitVerdict('decided', { ...evidence, call: { ...evidence.call, correlation_id } });
+          await gate.calls.move(correlation_id, 'park', { pending_id: randomUUID(), deadline_ms });
+        }),
+      );
+    nowMs += 1_000;
     const lost = await left('allowed');
-    expect(await pass()).toMatchObject({ looked_at: 20_002, closed: 1 });
+    expect(await pass()).toMatchObject({ looked_at: 4_002, closed: 1 });
     expect(await stateOf(lost)).toBe('aborted');
     expect(ended).toEqual([lost.correlation_id]);
   });

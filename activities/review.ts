@@ -4,10 +4,14 @@ import type { SettledReview, SignedDecision } from '../contracts/review.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
+import { NotAsStaged } from '../domain/call-record/sealed-record.js';
+import { TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
+import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
+import { stagedFor } from './staged.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =
@@ -27,7 +31,7 @@ export interface ReviewActivityOptions {
   readonly calls: CallStore;
   readonly reviews: Reviews;
   /** Checks HIL's signature; throws with the reason when it does not hold. */
-  readonly verify: (decision: SignedDecision) => Promise<void>;
+  readonly verify: VerifyDecision;
   /** Leaves an alarm row behind when a decision's signature does not hold. */
   readonly alarm: (alarm: {
     correlation_id: string;
@@ -48,8 +52,11 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
    */
   async openReview(call: CallInput, atMs: number): Promise<CallSummary> {
     const record = await calls.find(call.correlation_id);
-    const request = await calls.request(call.correlation_id, call.digest);
-    if (!record || !request) throw new PipelineUnavailable('proxy', 'the call record is not in the store');
+    const request = await stagedFor(calls, call.correlation_id, call.digest);
+    const closed = request instanceof NotAsStaged && (await calls.condemn(call.correlation_id, request.message));
+    if (closed) return summarize(closed);
+    if (!record || !request || request instanceof NotAsStaged)
+      throw new PipelineUnavailable('proxy', 'the call record is not in the store');
     if (record.state !== 'decided') return summarize(record);
     const { verdict, inspection, callback_url } = record.evidence;
     const ttlSeconds = call.ttl_secs[record.approval_tier];
@@ -105,22 +112,19 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
     try {
       await verify(decision);
     } catch (error) {
-      await alarm({
-        correlation_id: decision.correlation_id,
-        kind: 'alarm.forged_decision',
-        reasoning: foreignText(`a decision was refused: ${errorText(error)}`, 500),
-        detail: {
-          pending_id: decision.pending_id,
-          claimed_subject: decision.principal.subject,
-          request_id: foreignText(decision.request_id, 128),
-        },
-      }).catch(() => undefined);
-      return { applied: false, code: 'decision_refused', settled: null, summary: null };
+      return refused(decision, errorText(error), alarm);
     }
     const record = await calls.find(decision.correlation_id);
-    // The signature binds the action the approver saw; one for another action or row is not a decision about this call.
-    if (!record || record.pending_id !== decision.pending_id)
-      return { applied: false, code: 'not_pending', settled: null, summary: null };
+    if (!record || record.pending_id !== decision.pending_id || record.state === TAMPERED)
+      return { applied: false, code: 'not_pending', settled: null, summary: closedOf(record) };
+    const request = await stagedFor(calls, decision.correlation_id, record.digest);
+    if (request instanceof NotAsStaged) {
+      const closed = await calls.condemn(decision.correlation_id, request.message);
+      return { applied: false, code: 'not_pending', settled: null, summary: closedOf(closed) };
+    }
+    // The signature binds the action the approver saw; one for another action is not a decision about this call.
+    const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
+    if (other) return refused(decision, other, alarm);
     const recorded: RecordedDecision = {
       status: decision.decision === 'approve' ? 'approved' : 'denied',
       decided_at: decision.decided_at,
@@ -128,6 +132,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
       decided_via: decision.decided_via,
       reason: decision.reason,
       principal: decision.principal,
+      signed: decision,
     };
     const at = now();
     const lateMs = Date.parse(decision.not_after);
@@ -199,20 +204,21 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
 });
 export type ReviewActivities = ReturnType<typeof createReviewActivities>;
 
-/** The settlement a record implies: its decision, or expiry for a call that reconciliation closed while it was parked. */
+/** The settlement a record implies: its decision, or expiry for a call that was closed while it was parked. */
 export function settledOf(record: CallRecord): SettledReview | null {
   const { decision, pending_id } = record;
   if (!pending_id) return null;
   if (!decision) {
-    if (record.state !== 'aborted') return null;
+    if (record.state !== 'aborted' && record.state !== TAMPERED) return null;
+    const by = record.state === TAMPERED ? 'system:tamper-check' : 'system:reconciliation';
     const at = record.outcome?.at ?? new Date(record.updated_ms).toISOString();
     return {
       pending_id,
       status: 'expired',
       decided_at: at,
-      decided_by: 'system:reconciliation',
+      decided_by: by,
       decision_reason: record.outcome?.error ?? null,
-      decided_via: 'system:reconciliation',
+      decided_via: by,
       principal: null,
     };
   }
@@ -225,6 +231,29 @@ export function settledOf(record: CallRecord): SettledReview | null {
     decided_via: decision.decided_via,
     principal: decision.principal,
   };
+}
+
+/** A call that was closed under its waiting host: the host goes on from there. */
+const closedOf = (record: CallRecord | null): CallSummary | null =>
+  record?.state === TAMPERED ? summarize(record) : null;
+
+/** A decision that is not HIL's word about this very call changes nothing and leaves an alarm row. */
+async function refused(
+  decision: SignedDecision,
+  why: string,
+  alarm: ReviewActivityOptions['alarm'],
+): Promise<DecisionVerdict> {
+  await alarm({
+    correlation_id: decision.correlation_id,
+    kind: 'alarm.forged_decision',
+    reasoning: foreignText(`a decision was refused: ${why}`, 500),
+    detail: {
+      pending_id: decision.pending_id,
+      claimed_subject: decision.principal.subject,
+      request_id: foreignText(decision.request_id, 128),
+    },
+  }).catch(() => undefined);
+  return { applied: false, code: 'decision_refused', settled: null, summary: null };
 }
 
 const sameDecision = (a: RecordedDecision, b: RecordedDecision): boolean =>

@@ -75,8 +75,12 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
     expire: async (correlationId: string): Promise<Stepped> => settled(await parts.expireReview(correlationId)),
 
     /** The one attempt and its rows. */
-    execute: async (call: CallInput, claimNotAfterMs: number, signal?: AbortSignal): Promise<Stepped> =>
-      withRows(await parts.callUpstream(call, claimNotAfterMs, signal)),
+    execute: async (
+      call: CallInput,
+      claimNotAfterMs: number,
+      signal?: AbortSignal,
+      version?: number,
+    ): Promise<Stepped> => withRows(await parts.callUpstream(call, claimNotAfterMs, signal, version)),
   };
 }
 export type StepActivities = ReturnType<typeof createStepActivities>;

@@ -2,17 +2,23 @@ import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { summarize, type RecordedOutcome } from '../domain/call-record/record.js';
+import { NotAsStaged } from '../domain/call-record/sealed-record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
+import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
 import { foreignText } from '../domain/text.js';
+import { stagedFor } from './staged.js';
 
 export function createUpstreamActivities({
   calls,
   upstream,
+  verify,
   now = Date.now,
 }: {
   calls: CallStore;
   upstream: Upstream;
+  /** Checks HIL's signature: an approved call runs on the signed decision, not on its record's word. */
+  verify: VerifyDecision;
   now?: () => number;
 }) {
   const outcomeWithoutResult = (
@@ -49,15 +55,37 @@ export function createUpstreamActivities({
       : summarize(record);
   };
 
+  const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {
+    const record = await calls.condemn(correlationId, why);
+    if (!record) throw new Error(`no call record ${correlationId}`);
+    return summarize(record);
+  };
+
   return {
     /**
      * The one attempt: claims the record before a byte is sent, stores the outcome before it returns. Whoever does not get the claim sends
-     * nothing and returns what the record says, so a second run never is a second effect (spec 8.3).
+     * nothing and returns what the record says, so a second run never is a second effect (spec 8.3). `version` is what the host knows the
+     * record to have reached: an older one is closed as tampered, and so is an approval that HIL did not sign for this very action.
      */
-    async callUpstream(call: CallInput, claimNotAfterMs: number, signal?: AbortSignal): Promise<CallSummary> {
-      const request = await calls.request(call.correlation_id, call.digest);
-      if (!request) return notRun(call.correlation_id, 'the staged request is not in the store');
-      const claimed = await calls.move(call.correlation_id, 'claim', { before_ms: claimNotAfterMs });
+    async callUpstream(
+      call: CallInput,
+      claimNotAfterMs: number,
+      signal?: AbortSignal,
+      version?: number,
+    ): Promise<CallSummary> {
+      const { correlation_id: correlationId } = call;
+      const request = await stagedFor(calls, correlationId, call.digest);
+      if (request instanceof NotAsStaged) return tampered(correlationId, request.message);
+      if (!request) return notRun(correlationId, 'the staged request is not in the store');
+      const record = await calls.find(correlationId);
+      if (record?.state === 'approved' && now() <= claimNotAfterMs) {
+        const fault = await approvalFault(record, request.body, verify);
+        if (fault) return tampered(correlationId, `approved, but ${fault}`);
+      }
+      const claimed = await calls.move(correlationId, 'claim', {
+        before_ms: claimNotAfterMs,
+        version: Math.max(version ?? 0, record?.version ?? 0),
+      });
       if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(call.correlation_id) : summarize(claimed.record);
 
       const startedMs = now();

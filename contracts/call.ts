@@ -59,6 +59,7 @@ export const CALL_STATES = [
   'expired',
   'abandoned',
   'aborted',
+  'tampered',
 ] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
@@ -73,4 +74,6 @@ export interface CallSummary {
   readonly deadline_ms: number | null;
   /** When its review was decided, epoch milliseconds. */
   readonly decided_ms: number | null;
+  /** How often the record had moved; absent in what an earlier Gate wrote into a history. An older record is then one that was put back. */
+  readonly version?: number;
 }

@@ -121,6 +121,18 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The call was not started in time and nothing was executed; use a new idempotency id.',
   },
+  call_tampered: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The stored record of this call is not what Gate wrote; nothing more is executed under this id, and what happened before is in the ledger.',
+  },
+  call_purged: {
+    status: 410,
+    retry: 'no',
+    meaning:
+      'This idempotency id had its call, whose record is gone: past its retention, or taken away. Nothing is executed under it again; use a new id.',
+  },
   upstream_unreachable: {
     status: 502,
     retry: 'no',

@@ -23,6 +23,7 @@ export const EVENT_KINDS = [
   'alarm.reconciled',
   'alarm.row_refused',
   'alarm.call_stuck',
+  'alarm.record_tampered',
   'tool_definition.drifted',
   'tool_definition.accepted',
   'identity.svid_issued',

@@ -134,8 +134,8 @@ function forEngine(activities: GateActivities) {
   );
   return {
     ...typed,
-    execute: (call: CallInput, claimNotAfterMs: number) =>
-      beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal)),
+    execute: (call: CallInput, claimNotAfterMs: number, version?: number) =>
+      beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal, version)),
     // Its heartbeat is its progress: a pass that hangs must not look alive.
     reconcileCalls: (from: ReconcilePlace | null) => {
       const context = Context.current();

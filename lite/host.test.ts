@@ -382,7 +382,7 @@ describe('a restart of the in-process host', () => {
     await before.host.close();
     const connection = new DatabaseSync(join(before.folder, 'calls.db'));
     connection
-      .prepare("update call_records set verdict_sealed = x'01' where correlation_id = ?")
+      .prepare("update call_records set mac = 'gone' || substr(mac, instr(mac, ':')) where correlation_id = ?")
       .run(bad.correlation_id);
     connection.close();
     const after = await openPipeline({

@@ -55,6 +55,8 @@ export interface InProcessOptions {
   readonly clock?: Clock;
   /** Told of each open call that `resume` goes on with, and the state it was found in. */
   readonly onResumed?: (state: CallState) => void;
+  /** What another store says against a record that is open at the start; such a one is closed as tampered. */
+  readonly contradiction?: (record: CallRecord) => Promise<string | null>;
 }
 
 interface Run {
@@ -75,12 +77,15 @@ export function createInProcessHost({
   logger,
   clock = machineClock,
   onResumed,
+  contradiction = () => Promise.resolve(null),
 }: InProcessOptions): InProcessHost {
   const runs = new Map<string, Run>();
   const background = new Set<Promise<void>>();
   const following = new Set<string>();
   const stopping = new AbortController();
   const deadlines = createDeadlines(clock);
+  // A call whose record was closed under it waits for nobody any more.
+  calls.onTampered((record) => runs.get(record.correlation_id)?.decide?.(summarize(record)));
 
   function launch(call: CallInput, resumed: CallSummary | null): Run {
     const answered = deferred<CallSummary>();
@@ -169,7 +174,7 @@ export function createInProcessHost({
         let reason = 'the attempt was under way when the process ended';
         if (permitted.state !== 'intended') {
           try {
-            const reached = await activities.callUpstream(input, claimNotAfterMs);
+            const reached = await activities.callUpstream(input, claimNotAfterMs, undefined, permitted.version);
             if (reached.state !== 'intended') return reached;
           } catch (error) {
             reason = `the attempt failed: ${errorText(error)}`;
@@ -298,6 +303,11 @@ export function createInProcessHost({
         if (runs.has(correlationId)) continue;
         const record = await opened(correlationId);
         if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
+        const against = await contradiction(record);
+        if (against) {
+          await calls.condemn(correlationId, against);
+          continue;
+        }
         launch(record.evidence.call, summarize(record));
         onResumed?.(record.state);
         resumed += 1;

@@ -6,7 +6,11 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { isLoopback, type LiteConfig } from '../config/lite.js';
 import { agentLimitsOf } from '../config/shared.js';
 import { createRefusals } from '../api/proxy/refusals.js';
+import type { CallTables } from '../domain/call-record/call-store.js';
+import { contradictionOf } from '../domain/call-record/contradiction.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
+import { ledgerRowId } from '../domain/call-record/rows.js';
+import { sealCalls } from '../domain/call-record/seal-calls.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { createSigner } from '../domain/identity/signer.js';
@@ -26,6 +30,7 @@ import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
+import type { Store } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -96,6 +101,7 @@ export async function startLite({
   const file = await openLocalFile({
     file: ledgerFile,
     migrations: liteMigrations,
+    prepare: (store) => sealCalls(store as unknown as Store<CallTables>, keys.ring, now),
     ...(maxPages !== undefined && { maxPages }),
   });
   const registry = new Registry();
@@ -169,7 +175,16 @@ export async function startLite({
     now,
   };
   const activities = compose(ports, () => file.durable());
-  const host = createInProcessHost({ calls, activities, logger, clock, onResumed: metrics.reconciled });
+  const kindsOf = async (correlationId: string) =>
+    new Set((await ledger.byCorrelation(correlationId)).map(({ id }) => id));
+  const host = createInProcessHost({
+    calls,
+    activities,
+    logger,
+    clock,
+    onResumed: metrics.reconciled,
+    contradiction: async (record) => contradictionOf(record, await kindsOf(record.correlation_id)),
+  });
   let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;
   let serving = false;
@@ -241,6 +256,8 @@ export async function startLite({
       checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
       // Without tools an execution is refused before anything of it is kept.
       admitNew({ caller, contract, mcp }, correlationId) {
+        // The ledger remembers what the record was taken away from, by its retention or by somebody's hand.
+        if (ledger.holds(ledgerRowId(correlationId, 'proxy.verdict'))) throw new GateError('call_purged');
         if (contract === 'gate.server-execution/v1' && !upstream)
           throw new GateError(
             'upstream_not_configured',

@@ -90,6 +90,41 @@ const addSiblingTools: Migration = {
 };
 
 /**
+ * 0004: what tells a record that Gate wrote from one that somebody else wrote: a counter that grows with every move and a MAC over the
+ * whole record; the mark that says that every record of this store has one; and what is left of a purged record, so that its id never
+ * executes again. Adds columns without a default and new tables only; locks the table for a moment on Postgres.
+ */
+const addMacs: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const [column, type] of [
+      ['version', 'bigint'],
+      ['mac', 'text'],
+    ] as const)
+      if (!(await hasColumn(db, 'call_records', column)))
+        await db.schema.alterTable('call_records').addColumn(column, type).execute();
+    await db.schema
+      .createTable('call_seal')
+      .ifNotExists()
+      .addColumn('id', 'integer', (column) => column.primaryKey())
+      .addColumn('mac', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createTable('call_tombstones')
+      .ifNotExists()
+      .addColumn('correlation_id', 'text', (column) => column.primaryKey())
+      .addColumn('digest', 'text', (column) => column.notNull())
+      .addColumn('purged_ms', 'bigint', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('call_tombstones_purged')
+      .ifNotExists()
+      .on('call_tombstones')
+      .column('purged_ms')
+      .execute();
+  },
+};
+
+/**
  * 0005: when an agent last did what policy watches the following steps of. Kept apart from the sixteen newest steps, so that harmless
  * calls do not push it out. A new table; locks nothing.
  */
@@ -132,6 +167,7 @@ export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
   '0003-sibling-tools': addSiblingTools,
+  '0004-macs': addMacs,
   '0005-sensitive-steps': createSensitiveSteps,
   '0006-setbacks': createSetbacks,
 };

@@ -80,6 +80,12 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     },
     ...clock,
   });
+  // What the store closes because it is not Gate's own is told at once; what fails here stays due, for reconciliation or the next start.
+  calls.onTampered(({ correlation_id: correlationId, outcome }) => {
+    ports.onAlarm?.(correlationId, outcome?.error ?? 'the record is not what Gate wrote', 'alarm.record_tampered');
+    rows.appendRows(correlationId).catch(() => undefined);
+    review.settleReviewRow(correlationId).catch(() => undefined);
+  });
   const callback = createCallbackActivities({ calls, deliver: ports.deliver });
   return {
     ...createInspectionActivities({ calls, inspector: ports.inspector }),
@@ -87,7 +93,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...record,
     ...rows,
     ...review,
-    ...createUpstreamActivities({ calls, upstream: ports.upstream, ...clock }),
+    ...createUpstreamActivities({ calls, upstream: ports.upstream, verify: ports.verifyDecision, ...clock }),
     ...callback,
     ...createReconcileActivities({
       calls,

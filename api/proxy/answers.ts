@@ -94,6 +94,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
       return refusal(record, 'call_abandoned', 'error', 'proxy', [record.outcome?.error ?? 'too late to begin']);
     case 'aborted':
       return refusal(record, 'call_aborted', 'error', 'proxy', [record.outcome?.error ?? 'closed by reconciliation']);
+    case 'tampered':
+      return refusal(record, 'call_tampered', 'error', 'proxy', [
+        record.outcome?.error ?? 'the record is not what Gate wrote',
+      ]);
     default:
       return null;
   }

@@ -4,6 +4,7 @@ import type { ApprovalTier } from '../../contracts/policy.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf, limitedRow } from '../../domain/call-record/rows.js';
+import { TAMPERED } from '../../domain/call-record/transitions.js';
 import {
   canonicalDigest,
   canonicalJson,
@@ -137,7 +138,8 @@ export function createCallHandler(options: CallHandlerOptions) {
     const known = await calls.find(correlationId);
     const again = { caller, correlationId, name: mcp.tool };
     if (known) await limits.replay(again);
-    if (known && known.digest !== digest) throw conflict();
+    // Of a record that is not Gate's the digest says nothing; whatever is asked under its id has the same answer.
+    if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
     if (known && known.state !== 'decided') return fromRecord(known, again);
 
     const { limit, windowMs } = options.velocity;
@@ -176,6 +178,8 @@ export function createCallHandler(options: CallHandlerOptions) {
         { body: mcp.body, callback_url: request.callbackUrl },
         options.velocity,
       );
+      if (!admission.admitted && 'purged' in admission)
+        throw admission.digest === digest ? new GateError('call_purged') : conflict();
       if (!admission.admitted) throw await limited(call, admission, mcp.body.params ?? {});
       if (admission.digest !== digest) throw conflict();
 

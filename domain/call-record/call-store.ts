@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { callMigrations } from '../../migrations/calls.js';
 import type { CallInput, CallState } from '../../contracts/call.js';
 import { type AgentHistory, HISTORY_LENGTH } from '../../contracts/policy.js';
@@ -6,18 +7,22 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createGroupWriter } from '../store/group-writer.js';
 import { callCount } from '../mcp/batch.js';
+import { GateError } from '../errors.js';
 import { createRecordNotifier } from './notifier.js';
+import { sealCalls } from './seal-calls.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
 import { type Setbacks, type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   historyOf,
   newestSteps,
+  type ReadRecord,
   RECORD_COLUMNS,
+  recordAfter,
   recordSealing,
   type RecordRow,
   type StoredRecord,
 } from './sealed-record.js';
-import { CALL_MOVES, type CallMove } from './transitions.js';
+import { CALL_MOVES, type CallMove, TAMPERED } from './transitions.js';
 
 export interface CallTables extends SetbackTables {
   call_requests: {
@@ -29,6 +34,8 @@ export interface CallTables extends SetbackTables {
     created_ms: number;
   };
   call_records: StoredRecord;
+  call_seal: { id: number; mac: string };
+  call_tombstones: { correlation_id: string; digest: string; purged_ms: number };
   rate_hits: { key: string; at_ms: number; correlation_id: string };
   sensitive_steps: { tenant: string; agent: string; tool: string; at_ms: number };
 }
@@ -36,7 +43,9 @@ export interface CallTables extends SetbackTables {
 export type Admission =
   /** `digest` is the binding of the request that is staged under this id: another one than the caller's means a conflict. */
   | { readonly admitted: true; readonly recent: number; readonly digest: string }
-  | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean };
+  | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean }
+  /** The id had its call already, and its record was purged since; `digest` is what it was bound to. */
+  | { readonly admitted: false; readonly purged: true; readonly digest: string };
 
 /** A move that was tried: `applied` says whether this attempt made it; `record` is what stands now. */
 export interface Moved {
@@ -57,6 +66,8 @@ export interface MovePatch {
   readonly before_ms?: number;
   /** The caller asked to be told how its review ended. */
   readonly callback?: boolean;
+  /** The version that the host knows this record to have reached: an older one was put back, and is closed as tampered. */
+  readonly version?: number;
 }
 
 /** What is owed when a review has ended: its row in HIL, and word to the caller. */
@@ -87,6 +98,9 @@ export interface OpenCall {
 /**
  * The proxy's store (DESIGN sections 1 and 4): one fsynced record per call, unique by correlation id, every move a compare-and-set;
  * the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
+ *
+ * Whoever edits the store must not decide anything by it: every record that leaves it, by whatever road, is one that Gate wrote, and the
+ * newest of it that this process has seen. One that is not is closed as `tampered` at that look, and comes back so.
  */
 export interface CallStore {
   /**
@@ -95,7 +109,7 @@ export interface CallStore {
    * has left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
    */
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
-  /** The staged request, or `null`. Throws when its bytes were changed or are bound to another digest. */
+  /** The staged request, or `null`. Throws NotAsStaged when its bytes were changed or are bound to another digest. */
   request(correlationId: string, digest: string): Promise<StagedRequest | null>;
   find(correlationId: string): Promise<CallRecord | null>;
   /** Inserts the verdict or returns the record that is there: the first verdict stands. */
@@ -107,7 +121,12 @@ export interface CallStore {
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
   /** Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other stays. */
   takeBack(correlationId: string): Promise<void>;
+  /** The retained answer; `null` when there is none. Throws `call_tampered`, and closes the record, when it is not the one of the outcome. */
   result(correlationId: string): Promise<Buffer | null>;
+  /** Closes a record as tampered for what the store itself cannot see: another store contradicts it. `null` when there is none. */
+  condemn(correlationId: string, why: string): Promise<CallRecord | null>;
+  /** Told of each record that was just closed as tampered; somebody has to append its alarm. */
+  onTampered(listener: (record: CallRecord) => void): void;
   /**
    * Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. Beside them, however
    * many steps came since, the newest of each sensitive tool.
@@ -119,14 +138,20 @@ export interface CallStore {
   readonly setbacks: Setbacks;
   /** The moment since which the oldest record waits for its rows, or `null`; one whose rows had a setback has its own alarm. */
   oldestRowsDueMs(): Promise<number | null>;
-  /** Calls without an end that did not move since the moment, oldest first; `after` goes on behind a call that was returned. */
+  /**
+   * Calls without an end that did not move since the moment, oldest first; `after` goes on behind a call that was returned. Each was looked
+   * at: what does not hold is closed and left out, and keeps no other from being found. One whose key is missing comes as its row has it.
+   */
   openCalls(untouchedSinceMs: number, limit: number, after?: WalkPlace): Promise<OpenCall[]>;
   /** Records whose rows are due since before the moment. */
   rowsDue(sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   /** Records whose review ended before the moment and that still owe its row, or its callback. */
   followUpsDue(what: FollowUp, sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   followedUp(correlationId: string, what: FollowUp): Promise<void>;
-  /** Removes hits outside every window, staged requests that never got a record, and records past retention. Returns how many rows went. */
+  /**
+   * Removes hits outside every window, staged requests that never got a record, and records past retention; returns how many rows went. Of
+   * each record its id and digest stay for `TOMBSTONE_LIVES` times as long, so that the id does not execute again.
+   */
   purge(before: { hitsMs: number; stagedMs: number; recordsMs: number }): Promise<number>;
   /** Resolves with the record when it satisfies the condition, or with what stands at the deadline. */
   waitFor(
@@ -154,8 +179,51 @@ const behind = (column: string, { ms, id }: WalkPlace) =>
 export const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
   Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
 
+/** A purged call is remembered for twelve times its record's retention: a year where records live thirty days. */
+export const TOMBSTONE_LIVES = 12;
+/** When tombstones may go, by the moment up to which records go. */
+export const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
+  Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
+/** Versions remembered per process. */
+export const SEEN_RECORDS = 50_000;
+
+/** The states of a call that is still to come to an end. */
+export const OPEN_STATES = ['decided', 'parked', 'allowed', 'approved', 'intended'] as const satisfies CallState[];
+/** Reads on until there are as many open calls that hold as asked for: one that does not must not end anybody's walk. */
+export async function walkOpen(
+  page: (after: WalkPlace) => Promise<readonly OpenCall[]> | readonly OpenCall[],
+  find: (correlationId: string) => Promise<CallRecord | null>,
+  limit: number,
+  from: WalkPlace,
+): Promise<OpenCall[]> {
+  const open: OpenCall[] = [];
+  for (let after = from; open.length < limit; ) {
+    const rows = await page(after);
+    for (const row of rows) {
+      const { correlation_id, state, deadline_ms, updated_ms } = await find(row.correlation_id).then(
+        (record) => record ?? row,
+        // Its key is missing: that is for reconciliation to tell, and stands in nobody else's way.
+        () => row,
+      );
+      after = { ms: Number(row.updated_ms), id: correlation_id };
+      if (!(OPEN_STATES as readonly CallState[]).includes(state) || open.length === limit) continue;
+      const deadlineMs = deadline_ms === null ? null : Number(deadline_ms);
+      open.push({ correlation_id, state, deadline_ms: deadlineMs, updated_ms: Number(updated_ms) });
+    }
+    if (rows.length < limit) break;
+  }
+  return open;
+}
+
 export async function openCallStore({ target, ...options }: CallStoreOptions): Promise<CallStore> {
-  return callStoreOver(await openStore<CallTables>(target, callMigrations), options);
+  const store = await openStore<CallTables>(target, callMigrations);
+  try {
+    await sealCalls(store, options.keys, options.now);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return callStoreOver(store, options);
 }
 
 /** The call records over a store that is open and migrated. Takes the store over: `close` closes it. */
@@ -166,8 +234,8 @@ export function callStoreOver(
   const { db } = store;
   const writer = createGroupWriter(store);
   const sealing = recordSealing(keys);
-  const { openRow } = sealing;
-  type Row = RecordRow;
+  const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
+  const listeners: ((record: CallRecord) => void)[] = [];
 
   const select = (connection: Kysely<CallTables>, correlationId: string) =>
     connection
@@ -175,9 +243,51 @@ export function callStoreOver(
       .select(RECORD_COLUMNS)
       .where('correlation_id', '=', correlationId)
       .executeTakeFirst();
-  const find = async (correlationId: string) => {
+  /** Only what is committed may be remembered: a version that was undone is one that never was. */
+  const remember = (record: CallRecord): CallRecord => {
+    seen.set(record.correlation_id, Math.max(record.version, seen.get(record.correlation_id) ?? 0));
+    return record;
+  };
+  const read = (row: RecordRow): ReadRecord => sealing.read(row, seen.get(row.correlation_id));
+
+  /** Closes the row in this transaction. What became of it is told by `told` once that is committed. */
+  async function close(transaction: Kysely<CallTables>, row: RecordRow, why: string): Promise<CallRecord> {
+    const closed = sealing.condemned(row, why, now(), seen.get(row.correlation_id));
+    await transaction
+      .updateTable('call_records')
+      .set(closed)
+      .where('correlation_id', '=', row.correlation_id)
+      .execute();
+    const again = sealing.read(closed);
+    if (again.fault !== undefined) throw new Error(again.fault);
+    return again.record;
+  }
+  const told = (record: CallRecord): CallRecord => {
+    remember(record);
+    for (const listener of listeners) listener(record);
+    notifier.changed(record);
+    return record;
+  };
+
+  /** Looks again, alone with the row: a look may have begun before a move and ended after it, and then saw an older row than is there. */
+  async function closeUnlessHolds(correlationId: string, forWhy?: string): Promise<CallRecord | null> {
+    const looked = await writer.run(async (transaction) => {
+      const row = await select(transaction, correlationId);
+      if (!row) return null;
+      const known = read(row);
+      if (known.fault === undefined && (forWhy === undefined || known.record.state === TAMPERED))
+        return { record: known.record, closed: false };
+      return { record: await close(transaction, row, known.fault ?? forWhy ?? ''), closed: true };
+    });
+    if (!looked) return null;
+    return looked.closed ? told(looked.record) : remember(looked.record);
+  }
+
+  const find = async (correlationId: string): Promise<CallRecord | null> => {
     const row = await select(db, correlationId);
-    return row ? openRow(row) : null;
+    if (!row) return null;
+    const known = read(row);
+    return known.fault === undefined ? remember(known.record) : closeUnlessHolds(correlationId);
   };
   const notifier = createRecordNotifier(find);
   const dueCalls = async (
@@ -207,6 +317,12 @@ export function callStoreOver(
       const since = atMs - windowMs;
       return writer.run<Admission>(
         async (transaction) => {
+          const purged = await transaction
+            .selectFrom('call_tombstones')
+            .select('digest')
+            .where('correlation_id', '=', call.correlation_id)
+            .executeTakeFirst();
+          if (purged) return { admitted: false, purged: true, digest: purged.digest };
           if (limit > 0) {
             // Replicas on Postgres count one agent one after the other; SQLite has a single writer.
             if (store.kind === 'postgres')
@@ -253,42 +369,50 @@ export function callStoreOver(
     async commitVerdict(state, evidence, outcome) {
       const { call } = evidence;
       const row = sealing.newRecord(state, evidence, outcome, now());
-      const stored = await writer.run(async (transaction) => {
-        const inserted = await transaction
+      const inserted = await writer.run(async (transaction) => {
+        const first = await transaction
           .insertInto('call_records')
           .values(row)
           .onConflict((conflict) => conflict.column('correlation_id').doNothing())
           .returning('correlation_id')
           .executeTakeFirst();
-        if (inserted && row.counted_ms !== null) await keepSensitive(transaction, evidence, row.counted_ms);
-        return inserted ? row : ((await select(transaction, call.correlation_id)) as Row);
+        if (first && row.counted_ms !== null) await keepSensitive(transaction, evidence, row.counted_ms);
+        return first;
       });
-      const record = openRow(stored);
-      notifier.changed(record);
-      return record;
+      const record = inserted ? null : await find(call.correlation_id);
+      if (record) return record;
+      const mine = sealing.read(row);
+      if (mine.fault !== undefined) throw new Error(mine.fault);
+      notifier.changed(remember(mine.record));
+      return mine.record;
     },
 
     async move(correlationId, move, patch = {}) {
       const moved = await writer.run(async (transaction) => {
         const row = await select(transaction, correlationId);
         if (!row) return null;
-        const updated = sealing.moved(row, move, patch, now());
-        if (updated === null) return { applied: false, row };
+        const known = sealing.read(row, Math.max(seen.get(correlationId) ?? 0, patch.version ?? 0));
+        if (known.fault !== undefined)
+          return { applied: false, closed: true, record: await close(transaction, row, known.fault) };
+        const updated = sealing.moved(known.authenticated, move, patch, now());
+        if (updated === null) return { applied: false, closed: false, record: known.record };
         const changed = await transaction
           .updateTable('call_records')
           .set(updated)
           .where('correlation_id', '=', correlationId)
           .where('state', 'in', [...CALL_MOVES[move].from])
+          .where('version', '=', known.record.version)
           .executeTakeFirst();
         // On Postgres another replica may have moved the row between the look and the update.
-        if (changed.numUpdatedRows !== 1n)
-          return { applied: false, row: (await select(transaction, correlationId)) as Row };
-        if (patch.counted_ms !== undefined) await keepSensitive(transaction, openRow(row).evidence, patch.counted_ms);
-        return { applied: true, row: { ...row, ...updated } as Row };
+        if (changed.numUpdatedRows !== 1n) return { applied: false, closed: false, record: null };
+        if (patch.counted_ms !== undefined) await keepSensitive(transaction, known.record.evidence, patch.counted_ms);
+        return { applied: true, closed: false, record: recordAfter(known.record, updated, patch) };
       });
       if (!moved) throw new Error(`no call record ${correlationId}`);
-      const record = openRow(moved.row);
-      notifier.changed(record);
+      if (moved.closed && moved.record) return { applied: false, record: told(moved.record) };
+      const record = moved.record ?? (await find(correlationId));
+      if (!record) throw new Error(`no call record ${correlationId}`);
+      notifier.changed(remember(record));
       return { applied: moved.applied, record };
     },
 
@@ -302,13 +426,22 @@ export function callStoreOver(
       );
     },
 
+    condemn: (correlationId, why) => closeUnlessHolds(correlationId, why),
+
+    onTampered: (listener) => void listeners.push(listener),
+
     async result(correlationId) {
+      const record = await find(correlationId);
+      if (!record) return null;
       const row = await db
         .selectFrom('call_records')
         .select('result_sealed')
         .where('correlation_id', '=', correlationId)
         .executeTakeFirst();
-      return row?.result_sealed ? sealing.openResult(row.result_sealed, correlationId) : null;
+      const result = sealing.resultOf(record, row?.result_sealed ?? null);
+      if (result.fault === undefined) return result.bytes;
+      await closeUnlessHolds(correlationId, result.fault);
+      throw new GateError('call_tampered');
     },
 
     async history(tenant, agent, sinceMs) {
@@ -365,27 +498,29 @@ export function callStoreOver(
       return row.oldest === null ? null : Number(row.oldest);
     },
 
-    async openCalls(untouchedSinceMs, limit, after = WALK_START) {
-      const rows = await db
-        .selectFrom('call_records')
-        .select(['correlation_id', 'state', 'deadline_ms', 'updated_ms', 'contract'])
-        .where('state', 'in', ['decided', 'parked', 'allowed', 'approved', 'intended'])
-        .where('updated_ms', '<', untouchedSinceMs)
-        .where((where) =>
-          where.or([where('contract', '=', 'gate.server-execution/v1'), where('state', 'in', ['decided', 'parked'])]),
-        )
-        .where(behind('updated_ms', after))
-        .orderBy('updated_ms')
-        .orderBy('correlation_id')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({
-        correlation_id: row.correlation_id,
-        state: row.state,
-        deadline_ms: row.deadline_ms === null ? null : Number(row.deadline_ms),
-        updated_ms: Number(row.updated_ms),
-      }));
-    },
+    openCalls: (untouchedSinceMs, limit, from = WALK_START) =>
+      walkOpen(
+        (after) =>
+          db
+            .selectFrom('call_records')
+            .select(['correlation_id', 'state', 'deadline_ms', 'updated_ms'])
+            .where('state', 'in', OPEN_STATES)
+            .where('updated_ms', '<', untouchedSinceMs)
+            .where((where) =>
+              where.or([
+                where('contract', '=', 'gate.server-execution/v1'),
+                where('state', 'in', ['decided', 'parked']),
+              ]),
+            )
+            .where(behind('updated_ms', after))
+            .orderBy('updated_ms')
+            .orderBy('correlation_id')
+            .limit(limit)
+            .execute(),
+        find,
+        limit,
+        from,
+      ),
 
     rowsDue: (sinceMs, limit, after = WALK_START) => dueCalls('rows_due_ms', sinceMs, limit, after),
 
@@ -405,21 +540,36 @@ export function callStoreOver(
     },
 
     async purge({ hitsMs, stagedMs, recordsMs }) {
-      const removed = await writer.run(async (transaction) => [
-        await transaction.deleteFrom('rate_hits').where('at_ms', '<', hitsMs).executeTakeFirst(),
-        await transaction.deleteFrom('sensitive_steps').where('at_ms', '<', recordsMs).executeTakeFirst(),
-        await transaction
-          .deleteFrom('call_records')
+      const removed = await writer.run(async (transaction) => {
+        const past = transaction
+          .selectFrom('call_records')
           .where('updated_ms', '<', recordsMs)
           .where('rows_due_ms', 'is', null)
-          .where('state', 'not in', ['decided', 'parked', 'intended'])
-          .executeTakeFirst(),
+          .where('state', 'not in', ['decided', 'parked', 'intended']);
         await transaction
-          .deleteFrom('call_requests')
-          .where('created_ms', '<', stagedMs)
-          .where('correlation_id', 'not in', transaction.selectFrom('call_records').select('correlation_id'))
-          .executeTakeFirst(),
-      ]);
+          .insertInto('call_tombstones')
+          .columns(['correlation_id', 'digest', 'purged_ms'])
+          .expression(past.select(['correlation_id', 'digest', sql<number>`${now()}`.as('purged_ms')]))
+          .onConflict((conflict) => conflict.column('correlation_id').doNothing())
+          .execute();
+        return [
+          await transaction.deleteFrom('rate_hits').where('at_ms', '<', hitsMs).executeTakeFirst(),
+          await transaction.deleteFrom('sensitive_steps').where('at_ms', '<', recordsMs).executeTakeFirst(),
+          await transaction
+            .deleteFrom('call_records')
+            .where('correlation_id', 'in', past.select('correlation_id'))
+            .executeTakeFirst(),
+          await transaction
+            .deleteFrom('call_requests')
+            .where('created_ms', '<', stagedMs)
+            .where('correlation_id', 'not in', transaction.selectFrom('call_records').select('correlation_id'))
+            .executeTakeFirst(),
+          await transaction
+            .deleteFrom('call_tombstones')
+            .where('purged_ms', '<', tombstonesUntil(recordsMs, now()))
+            .executeTakeFirst(),
+        ];
+      });
       return removed.reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0);
     },
 

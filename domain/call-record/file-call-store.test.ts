@@ -8,6 +8,7 @@ import { callMigrations } from '../../migrations/calls.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf } from '../../test/support/pipeline-fixture.js';
+import { sha256Hex } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
 import { type CallStore, openCallStore } from './call-store.js';
@@ -139,7 +140,7 @@ describe.each([
       stage: 'completed',
       status_code: 200,
       duration_ms: 1,
-      result_sha256: 'a',
+      result_sha256: sha256Hex('{"a":1}'),
       error: null,
       at: 'now',
     } as const;

@@ -8,35 +8,46 @@ import {
   type DueCall,
   FOLLOW_UP_COLUMN,
   type OpenCall,
+  OPEN_STATES,
   secondsUntilGone,
+  SEEN_RECORDS,
+  tombstonesUntil,
   WALK_START,
+  walkOpen,
 } from './call-store.js';
+import { GateError } from '../errors.js';
 import { callCount } from '../mcp/batch.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
 import {
+  type Authenticated,
+  authenticatedOf,
   historyOf,
   newestSteps,
   RECORD_COLUMNS,
+  recordAfter,
   recordSealing,
   type SensitiveStep,
   type RecordRow,
   stepsOf,
   type StoredRecord,
+  withChanges,
 } from './sealed-record.js';
+import { TAMPERED } from './transitions.js';
+
+/** A record as it is kept opened, with what its next MAC is made of. */
+interface Held {
+  readonly record: CallRecord;
+  readonly authenticated: Authenticated;
+}
 
 const INSERT_COLUMNS = [
   ...RECORD_COLUMNS,
-  'tenant',
-  'agent',
-  'contract',
-  'tool',
-  'sibling_tools',
   'result_sealed',
-  'counted_ms',
   'rows_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
+const CONDEMNED_COLUMNS = [...RECORD_COLUMNS, 'rows_due_ms', 'review_due_ms'] as const;
 const MOVED_COLUMNS = [
   'pending_id',
   'deadline_ms',
@@ -68,7 +79,9 @@ export function callStoreInFile(
 ): CallStore {
   const { connection } = file;
   const sealing = recordSealing(keys);
-  const records = new LRUCache<string, CallRecord>({ max: KEPT_RECORDS });
+  const records = new LRUCache<string, Held>({ max: KEPT_RECORDS });
+  const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
+  const listeners: ((record: CallRecord) => void)[] = [];
   const requests = new LRUCache<string, { digest: string; request: StagedRequest; bytes: number }>({
     max: KEPT_RECORDS,
     maxSize: KEPT_REQUEST_BYTES,
@@ -83,6 +96,7 @@ export function callStoreInFile(
   const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: 1_000 });
   file.onUndone(() => {
     records.clear();
+    seen.clear();
     requests.clear();
     results.clear();
     histories.clear();
@@ -97,11 +111,15 @@ export function callStoreInFile(
        on conflict (correlation_id) do nothing`,
   );
   const moveRecord = connection.prepare(
-    `update call_records set state = ?, updated_ms = ?, rows_due_ms = ?,
+    `update call_records set state = ?, updated_ms = ?, rows_due_ms = ?, version = ?, mac = ?,
        ${MOVED_COLUMNS.map((column) => `${column} = coalesce(?, ${column})`).join(', ')}
-     where correlation_id = ? and state = ?`,
+     where correlation_id = ? and state = ? and version = ?`,
   );
   const takeBackRecord = connection.prepare("delete from call_records where correlation_id = ? and state = 'decided'");
+  const condemnRecord = connection.prepare(
+    `update call_records set ${CONDEMNED_COLUMNS.map((column) => `${column} = ?`).join(', ')} where correlation_id = ?`,
+  );
+  const selectTombstone = connection.prepare('select digest from call_tombstones where correlation_id = ?');
   const selectRequest = connection.prepare('select sealed from call_requests where correlation_id = ?');
   const stageRequest = connection.prepare(
     `insert into call_requests (correlation_id, tenant, agent, digest, sealed, created_ms) values (?, ?, ?, ?, ?, ?)
@@ -149,26 +167,54 @@ export function callStoreInFile(
   };
   const selectOpen = connection.prepare(
     `select correlation_id, state, deadline_ms, updated_ms from call_records
-      where state in ('decided', 'parked', 'allowed', 'approved', 'intended') and updated_ms < ?
+      where state in (${OPEN_STATES.map((state) => `'${state}'`).join(', ')}) and updated_ms < ?
         and (contract = 'gate.server-execution/v1' or state in ('decided', 'parked'))
         and (updated_ms, correlation_id) > (?, ?) order by updated_ms, correlation_id limit ?`,
   );
 
-  const look = (correlationId: string): CallRecord | null => {
+  const hold = (held: Held): Held => {
+    const { correlation_id: id, version } = held.record;
+    records.set(id, held);
+    seen.set(id, Math.max(version, seen.get(id) ?? 0));
+    return held;
+  };
+  /** Closes the record of a row that does not hold; `told` of it is whoever appends its alarm. */
+  const close = (row: RecordRow, why: string): Held => {
+    const closed = sealing.condemned(row, why, now(), seen.get(row.correlation_id));
+    file.apply(() => condemnRecord.run(...CONDEMNED_COLUMNS.map((column) => closed[column]), row.correlation_id));
+    const again = sealing.read(closed);
+    if (again.fault !== undefined) throw new Error(again.fault);
+    requests.delete(row.correlation_id);
+    results.delete(row.correlation_id);
+    hold(again);
+    // Not before the look that found it is over: whoever is told looks at the record himself.
+    setImmediate(() => {
+      for (const listener of listeners) listener(again.record);
+    });
+    return again;
+  };
+  const rowOf = (correlationId: string) => selectRecord.get(correlationId) as RecordRow | undefined;
+  const held = (correlationId: string): Held | null => {
     const known = records.get(correlationId);
     if (known) return known;
-    const row = selectRecord.get(correlationId) as RecordRow | undefined;
+    const row = rowOf(correlationId);
     if (!row) return null;
-    const record = sealing.openRow(row);
-    records.set(correlationId, record);
-    return record;
+    const read = sealing.read(row, seen.get(correlationId));
+    return read.fault === undefined ? hold(read) : close(row, read.fault);
   };
-  const find = (correlationId: string) => Promise.resolve(look(correlationId));
+  const look = (correlationId: string): CallRecord | null => held(correlationId)?.record ?? null;
+  const find = async (correlationId: string) => look(correlationId);
   const notifier = createRecordNotifier(find);
-  const keep = (record: CallRecord): CallRecord => {
-    records.set(record.correlation_id, record);
-    notifier.changed(record);
-    return record;
+  const keep = (made: Held): CallRecord => {
+    notifier.changed(hold(made).record);
+    return made.record;
+  };
+  const condemn = (correlationId: string, why: string): CallRecord | null => {
+    const row = rowOf(correlationId);
+    if (!row) return null;
+    records.delete(correlationId);
+    const stands = held(correlationId);
+    return stands && stands.record.state !== TAMPERED ? keep(close(row, why)) : (stands?.record ?? null);
   };
   const agentKey = (tenant: string, agent: string) => `${tenant}/${agent}`;
   /** A call was counted: the kept history gets its steps too, unless they belong before the newest one. */
@@ -200,6 +246,8 @@ export function callStoreInFile(
       const atMs = call.received_ms;
       const since = atMs - windowMs;
       return file.apply((): Admission => {
+        const purged = selectTombstone.get(call.correlation_id) as { digest: string } | undefined;
+        if (purged) return { admitted: false, purged: true, digest: purged.digest };
         let recent = 0;
         if (limit > 0) {
           const { count } = countHits.get(key, since) as { count: number };
@@ -249,35 +297,47 @@ export function callStoreInFile(
       if (Number(changes) === 0) return look(call.correlation_id) as CallRecord;
       if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
       return keep({
-        correlation_id: call.correlation_id,
-        state,
-        digest: call.digest,
-        tier: row.tier,
-        approval_tier: row.approval_tier,
-        pending_id: null,
-        deadline_ms: null,
-        not_after_ms: call.not_after_ms,
-        created_ms: row.created_ms,
-        updated_ms: row.updated_ms,
-        evidence,
-        decision: null,
-        outcome: outcome ?? null,
+        authenticated: authenticatedOf(row),
+        record: {
+          correlation_id: call.correlation_id,
+          version: 1,
+          state,
+          digest: call.digest,
+          tier: row.tier,
+          approval_tier: row.approval_tier,
+          pending_id: null,
+          deadline_ms: null,
+          not_after_ms: call.not_after_ms,
+          created_ms: row.created_ms,
+          updated_ms: row.updated_ms,
+          evidence,
+          decision: null,
+          outcome: outcome ?? null,
+        },
       });
     },
 
     async move(correlationId, move, patch = {}) {
-      const record = look(correlationId);
-      if (!record) throw new Error(`no call record ${correlationId}`);
-      const updated = sealing.moved(record, move, patch, now());
+      const known = held(correlationId);
+      if (!known) throw new Error(`no call record ${correlationId}`);
+      const { record } = known;
+      if (patch.version !== undefined && record.version < patch.version && record.state !== TAMPERED) {
+        const why = `an older record was put back: version ${record.version}, the call had reached ${patch.version}`;
+        return { applied: false, record: condemn(correlationId, why) ?? record };
+      }
+      const updated = sealing.moved(known.authenticated, move, patch, now());
       if (!updated) return { applied: false, record };
       const { changes } = file.apply(() => {
         const moved = moveRecord.run(
           updated.state,
           updated.updated_ms,
           updated.rows_due_ms,
+          updated.version,
+          updated.mac,
           ...MOVED_COLUMNS.map((column) => updated[column] ?? null),
           correlationId,
           record.state,
+          record.version,
         );
         if (Number(moved.changes) === 1 && patch.counted_ms !== undefined)
           keepSensitiveSteps(record.evidence, patch.counted_ms);
@@ -293,13 +353,8 @@ export function callStoreInFile(
       return {
         applied: true,
         record: keep({
-          ...record,
-          state: updated.state,
-          updated_ms: updated.updated_ms,
-          pending_id: patch.pending_id ?? record.pending_id,
-          deadline_ms: patch.deadline_ms ?? record.deadline_ms,
-          decision: patch.decision ?? record.decision,
-          outcome: patch.outcome ?? record.outcome,
+          record: recordAfter(record, updated, patch),
+          authenticated: withChanges(known.authenticated, updated),
         }),
       };
     },
@@ -312,9 +367,18 @@ export function callStoreInFile(
     async result(correlationId) {
       const known = results.get(correlationId);
       if (known) return known;
+      const record = look(correlationId);
+      if (!record) return null;
       const row = selectResult.get(correlationId) as { result_sealed: Uint8Array | null } | undefined;
-      return row?.result_sealed ? sealing.openResult(row.result_sealed, correlationId) : null;
+      const result = sealing.resultOf(record, row?.result_sealed ?? null);
+      if (result.fault === undefined) return result.bytes;
+      condemn(correlationId, result.fault);
+      throw new GateError('call_tampered');
     },
+
+    condemn: async (correlationId, why) => condemn(correlationId, why),
+
+    onTampered: (listener) => void listeners.push(listener),
 
     async history(tenant, agent, sinceMs) {
       const key = agentKey(tenant, agent);
@@ -339,9 +403,13 @@ export function callStoreInFile(
       return oldest === null ? null : Number(oldest);
     },
 
-    async openCalls(untouchedSinceMs, limit, { ms, id } = WALK_START) {
-      return (selectOpen.all(untouchedSinceMs, ms, id, limit) as unknown as OpenCall[]).map((row) => ({ ...row }));
-    },
+    openCalls: (untouchedSinceMs, limit, after = WALK_START) =>
+      walkOpen(
+        ({ ms, id }) => selectOpen.all(untouchedSinceMs, ms, id, limit) as unknown as OpenCall[],
+        find,
+        limit,
+        after,
+      ),
 
     async rowsDue(sinceMs, limit, { ms, id } = WALK_START) {
       return (selectDue.rows.all(sinceMs, ms, id, limit) as unknown as DueCall[]).map((row) => ({ ...row }));
@@ -360,15 +428,19 @@ export function callStoreInFile(
       requests.clear();
       results.clear();
       return file.apply(() => {
+        const past = `from call_records where updated_ms < ? and rows_due_ms is null
+          and state not in ('decided', 'parked', 'intended')`;
+        connection
+          .prepare(
+            `insert into call_tombstones (correlation_id, digest, purged_ms) select correlation_id, digest, ? ${past}
+               on conflict (correlation_id) do nothing`,
+          )
+          .run(now(), recordsMs);
         const removed = [
           connection.prepare('delete from rate_hits where at_ms < ?').run(hitsMs),
           connection.prepare('delete from sensitive_steps where at_ms < ?').run(recordsMs),
-          connection
-            .prepare(
-              `delete from call_records where updated_ms < ? and rows_due_ms is null
-                 and state not in ('decided', 'parked', 'intended')`,
-            )
-            .run(recordsMs),
+          connection.prepare(`delete ${past}`).run(recordsMs),
+          connection.prepare('delete from call_tombstones where purged_ms < ?').run(tombstonesUntil(recordsMs, now())),
           connection
             .prepare(
               `delete from call_requests where created_ms < ?

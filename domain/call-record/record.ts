@@ -2,7 +2,7 @@ import type { CallInput, CallState, CallSummary, Tier } from '../../contracts/ca
 import type { JsonObject } from '../../contracts/json.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
-import type { DecisionPrincipal } from '../../contracts/review.js';
+import type { DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { Verdict } from '../pipeline/verdict.js';
 
 /** Why the verdict is what it is: everything a ledger row or a replay needs of it. Stored sealed. */
@@ -33,11 +33,13 @@ export interface RecordedDecision {
   readonly decided_via: string | null;
   readonly reason: string | null;
   readonly principal: DecisionPrincipal | null;
+  /** What HIL signed, looked at again before anything runs on it; absent where nobody decided. */
+  readonly signed?: SignedDecision;
 }
 
 /** How the one attempt ended, or why there was none. */
 export interface RecordedOutcome {
-  readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned';
+  readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
   /** HTTP status of the answer that is retained. */
   readonly status_code: number | null;
   readonly duration_ms: number | null;
@@ -52,6 +54,8 @@ export interface RecordedOutcome {
 /** The call record, opened. */
 export interface CallRecord {
   readonly correlation_id: string;
+  /** Grows with every move, so that an older record that was put back is one. */
+  readonly version: number;
   readonly state: CallState;
   readonly digest: string;
   readonly tier: Tier | null;
@@ -80,4 +84,5 @@ export const summarize = (record: CallRecord): CallSummary => ({
   pending_id: record.pending_id,
   deadline_ms: record.deadline_ms,
   decided_ms: record.decision && Date.parse(record.decision.decided_at),
+  version: record.version,
 });

@@ -85,6 +85,7 @@ const records = fc
       body,
       record: {
         correlation_id: correlationId,
+        version: 1,
         state: 'uncertain',
         digest: `sha256:${'0'.repeat(64)}`,
         tier: 'yellow',

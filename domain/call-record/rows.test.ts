@@ -25,6 +25,7 @@ function recordOf(tier: 'green' | 'yellow' | 'red', change: Partial<CallRecord> 
   const verdict = foldVerdict(inspection, decision, 'enforce');
   return {
     correlation_id: ID,
+    version: 1,
     state: tier === 'green' ? 'allowed' : tier === 'red' ? 'denied' : 'parked',
     digest: `sha256:${'0'.repeat(64)}`,
     tier,

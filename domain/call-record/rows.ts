@@ -5,6 +5,7 @@ import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import type { CallRecord, StagedRequest } from './record.js';
+import { TAMPERED } from './transitions.js';
 
 /** The id of a call's row: the same event of the same call is one row, however often it is appended (DESIGN section 4). */
 export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0): string =>
@@ -62,6 +63,19 @@ export function rowsOf(
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
+  // Of a record that is not Gate's nothing is told as if it had happened; what did happen has its rows from before.
+  if (record.state === TAMPERED)
+    return [
+      {
+        ...row('alarm.record_tampered', false, outcome?.error ?? 'the record is not what Gate wrote', {
+          pending_id: record.pending_id,
+          request_digest: record.digest,
+          at: outcome?.at ?? null,
+        }),
+        agent_id: 'gate-proxy',
+        intent_category: 'Privileged Action',
+      },
+    ];
 
   // A verdict whose review row is not stored yet may still be withdrawn with a 503: no row until it stands.
   if (verdict && record.state !== 'decided') {

@@ -1,9 +1,11 @@
 import type { CallInput, CallState } from '../../contracts/call.js';
 import { type AgentHistory, HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
+import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { errorText } from '../errors.js';
 import type { MovePatch } from './call-store.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
-import { nextState, type CallMove } from './transitions.js';
+import { nextState, TAMPERED, type CallMove } from './transitions.js';
 
 /** A call record as it lies in the store: what is searched by in clear, the rest sealed under the call's id. */
 export interface StoredRecord {
@@ -31,25 +33,87 @@ export interface StoredRecord {
   rows_due_ms: number | null;
   review_due_ms: number | null;
   callback_due_ms: number | null;
+  /** Grows with every move. `null`, as `mac`, in a record of an earlier Gate until the store is opened by this one. */
+  version: number | null;
+  /** Over everything that Gate decides by (`AUTHENTICATED`), with a key derived from the record keys. */
+  mac: string | null;
 }
 
-/** What a look at a record reads. Results are read apart: they can be megabytes, and most looks do not want them. */
-export const RECORD_COLUMNS = [
+/** The columns a decision of Gate rests on: the MAC is over these, in this order. */
+export const AUTHENTICATED = [
   'correlation_id',
+  'version',
   'state',
-  'digest',
+  'tenant',
+  'agent',
+  'contract',
+  'tool',
+  'sibling_tools',
   'tier',
   'approval_tier',
+  'digest',
   'pending_id',
   'deadline_ms',
   'not_after_ms',
   'created_ms',
   'updated_ms',
+  'counted_ms',
   'verdict_sealed',
   'decision_sealed',
   'outcome_sealed',
 ] as const satisfies readonly (keyof StoredRecord)[];
+/**
+ * Those it does not rest on: the retained answer is sealed by itself and bound to the digest in its outcome; the rest only says what is to
+ * be done once more, and doing it once more changes nothing (SECURITY.md says what their editor can do).
+ */
+export const NOT_AUTHENTICATED = [
+  'mac',
+  'result_sealed',
+  'rows_due_ms',
+  'review_due_ms',
+  'callback_due_ms',
+] as const satisfies readonly (keyof StoredRecord)[];
+
+/** What a look at a record reads. Results are read apart: they can be megabytes, and most looks do not want them. */
+export const RECORD_COLUMNS = [...AUTHENTICATED, 'mac'] as const;
 export type RecordRow = Pick<StoredRecord, (typeof RECORD_COLUMNS)[number]>;
+
+/** The authenticated columns as they are hashed: a sealed value is its authentication tag, which no two values share. */
+export type Authenticated = { readonly [Column in (typeof AUTHENTICATED)[number]]: string | number | null };
+
+const NUMBERS: ReadonlySet<string> = new Set([
+  'version',
+  'deadline_ms',
+  'not_after_ms',
+  'created_ms',
+  'updated_ms',
+  'counted_ms',
+]);
+/** AES-GCM's tag is the end of a sealed value (`domain/crypto/key-ring.ts`). */
+const TAG_BYTES = 16;
+const hashed = (column: string, value: unknown): string | number | null => {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Uint8Array) {
+    const sealed = column.endsWith('_sealed');
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    return `${sealed ? '' : 'bytes:'}${bytes.toString('hex', sealed ? Math.max(0, bytes.length - TAG_BYTES) : 0)}`;
+  }
+  // Postgres gives its bigint columns back as text. What is no number must not look like none at all.
+  return NUMBERS.has(column) && Number.isFinite(Number(value)) ? Number(value) : String(value as string | number);
+};
+export const authenticatedOf = (row: Pick<StoredRecord, (typeof AUTHENTICATED)[number]>): Authenticated =>
+  Object.fromEntries(AUTHENTICATED.map((column) => [column, hashed(column, row[column])])) as Authenticated;
+
+/** The form of the MAC's message; another one is another number. */
+const MAC_FORM = 'gate.call-record/1';
+const MAC_USE = 'call-record';
+const SEAL_MESSAGE = 'gate.call-store/1: every record has a mac';
+const SEAL_USE = 'call-store';
+
+/** A record as it was read: opened, or why it is not what Gate wrote. */
+export type ReadRecord =
+  | { readonly record: CallRecord; readonly authenticated: Authenticated; readonly fault?: undefined }
+  | { readonly fault: string };
 
 /** The steps that a counted call is in its agent's history: one, or one per call of a batch, in its order. */
 export const stepsOf = (
@@ -97,13 +161,59 @@ export function recordSealing(keys: KeyRing) {
   const seal = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
   const open = (sealed: Uint8Array | null, id: string, kind: string) =>
     sealed === null ? null : (JSON.parse(keys.open(sealed, `${id}/${kind}`).toString('utf8')) as unknown);
+  const message = (authenticated: Authenticated) =>
+    JSON.stringify([MAC_FORM, ...AUTHENTICATED.map((column) => authenticated[column])]);
+  const macOf = (authenticated: Authenticated) => keys.authenticate(message(authenticated), MAC_USE);
+  const withMac = <Row extends StoredRecord>(row: Row): Row => ({ ...row, mac: macOf(authenticatedOf(row)) });
+  const opened = (row: RecordRow, kinds: typeof KINDS | typeof EARLIER_KINDS): CallRecord => ({
+    correlation_id: row.correlation_id,
+    version: Number(row.version),
+    state: row.state,
+    digest: row.digest,
+    tier: row.tier,
+    approval_tier: row.approval_tier,
+    pending_id: row.pending_id,
+    deadline_ms: row.deadline_ms === null ? null : Number(row.deadline_ms),
+    not_after_ms: Number(row.not_after_ms),
+    created_ms: Number(row.created_ms),
+    updated_ms: Number(row.updated_ms),
+    evidence: open(row.verdict_sealed, row.correlation_id, kinds.verdict) as VerdictEvidence,
+    decision: open(row.decision_sealed, row.correlation_id, kinds.decision) as RecordedDecision | null,
+    outcome: open(row.outcome_sealed, row.correlation_id, kinds.outcome) as RecordedOutcome | null,
+  });
+
   return {
     sealRequest: (request: StagedRequest, id: string, digest: string) => seal(request, id, `request/${digest}`),
-    /** Throws when the bytes were changed or are bound to another digest. */
-    openRequest: (sealed: Uint8Array, id: string, digest: string) =>
-      open(sealed, id, `request/${digest}`) as StagedRequest,
+    /** Throws NotAsStaged when the bytes were changed or are bound to another digest. */
+    openRequest(sealed: Uint8Array, id: string, digest: string): StagedRequest {
+      try {
+        return open(sealed, id, `request/${digest}`) as StagedRequest;
+      } catch (error) {
+        throw new NotAsStaged(`the staged request is not the one that was judged: ${errorText(error)}`, {
+          cause: error,
+        });
+      }
+    },
     sealResult: (result: Uint8Array, id: string) => keys.seal(result, `${id}/result`),
-    openResult: (sealed: Uint8Array, id: string) => keys.open(sealed, `${id}/result`),
+    /** The retained answer of a record, or why it is not the one that its outcome speaks of. */
+    resultOf(
+      { correlation_id: id, outcome }: CallRecord,
+      sealed: Uint8Array | null,
+    ): { readonly bytes: Buffer | null; readonly fault?: undefined } | { readonly fault: string } {
+      const expected = outcome?.result_sha256 ?? null;
+      try {
+        const bytes = sealed && keys.open(sealed, `${id}/result`);
+        const held = expected === null || (bytes && sha256Hex(bytes) === expected);
+        return held ? { bytes } : { fault: 'the retained answer is not the one of its outcome' };
+      } catch (error) {
+        return { fault: `the retained answer does not open: ${errorText(error)}` };
+      }
+    },
+
+    /** Marks a store in which every record has a MAC; `holds` throws when the key it was made with is not in the ring. */
+    sealOfStore: () => keys.authenticate(SEAL_MESSAGE, SEAL_USE),
+    sealHolds: (seal: string) => keys.authentic(seal, SEAL_MESSAGE, SEAL_USE),
+    sealIsCurrent: (seal: string) => seal.startsWith(`${keys.activeKeyId}:`),
 
     /** The row of a verdict that was just reached. */
     newRecord(
@@ -113,23 +223,14 @@ export function recordSealing(keys: KeyRing) {
       at: number,
     ): StoredRecord {
       const { call } = evidence;
-      return {
-        correlation_id: call.correlation_id,
+      return withMac({
+        ...describedBy(evidence),
         state,
-        tenant: call.tenant,
-        agent: call.agent,
-        contract: call.contract,
-        tool: call.tool,
-        sibling_tools: evidence.sibling_tools ? JSON.stringify(evidence.sibling_tools) : null,
-        tier: evidence.verdict?.tier ?? null,
-        approval_tier: evidence.verdict?.approval_tier ?? 'standard',
-        digest: call.digest,
         pending_id: null,
         deadline_ms: null,
-        not_after_ms: call.not_after_ms,
-        verdict_sealed: seal(evidence, call.correlation_id, 'verdict'),
+        verdict_sealed: seal(evidence, call.correlation_id, KINDS.verdict),
         decision_sealed: null,
-        outcome_sealed: outcome ? seal(outcome, call.correlation_id, 'outcome') : null,
+        outcome_sealed: outcome ? seal(outcome, call.correlation_id, KINDS.outcome) : null,
         result_sealed: null,
         created_ms: at,
         updated_ms: at,
@@ -137,48 +238,253 @@ export function recordSealing(keys: KeyRing) {
         rows_due_ms: at,
         review_due_ms: null,
         callback_due_ms: null,
-      };
+        version: 1,
+        mac: null,
+      });
     },
 
-    /** What a move changes, or `null` where the table has no such move or it comes too late. */
+    /**
+     * What a move changes, or `null` where the table has no such move or it comes too late. The new MAC is over what was read and checked
+     * before, so a column that somebody changed meanwhile is found at the next look.
+     */
     moved(
-      row: Pick<StoredRecord, 'correlation_id' | 'state' | 'updated_ms'>,
+      was: Authenticated,
       move: CallMove,
       patch: MovePatch,
       at: number,
-    ): (Partial<StoredRecord> & Pick<StoredRecord, 'state' | 'updated_ms' | 'rows_due_ms'>) | null {
-      const state = nextState(row.state, move);
+    ): (Partial<StoredRecord> & Pick<StoredRecord, 'state' | 'updated_ms' | 'rows_due_ms' | 'version' | 'mac'>) | null {
+      const state = nextState(was.state as CallState, move);
       if (state === null || (patch.before_ms !== undefined && at > patch.before_ms)) return null;
-      const id = row.correlation_id;
-      return {
+      const id = String(was.correlation_id);
+      const changed = {
         state,
-        updated_ms: Math.max(at, Number(row.updated_ms) + 1),
+        version: Number(was.version) + 1,
+        updated_ms: Math.max(at, Number(was.updated_ms) + 1),
         rows_due_ms: at,
         // Whatever ends the wait for a decision owes the review its row and the caller its callback.
-        ...(row.state === 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
+        ...(was.state === 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
         ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),
-        ...(patch.decision && { decision_sealed: seal(patch.decision, id, 'decision') }),
-        ...(patch.outcome && { outcome_sealed: seal(patch.outcome, id, 'outcome') }),
+        ...(patch.decision && { decision_sealed: seal(patch.decision, id, KINDS.decision) }),
+        ...(patch.outcome && { outcome_sealed: seal(patch.outcome, id, KINDS.outcome) }),
         ...(patch.result && { result_sealed: keys.seal(patch.result, `${id}/result`) }),
       };
+      return { ...changed, mac: macOf(withChanges(was, changed)) };
     },
 
-    openRow: (row: RecordRow): CallRecord => ({
-      correlation_id: row.correlation_id,
-      state: row.state,
-      digest: row.digest,
-      tier: row.tier,
-      approval_tier: row.approval_tier,
-      pending_id: row.pending_id,
-      deadline_ms: row.deadline_ms === null ? null : Number(row.deadline_ms),
-      not_after_ms: Number(row.not_after_ms),
-      created_ms: Number(row.created_ms),
-      updated_ms: Number(row.updated_ms),
-      evidence: open(row.verdict_sealed, row.correlation_id, 'verdict') as VerdictEvidence,
-      decision: open(row.decision_sealed, row.correlation_id, 'decision') as RecordedDecision | null,
-      outcome: open(row.outcome_sealed, row.correlation_id, 'outcome') as RecordedOutcome | null,
-    }),
+    /**
+     * The record of a row, if Gate wrote that row as it stands and nothing newer (`atLeast`, where this process knows). Throws only when a
+     * key is missing from the ring, which is the operator's mistake and no attack.
+     */
+    read(row: RecordRow, atLeast = 0): ReadRecord {
+      if (row.mac === null || row.version === null) return { fault: 'the record has no mac' };
+      const authenticated = authenticatedOf(row);
+      if (!keys.authentic(row.mac, message(authenticated), MAC_USE))
+        return { fault: 'the record was changed outside Gate: its mac does not hold' };
+      if (Number(row.version) < atLeast)
+        return { fault: `an older record was put back: version ${Number(row.version)}, ${atLeast} was seen` };
+      try {
+        return { record: opened(row, KINDS), authenticated };
+      } catch (error) {
+        return { fault: `the record was changed outside Gate: ${errorText(error)}` };
+      }
+    },
+
+    /**
+     * The row with which a record is closed that does not hold. Nothing of it is believed but what opens under its own id: the verdict
+     * with the call it is about. Where not even that does, the row only says that it was there.
+     */
+    condemned(
+      row: RecordRow,
+      why: string,
+      at: number,
+      atLeast = 0,
+    ): Omit<StoredRecord, 'result_sealed' | 'callback_due_ms'> {
+      const id = row.correlation_id;
+      const evidence =
+        openedOr(() => open(row.verdict_sealed, id, KINDS.verdict)) ??
+        openedOr(() => open(row.verdict_sealed, id, EARLIER_KINDS.verdict)) ??
+        unknownCall(row, at);
+      const outcome: RecordedOutcome = {
+        stage: 'tampered',
+        status_code: null,
+        duration_ms: null,
+        result_sha256: null,
+        error: why.slice(0, 500).toWellFormed(),
+        at: new Date(at).toISOString(),
+      };
+      const condemned = withMac({
+        ...describedBy(evidence),
+        correlation_id: id,
+        state: TAMPERED,
+        pending_id: row.pending_id === null ? null : uuidFromDigest('hil', id.toLowerCase()),
+        deadline_ms: null,
+        verdict_sealed: seal(evidence, id, KINDS.verdict),
+        decision_sealed: null,
+        outcome_sealed: seal(outcome, id, KINDS.outcome),
+        created_ms: numberOr(row.created_ms, at),
+        updated_ms: Math.max(at, numberOr(row.updated_ms, 0) < at + DAY_MS ? numberOr(row.updated_ms, 0) + 1 : 0),
+        counted_ms: row.counted_ms === null ? null : numberOr(row.counted_ms, at),
+        rows_due_ms: at,
+        review_due_ms: at,
+        version: Math.max(numberOr(row.version, 0), atLeast) + 1,
+        mac: null,
+        result_sealed: null,
+        callback_due_ms: null,
+      });
+      const { result_sealed: _, callback_due_ms: __, ...changed } = condemned;
+      return changed;
+    },
+
+    /**
+     * A record that an earlier Gate wrote, without a MAC, in the form of this one: only where its state is what its sealed verdict and
+     * decision lead to. Its values are sealed anew under names of their own, so that a record of this Gate can never pass for an earlier one.
+     */
+    adopted(row: RecordRow): Partial<StoredRecord> | { readonly fault: string } {
+      const id = row.correlation_id;
+      try {
+        const record = opened({ ...row, version: 0 }, EARLIER_KINDS);
+        const fault = contradictionIn(record);
+        if (fault) return { fault };
+        const anew = {
+          version: 1,
+          verdict_sealed: seal(record.evidence, id, KINDS.verdict),
+          decision_sealed: record.decision && seal(record.decision, id, KINDS.decision),
+          outcome_sealed: record.outcome && seal(record.outcome, id, KINDS.outcome),
+        };
+        return { ...anew, mac: macOf(authenticatedOf({ ...row, ...anew })) };
+      } catch (error) {
+        return { fault: `the record of an earlier Gate does not open: ${errorText(error)}` };
+      }
+    },
   };
+}
+
+/** What lies under a call's id is not the request that was staged there. */
+export class NotAsStaged extends Error {
+  override readonly name = 'NotAsStaged';
+}
+
+/** What each sealed value of a record is bound to, beside the record's id. */
+const KINDS = { verdict: 'record/verdict', decision: 'record/decision', outcome: 'record/outcome' } as const;
+/** The same in records that had no MAC. */
+const EARLIER_KINDS = { verdict: 'verdict', decision: 'decision', outcome: 'outcome' } as const;
+const DAY_MS = 86_400_000;
+
+export const withChanges = (was: Authenticated, changed: Partial<StoredRecord>): Authenticated => ({
+  ...was,
+  ...(Object.fromEntries(
+    AUTHENTICATED.filter((column) => changed[column] !== undefined).map((column) => [
+      column,
+      hashed(column, changed[column]),
+    ]),
+  ) as Partial<Authenticated>),
+});
+
+/** The record after a move that was made, without a look at the store. */
+export const recordAfter = (
+  record: CallRecord,
+  { state, updated_ms, version }: Pick<StoredRecord, 'state' | 'updated_ms' | 'version'>,
+  patch: MovePatch,
+): CallRecord => ({
+  ...record,
+  state,
+  updated_ms,
+  version: Number(version),
+  pending_id: patch.pending_id ?? record.pending_id,
+  deadline_ms: patch.deadline_ms ?? record.deadline_ms,
+  decision: patch.decision ?? record.decision,
+  outcome: patch.outcome ?? record.outcome,
+});
+
+/** The columns that repeat what the evidence says, for whoever searches. */
+const describedBy = ({ call, verdict, sibling_tools: siblings }: VerdictEvidence) => ({
+  correlation_id: call.correlation_id,
+  tenant: call.tenant,
+  agent: call.agent,
+  contract: call.contract,
+  tool: call.tool,
+  sibling_tools: siblings ? JSON.stringify(siblings) : null,
+  tier: verdict?.tier ?? null,
+  approval_tier: verdict?.approval_tier ?? ('standard' as const),
+  digest: call.digest,
+  not_after_ms: call.not_after_ms,
+});
+
+const openedOr = (open: () => unknown): VerdictEvidence | null => {
+  try {
+    return open() as VerdictEvidence;
+  } catch {
+    return null;
+  }
+};
+
+const numberOr = (value: unknown, otherwise: number): number =>
+  value !== null && Number.isSafeInteger(Number(value)) ? Number(value) : otherwise;
+
+/** Stands where a verdict stood that nobody can open: a call of nobody, so that no agent and no tenant is charged with it. */
+function unknownCall(row: RecordRow, at: number): VerdictEvidence {
+  const call: CallInput = {
+    correlation_id: row.correlation_id,
+    tenant: 'system',
+    agent: 'unknown',
+    agent_spiffe: 'unknown',
+    credential_fingerprint: '0'.repeat(64),
+    contract: 'gate.server-execution/v1',
+    idempotency_id: null,
+    method: 'tools/call',
+    tool: 'unknown',
+    digest: String(row.digest),
+    mode: 'enforce',
+    received_ms: at,
+    not_after_ms: at,
+    ttl_secs: { auto: 0, standard: 0, strict: 0 },
+    upstream_timeout_ms: 0,
+    has_callback: false,
+    recent_request_count: 0,
+    velocity_limit: 0,
+  };
+  return {
+    call,
+    verdict: null,
+    inspection: null,
+    inspection_failure: null,
+    decision: null,
+    policy_failure: null,
+    facts: null,
+    params_sha256: '0'.repeat(64),
+    callback_url: null,
+  };
+}
+
+/** How late an earlier Gate may have parked a call after the last moment it could begin. */
+const PARKED_WITHIN_MS = 60_000;
+
+/** Why a record without a MAC cannot be what Gate left: its sealed values, which nobody could make, lead to another state. */
+function contradictionIn({ state, evidence, decision, outcome, ...record }: CallRecord): string | null {
+  const { call, verdict } = evidence;
+  const judged = verdict?.outcome ?? null;
+  const approved = judged === 'park' && decision?.status === 'approved';
+  const mayRun = judged === 'allow' || approved;
+  const ttlMs = call.ttl_secs[record.approval_tier] * 1000;
+  const inTime = record.deadline_ms === null || record.deadline_ms <= call.not_after_ms + PARKED_WITHIN_MS + ttlMs;
+  const holds: Readonly<Record<CallState, boolean>> = {
+    decided: judged === 'park' && decision === null && outcome === null,
+    parked: judged === 'park' && decision === null && outcome === null,
+    allowed: judged === 'allow' && outcome === null,
+    denied: judged === 'deny' || decision?.status === 'denied',
+    approved: approved && outcome === null,
+    intended: mayRun && outcome === null,
+    completed: mayRun && outcome !== null,
+    uncertain: mayRun && outcome?.stage === 'uncertain',
+    not_run: mayRun && outcome?.stage === 'not_run',
+    expired: decision?.status === 'expired',
+    abandoned: outcome?.stage === 'abandoned',
+    aborted: outcome?.stage === 'aborted',
+    tampered: false,
+  };
+  if (!holds[state]) return `its state ${state} is not what its verdict and decision lead to`;
+  if (call.correlation_id !== record.correlation_id || call.digest !== record.digest) return 'it is for another call';
+  return inTime ? null : 'its deadline is later than any Gate gave';
 }

@@ -38,7 +38,16 @@ describe('the moves of a call (DESIGN section 1)', () => {
   );
 
   it('lead nowhere from an end', () => {
-    const ends = ['denied', 'completed', 'uncertain', 'not_run', 'expired', 'abandoned', 'aborted'] as const;
+    const ends = [
+      'denied',
+      'completed',
+      'uncertain',
+      'not_run',
+      'expired',
+      'abandoned',
+      'aborted',
+      'tampered',
+    ] as const;
     for (const state of CALL_STATES) {
       const moves = MOVES.filter((move) => nextState(state, move) !== null);
       expect([state, moves.length === 0]).toEqual([state, (ends as readonly CallState[]).includes(state)]);

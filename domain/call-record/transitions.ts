@@ -25,6 +25,12 @@ export const CALL_MOVES = {
 
 export type CallMove = keyof typeof CALL_MOVES;
 
+/**
+ * Where a record ends that is not what Gate wrote, whatever state it claims. No move leads there, because a move trusts the state it
+ * starts from: the store closes such a record itself.
+ */
+export const TAMPERED = 'tampered' satisfies CallState;
+
 /** The state after a move, or `null` where the table has no such move. */
 export function nextState(state: CallState, move: CallMove): CallState | null {
   const { from, to } = CALL_MOVES[move];
@@ -42,6 +48,7 @@ const TERMINAL: ReadonlySet<CallState> = new Set([
   'expired',
   'abandoned',
   'aborted',
+  TAMPERED,
 ]);
 
 /** Nothing more will happen to this call. Under `gate.decision/v1` an allow is an end too: the host executes, not Gate. */

@@ -16,6 +16,8 @@ import { createVerifier, type Verifier } from './verifier.js';
 export interface LedgerInFile extends Ledger, LedgerReader, Verifier {
   /** Throws unless the file takes writes and the newest entry is the retained head. */
   ready(): void;
+  /** Whether there is a row of this id, those of the open transaction included. */
+  holds(id: string): boolean;
 }
 
 export function ledgerInFile(
@@ -26,6 +28,7 @@ export function ledgerInFile(
   file.beforeCommit(() => writer.save());
   file.onUndone(() => writer.forget());
   const reader = sqliteChainReader(file.connection);
+  const byId = file.connection.prepare('select 1 from ledger_entries where id = ?');
   let undone = 0;
   const verifier = createVerifier(
     {
@@ -59,6 +62,7 @@ export function ledgerInFile(
       return undone === before ? result : verifier.verify(options);
     },
     ready: () => file.apply(() => writer.check()),
+    holds: (id) => byId.get(id) !== undefined,
   };
 }
 

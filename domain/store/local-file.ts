@@ -36,6 +36,8 @@ export interface LocalFileOptions {
   readonly file: string;
   /** One set per authority, each counted in a table of its own. */
   readonly migrations: Readonly<Record<string, Record<string, Migration>>>;
+  /** Runs once after the migrations, before anything else reads or writes. */
+  readonly prepare?: (store: Store<unknown>) => Promise<void>;
   /** The file grows no further; for tests of a full disk. */
   readonly maxPages?: number;
 }
@@ -46,7 +48,7 @@ interface Waiter {
 }
 
 /** Opens the file and migrates it. Throws with words for an operator when it is no database, read-only or locked. */
-export async function openLocalFile({ file, migrations, maxPages }: LocalFileOptions): Promise<LocalFile> {
+export async function openLocalFile({ file, migrations, prepare, maxPages }: LocalFileOptions): Promise<LocalFile> {
   const memory = file === ':memory:';
   // Once it serves, what is said may reach an agent: where the file lies is not his to know.
   const name = basename(file);
@@ -67,6 +69,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
     const migrating = sqliteStore(connection);
     for (const [authority, set] of Object.entries(migrations))
       await migrate(migrating, set, { table: authority === 'ledger' ? undefined : `kysely_migration_${authority}` });
+    await prepare?.(migrating);
     // A write of its own: finds a read-only file now and not at the first call, and makes the log exist.
     connection.exec('BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS lite_start (id integer primary key, at_ms integer);');
     connection
@@ -76,6 +79,7 @@ export async function openLocalFile({ file, migrations, maxPages }: LocalFileOpt
     if (maxPages !== undefined) connection.exec(`PRAGMA max_page_count=${maxPages}`);
   } catch (error) {
     connection.close();
+    if (error instanceof GateError) throw error;
     throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
   }
   // Closing a descriptor drops this process's POSIX locks on that file; SQLite locks the database and its index, never the log.

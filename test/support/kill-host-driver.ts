@@ -220,7 +220,7 @@ export async function until<T>(
   }
 }
 
-const FINAL = new Set(['denied', 'completed', 'uncertain', 'not_run', 'expired', 'abandoned', 'aborted']);
+const FINAL = new Set(['denied', 'completed', 'uncertain', 'not_run', 'expired', 'abandoned', 'aborted', 'tampered']);
 
 /** The call has ended, its rows are in the ledger and its review row is closed. */
 export const settled = (host: RunningHost, key: string, limitMs?: number): Promise<CallState> =>

@@ -46,6 +46,7 @@ export function callRows(call: TestCall): NewLedgerRow[] {
   const rows = rowsOf(
     {
       correlation_id: id,
+      version: 1,
       state: verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'parked' : 'allowed',
       digest: `sha256:${'0'.repeat(64)}`,
       tier,

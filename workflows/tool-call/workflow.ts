@@ -49,7 +49,7 @@ const orReconciled = (work: Promise<void>): Promise<void> =>
 
 /** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
 interface UpstreamActivity {
-  execute(call: CallInput, claimNotAfterMs: number): Promise<Stepped>;
+  execute(call: CallInput, claimNotAfterMs: number, version?: number): Promise<Stepped>;
   settleExecution(correlationId: string, reason: string): Promise<CallSummary>;
 }
 const settle = proxyLocalActivities<UpstreamActivity>({
@@ -191,7 +191,7 @@ export async function toolCall(
         return settle.settleExecution(call.correlation_id, 'the attempt was under way when its workflow began anew');
       let reason = 'another attempt holds the claim and left no result';
       try {
-        const reached = await execute(input, claimNotAfterMs);
+        const reached = await execute(input, claimNotAfterMs, permitted.version);
         if (reached.summary.state !== 'intended') return taken(reached);
       } catch (error) {
         reason = `the attempt's worker was lost: ${error instanceof ActivityFailure ? (error.cause?.message ?? error.message) : String(error)}`;

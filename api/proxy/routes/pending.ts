@@ -16,6 +16,8 @@ const STATUS: Readonly<Record<string, string>> = {
   denied: 'denied',
   expired: 'expired',
   aborted: 'expired',
+  // Nothing will run: whatever it was, it is no approval.
+  tampered: 'denied',
 };
 
 export interface PendingRouteOptions {

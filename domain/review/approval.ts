@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../contracts/json.js';
+import type { SignedDecision } from '../../contracts/review.js';
+import type { CallRecord } from '../call-record/record.js';
+import { canonicalDigest } from '../crypto/digest.js';
+import { errorText } from '../errors.js';
+
+/** Checks HIL's signature over a decision; throws with the reason when it does not hold. */
+export type VerifyDecision = (decision: SignedDecision) => Promise<void>;
+
+/**
+ * Why a signed decision is none about this call: it was signed for another row, another call, another tenant, or for an action that is
+ * not the one that would run. `null` where it is about this very call.
+ */
+export function otherCallThan(
+  signed: SignedDecision,
+  { correlation_id, pending_id, evidence: { call } }: CallRecord,
+  body: JsonObject,
+): string | null {
+  if (signed.correlation_id !== correlation_id || signed.pending_id !== pending_id)
+    return 'the decision is about another call';
+  if (signed.principal.tenant !== call.tenant) return 'the decision was made in another tenant';
+  return signed.action_digest === canonicalDigest(body) ? null : 'the decision is about another action than this call';
+}
+
+/**
+ * Why an approved record may not be acted upon, looked at again in the moment before: what HIL signed is kept with the record, and nothing
+ * but that is an approval. `null` where HIL approved this very action, in time. `body` is the request that would run.
+ */
+export async function approvalFault(
+  record: CallRecord,
+  body: JsonObject,
+  verify: VerifyDecision,
+): Promise<string | null> {
+  const { decision } = record;
+  const signed = decision?.signed;
+  if (!signed) return 'the record holds no signed decision';
+  try {
+    await verify(signed);
+  } catch (error) {
+    return errorText(error);
+  }
+  if (signed.decision !== 'approve' || decision.status !== 'approved') return 'the signed decision is not an approval';
+  if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
+    return 'the record tells another decision than the signed one';
+  // The record was approved by its last move, which is stamped at least one millisecond after the one before.
+  if (record.state === 'approved' && record.updated_ms > Date.parse(signed.not_after) + 1)
+    return 'the decision was applied after the time it was signed for';
+  if (record.deadline_ms !== null && Date.parse(signed.decided_at) > record.deadline_ms)
+    return 'the decision was made after the deadline';
+  return otherCallThan(signed, record, body);
+}
