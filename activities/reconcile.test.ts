@@ -248,6 +248,37 @@ describe('reconciliation', () => {
     expect(await gate.calls.oldestRowsDueMs()).toBeNull();
   });
 
+  it('appends the outcome of an answer whose text no store keeps, as an earlier version recorded it', async () => {
+    const errors = ['\ud83d', '\0\0', 'x'.repeat(499) + '\ud83d', '\u2028\ude00', '😀'.repeat(9_000)];
+    const calls = [];
+    for (const error of errors) {
+      const call = await left('intended');
+      await gate.calls.move(call.correlation_id, 'lose', {
+        outcome: {
+          stage: 'uncertain',
+          status_code: null,
+          duration_ms: 1,
+          result_sha256: null,
+          error,
+          at: new Date(nowMs).toISOString(),
+        },
+      });
+      calls.push(call);
+    }
+    nowMs += 1_000;
+    expect(await pass()).toMatchObject({ rows_appended: errors.length, failed: 0 });
+    for (const call of calls)
+      expect(await kindsOf(call)).toEqual([
+        'proxy.verdict',
+        'brain.inspection',
+        'policy.evaluated',
+        'upstream.outcome',
+      ]);
+    expect(await gate.calls.oldestRowsDueMs()).toBeNull();
+    expect(told).toEqual([]);
+    expect((await gate.ledger.verify()).valid).toBe(true);
+  });
+
   it('helps a running workflow whose rows are due for minutes, and leaves it its time before', async () => {
     const call = await left('parked', 'running');
     await pass();

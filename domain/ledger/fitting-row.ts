@@ -18,6 +18,7 @@ type OwnRow = NewLedgerRow & { readonly id: string };
  * call's. A row that fits already comes back with the very same content. Rows that others hand in are never mended: those are refused.
  */
 export function fittingRow(row: OwnRow): OwnRow {
+  if (surelyFitting(row)) return row;
   const { payload_canonical_json, brain_evidence_canonical_json, ...given } = row;
   const fitting: Record<string, unknown> = { ...given };
   for (const [name, kind] of CONTENT_FIELDS) {
@@ -41,7 +42,6 @@ function fittingText(value: string, { min = 0, max, pattern }: (typeof BOUNDS)[k
 }
 
 function fittingObject(value: JsonObject): JsonObject {
-  if (surelyFits(value)) return value;
   const mended = fittingJson(value, 1) as JsonObject;
   if (bytesOf(mended) <= MAX_JSON_BYTES) return mended;
   const shorter = Object.fromEntries(
@@ -53,23 +53,43 @@ function fittingObject(value: JsonObject): JsonObject {
   return bytesOf(shorter) <= MAX_JSON_BYTES ? shorter : digestOf(mended);
 }
 
-/** The usual case, told without writing the value: nothing to mend, and small by any reckoning. */
-function surelyFits(value: JsonObject): boolean {
-  let left = MAX_JSON_BYTES;
-  const fits = (item: unknown, depth: number): boolean => {
-    left -= 32;
-    if (typeof item === 'string') {
-      left -= 6 * item.length;
-      return left >= 0 && storableText(item) === item;
-    }
-    if (typeof item === 'number')
-      return Number.isFinite(item) && (!Number.isInteger(item) || Number.isSafeInteger(item));
-    if (typeof item === 'boolean' || item === null) return true;
-    if (typeof item !== 'object' || depth > MAX_JSON_DEPTH || left < 0) return false;
-    if (Array.isArray(item)) return item.every((one) => fits(one, depth + 1));
-    return Object.entries(item).every(([name, one]) => fits(name, depth) && fits(one, depth + 1));
-  };
-  return fits(value, 1);
+/** The usual row, told without making another: every call has several, and they stand in its way. */
+function surelyFitting(row: OwnRow): boolean {
+  for (const [name, kind] of CONTENT_FIELDS) {
+    const value = (row as Readonly<Record<string, unknown>>)[name];
+    if (value === undefined || value === null) continue;
+    if (kind === 'text') {
+      const { min = 0, max = Number.MAX_SAFE_INTEGER, pattern } = BOUNDS[name];
+      const text = value as string;
+      if (text.length < min || text.length > max || !isStorable(text) || pattern?.test(text) === false) return false;
+    } else if (kind === 'json') {
+      if (roomLeft(value, 1, MAX_JSON_BYTES) < 0) return false;
+    } else if (kind === 'int' && !(Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0)))
+      return false;
+  }
+  return SIDECARS.every(([, bytes]) => (row[bytes]?.length ?? 0) * 3 <= MAX_SIDECAR_BYTES);
+}
+
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/** What is left of so many bytes behind a value that needs no mending, by a generous reckoning; below zero where it does. */
+function roomLeft(value: unknown, depth: number, bytes: number): number {
+  const left = bytes - 32;
+  if (typeof value === 'string') return isStorable(value) ? left - 6 * value.length : -1;
+  if (typeof value === 'boolean' || value === null) return left;
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value)) ? left : -1;
+  if (typeof value !== 'object' || depth > MAX_JSON_DEPTH || left < 0) return -1;
+  let rest = left;
+  if (Array.isArray(value)) {
+    for (const item of value) if ((rest = roomLeft(item, depth + 1, rest)) < 0) return -1;
+    return rest;
+  }
+  for (const name of Object.keys(value)) {
+    rest = roomLeft((value as Readonly<Record<string, unknown>>)[name], depth + 1, roomLeft(name, depth, rest));
+    if (rest < 0) return -1;
+  }
+  return rest;
 }
 
 const bytesOf = (value: Json): number => Buffer.byteLength(canonicalJson(value));
