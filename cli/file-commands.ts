@@ -3,6 +3,7 @@ import type { Commands } from './program.js';
 /** What an operator does with what waits and with the ledger; each asks a running stack, a lite process, or a ledger file. */
 export const OPERATOR_COMMANDS: Commands = {
   pending: async () => (await import('./pending.js')).registerPending,
+  tools: async () => (await import('./tools.js')).registerTools,
   decide: async () => (await import('./decide.js')).registerDecide,
   audit: async () => (await import('./audit.js')).registerAudit,
   narrative: async () => (await import('./narrative.js')).registerNarrative,

@@ -134,12 +134,17 @@ export async function pendingRow(id: string): Promise<PendingRequest> {
 }
 
 /** Calls a service of the running stack as the console does: its workload certificate and the operator's token. */
-export async function asConsole<T>(service: 'hil' | 'ledger', method: string, path: string, body?: object): Promise<T> {
+export async function asConsole<T>(
+  service: 'hil' | 'ledger' | 'proxy',
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
   return JSON.parse(await textAsConsole(service, method, path, body)) as T;
 }
 
 export async function textAsConsole(
-  service: 'hil' | 'ledger',
+  service: 'hil' | 'ledger' | 'proxy',
   method: string,
   path: string,
   body?: object,

@@ -53,6 +53,14 @@ const parsed = <Value>(parse: (text: string) => Value) =>
 
 const loopback = z.string().min(1).default('127.0.0.1');
 
+/** Who speaks for a tenant; a proxy that knows none lets nobody class tools. */
+export const proxyOperators = setting(
+  'GATE_HIL_OPERATORS',
+  parsed(parseOperators).optional(),
+  'Who may class tools (`gate tools`), as for decisions: name@tenant:token[,…]. Without it nobody may.',
+  { secret: true },
+);
+
 export const HIL_SETTINGS = {
   host: setting('GATE_HIL_HOST', loopback, 'Address the review service listens on (mutual TLS).'),
   port: setting('GATE_HIL_PORT', port(8084), 'Port of the review service.'),

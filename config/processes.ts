@@ -3,7 +3,7 @@ import { BRAIN_SETTINGS } from './brain.js';
 import { DEVELOPMENT_SETTINGS } from './development.js';
 import { EGRESS_SETTINGS } from './egress.js';
 import { type Env, type GroupConfig, readGroups, type SettingGroups, type Settings, setting } from './env.js';
-import { HIL_SETTINGS } from './hil.js';
+import { HIL_SETTINGS, proxyOperators } from './hil.js';
 import { LEDGER_SETTINGS } from './ledger.js';
 import { POLICY_SETTINGS } from './policy.js';
 import { PROXY_SETTINGS } from './proxy.js';
@@ -35,6 +35,7 @@ export const APART_SETTINGS = {
     callStore: CALL_STORE_SETTINGS,
     urls: { ledgerUrl, hilUrl },
     upstream: UPSTREAM_SETTINGS,
+    operators: { operators: proxyOperators },
     own: PROXY_SETTINGS,
   },
   brain: { shared: { trustDomain, logLevel }, tls: TLS_SETTINGS, own: BRAIN_SETTINGS },

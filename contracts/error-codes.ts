@@ -143,6 +143,23 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The upstream answered a control method with something that is not MCP.',
   },
+  tool_classes_unreadable: {
+    status: 503,
+    retry: 'no',
+    meaning:
+      'The classes of the tools were changed outside Gate or are of another key; every tool waits. Put the store back, or begin anew: `gate tools forget --all`.',
+  },
+  tool_class_outdated: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'Agents are shown another definition of the tool than the one that was looked at; look again, then class it.',
+  },
+  tool_classes_busy: {
+    status: 409,
+    retry: 'yes',
+    meaning: 'Somebody else classed a tool at the same moment; nothing was changed.',
+  },
   tool_definition_poisoned: {
     status: 502,
     retry: 'no',

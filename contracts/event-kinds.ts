@@ -26,6 +26,8 @@ export const EVENT_KINDS = [
   'alarm.record_tampered',
   'tool_definition.drifted',
   'tool_definition.accepted',
+  'tool_class.set',
+  'tool_class.forgotten',
   'identity.svid_issued',
   'identity.grant_issued',
   'tenant.provisioned',

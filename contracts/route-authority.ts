@@ -1,5 +1,5 @@
-/** The services whose every route is governed by caller id and capability. The four of spec 4.9, and Gate's own brain. */
-export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine' | 'brain';
+/** The services whose every route is governed by caller id and capability. The four of spec 4.9, Gate's own brain, and the operators' routes of the proxy. */
+export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine' | 'brain' | 'proxy';
 export type RouteMethod = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
 
 /** Caller ids of spec 4.9. A workload's id is `service-<name>` of its SPIFFE id; every agent is the one class `agent-workload`. */
@@ -264,6 +264,10 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // The brain is on the private service network (spec 5); its callers are data as well.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
+  // What operators say of the tools behind the proxy; its other routes are its agents'.
+  row('proxy', 'GET', '/tools', 'proxy.tool-class.read', console),
+  row('proxy', 'POST', '/tools/class', 'proxy.tool-class.manage', console),
+  row('proxy', 'POST', '/tools/forget', 'proxy.tool-class.manage', console),
 ];
 
 /** Rows of both lists that no service registers yet. A row leaves this list in the commit that registers its route. */
@@ -374,4 +378,5 @@ export const NOT_BUILT_YET: Readonly<Record<GovernedService, readonly string[]>>
     'PUT /policies/{name}',
   ],
   brain: [],
+  proxy: [],
 };

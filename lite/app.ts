@@ -4,6 +4,8 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { registerProbes } from '../api/plugins/health.js';
 import type { ServiceApp } from '../api/plugins/service.js';
+import { toolRoutes } from '../api/proxy/routes/tools.js';
+import { namedTenant } from '../api/hil/scope.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import { decideRequest, reviewOrder, reviewStatus, type PendingRequest } from '../contracts/review.js';
@@ -12,6 +14,7 @@ import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
+import type { Classer, ToolClassing } from '../domain/tool-classes/tool-classes.js';
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
 import { isAllowedAddress } from './hosts.js';
 import { registerPage } from './page.js';
@@ -29,6 +32,7 @@ export interface LiteAppOptions {
   readonly durable: () => Promise<void>;
   readonly allowedHosts: readonly string[];
   readonly loopback: boolean;
+  readonly classing: ToolClassing;
   readonly proxy: Omit<
     ProxyOptions,
     'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
@@ -135,6 +139,11 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
 
   void app.register((scope, _options, done) => {
+    toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });
+    done();
+  });
+
+  void app.register((scope, _options, done) => {
     registerPage(scope as never, {
       access,
       mode,
@@ -148,6 +157,19 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     done();
   });
   return app;
+
+  /** Whoever may decide may class; where nobody has to show who he is, that would be every agent, so nobody may. */
+  function classerOf(request: FastifyRequest): Classer {
+    const operator = access.operatorOf(request);
+    const named = namedTenant(request);
+    const only = access.tenants.length === 1 ? access.tenants[0] : undefined;
+    const tenant = operator.tenant ?? named ?? only;
+    if (tenant === undefined) throw new GateError('tenant_scope_required');
+    const principal = operator.principal(tenant);
+    if (principal.credential_kind === 'auth-disabled' || (named !== null && named !== tenant))
+      throw new GateError('unauthenticated');
+    return { tenant, subject: principal.subject };
+  }
 
   /** Before the body is read: who may not decide learns nothing about what a decision looks like. */
   function authorised(request: FastifyRequest, _reply: unknown, done: () => void): void {

@@ -1,6 +1,7 @@
 import { callMigrations } from '../migrations/calls.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerMigrations } from '../migrations/ledger.js';
+import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 
 /** Every authority of lite's one file. */
@@ -9,4 +10,5 @@ export const liteMigrations = {
   calls: callMigrations,
   hil: hilMigrations,
   pins: toolPinMigrations,
+  tool_classes: toolClassMigrations,
 };

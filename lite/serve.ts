@@ -28,7 +28,8 @@ import { createDecisions } from '../domain/review/decisions.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
-import { noToolClasses } from '../domain/tool-classes/port.js';
+import { toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
+import { operatorsClasses, toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { Store } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
@@ -124,12 +125,16 @@ export async function startLite({
     command: child && [child.command, ...child.args],
   });
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now, ...pinsLog(logger) });
+  const classes = toolClassStoreOver(file.store<ToolClassTables>(), keys.ring, now);
+  const unreadable = (error: unknown) =>
+    logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const upstream =
     tools &&
     watchToolDefinitions(tools, {
       pins,
       ledger,
       block: config.blockPoisonedDefinitions,
+      saw: (owner, shown) => classes.saw(owner, toolsName, shown),
       ...toolWatchLog(logger),
     });
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
@@ -151,7 +156,7 @@ export async function startLite({
       },
     },
     policies: createLocalEvaluator(policies),
-    tools: noToolClasses(toolsName),
+    tools: operatorsClasses({ store: classes, upstream: toolsName, now, onFault: unreadable }),
     reviews: reviewsOf(reviews),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
@@ -233,6 +238,13 @@ export async function startLite({
     durable: () => metrics.queued(file.durable()),
     allowedHosts: config.allowedHosts,
     loopback: isLoopback(config.host),
+    classing: toolClassing({
+      store: classes,
+      upstream: toolsName,
+      ledger,
+      byName: (tool) => policies.classOf(toolsName, tool),
+      now,
+    }),
     now,
     proxy: {
       calls,

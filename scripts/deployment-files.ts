@@ -77,7 +77,13 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     'database-url': urlOf('gate_calls'),
   };
   const folders: Record<(typeof DEPLOYMENT_FOLDERS)[number], Record<string, string>> = {
-    proxy: { ...tls(services.proxy), ...engine('proxy'), ...callStore, 'signing.key': secrets.ledgerKey.key },
+    proxy: {
+      ...tls(services.proxy),
+      ...engine('proxy'),
+      ...callStore,
+      'signing.key': secrets.ledgerKey.key,
+      'hil-operators': `dev@acme:${secrets.operatorToken}`,
+    },
     worker: {
       ...tls(services.proxy),
       ...engine('worker'),

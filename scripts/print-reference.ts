@@ -151,6 +151,9 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Reconciliation cannot do what a call still owes, for a reason that lies in this call alone. Told once; it is tried again with growing pauses.',
   'tool_definition.drifted':
     "An agent's tools are not what they were when they were pinned, or their definitions instruct a model; `signal` says which.",
+  'tool_class.set':
+    'An operator said what a tool of an upstream does: the class, the one before, the definition it was said of.',
+  'tool_class.forgotten': "An operator took back his word on a tool, or on all of an upstream's.",
   'tool_definition.accepted': "An operator let an agent's pinned tools go; its next list is pinned.",
   'identity.svid_issued': null,
   'identity.grant_issued': null,

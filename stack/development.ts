@@ -16,7 +16,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
-import { noToolClasses } from '../domain/tool-classes/port.js';
+import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { bundleWorkflows } from '../engine/bundle.js';
 import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
@@ -157,7 +157,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the engine', () => starting.then((started) => started.own?.stop()), ENGINE_STOP_LIMIT_MS);
     const bundling = bundleWorkflows();
     for (const begun of [starting, bundling]) begun.catch(() => undefined);
-    const { calls, pins } = await openProxyStore(config.shared, config.callStore.recordKeys, logger);
+    const { calls, pins, classes } = await openProxyStore(config.shared, config.callStore.recordKeys, logger);
     undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);
@@ -210,7 +210,11 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       calls,
       inspector,
       policies: createLocalEvaluator(policies),
-      tools: noToolClasses(toolsName),
+      tools: operatorsClasses({
+        store: classes,
+        upstream: toolsName,
+        onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
+      }),
       reviews: reviewsOf(reviews),
       ledger,
       upstream,
@@ -288,6 +292,10 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
           tls: services.proxy,
           calls,
           pins,
+          classes,
+          toolsName,
+          operators: config.hil.operators,
+          policies,
           runner: createCallRunner(engineClient, config.engine.taskQueue, { park: config.engine.park }),
           ledger,
           upstream,

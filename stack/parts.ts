@@ -5,6 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createHilService } from '../api/hil/app.js';
+import { principalOf, scopeReader } from '../api/hil/scope.js';
 import { createProxyService } from '../api/proxy/app.js';
 import type { Service, TlsMaterial } from '../api/plugins/service.js';
 import type { ReadinessChecks } from '../api/plugins/health.js';
@@ -21,7 +22,7 @@ import { egressMetrics } from '../workers/egress-metrics.js';
 import type { BRAIN_SETTINGS } from '../config/brain.js';
 import { type EGRESS_SETTINGS, egressFault, sinksOf } from '../config/egress.js';
 import type { Config } from '../config/env.js';
-import type { HIL_SETTINGS } from '../config/hil.js';
+import type { HIL_SETTINGS, Operator } from '../config/hil.js';
 import type { LEDGER_SETTINGS } from '../config/ledger.js';
 import type { POLICY_SETTINGS } from '../config/policy.js';
 import type { PROXY_SETTINGS } from '../config/proxy.js';
@@ -54,9 +55,12 @@ import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../
 import type { DecisionSender } from '../domain/review/ports.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
 import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
+import { type ToolClassStore, toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
+import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
+import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
 import { supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
@@ -138,7 +142,7 @@ export async function checkpointKeys(
 }
 
 /**
- * What the proxy keeps, and its worker with it: its calls, and in the same place the tools its agents saw first and the sessions of both
+ * What the proxy keeps, and its worker with it: its calls, and in the same place the tools its agents saw first, what operators said of them, and the sessions of both
  * with the upstream. `calls.close` closes all of them.
  */
 export async function openProxyStore(
@@ -148,16 +152,18 @@ export async function openProxyStore(
 ): Promise<{
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
+  readonly classes: ToolClassStore;
   readonly sessionsWith: (url: string) => UpstreamSessions;
 }> {
   const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables>(
     storeTarget(shared, 'calls'),
     callMigrations,
-    { pins: toolPinMigrations, sessions: upstreamSessionMigrations },
+    { pins: toolPinMigrations, sessions: upstreamSessionMigrations, tool_classes: toolClassMigrations },
   );
   return {
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
     pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, ...(logger && pinsLog(logger)) }),
+    classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }
@@ -320,6 +326,12 @@ export interface ProxyParts {
   readonly tls: TlsMaterial;
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
+  readonly classes: ToolClassStore;
+  /** The name under which its tools are classed. */
+  readonly toolsName: string;
+  readonly operators: readonly Operator[];
+  /** What names and shipped data say of a tool; the list of the tools shows it. */
+  readonly policies: Pick<PolicySet, 'classOf'>;
   readonly runner: CallRunner;
   readonly ledger: Ledger;
   readonly upstream: Upstream;
@@ -328,7 +340,8 @@ export interface ProxyParts {
   readonly signer: Signer;
 }
 
-export function buildProxy({ config, pins, ...parts }: ProxyParts): Service {
+export function buildProxy({ config, pins, classes, toolsName, operators, policies, ...parts }: ProxyParts): Service {
+  const readScope = scopeReader({ operators });
   const { logger } = parts;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   if (config.verboseVerdicts)
@@ -339,8 +352,21 @@ export function buildProxy({ config, pins, ...parts }: ProxyParts): Service {
       pins,
       ledger: parts.ledger,
       block: config.blockPoisonedDefinitions,
+      saw: (owner, tools) => classes.saw(owner, toolsName, tools),
       ...toolWatchLog(logger),
     }),
+    tools: {
+      classing: toolClassing({
+        store: classes,
+        upstream: toolsName,
+        ledger: parts.ledger,
+        byName: (tool) => policies.classOf(toolsName, tool),
+      }),
+      operatorOf(request) {
+        const scope = readScope(request);
+        return { tenant: scope.tenant, subject: principalOf(scope).subject };
+      },
+    },
     registry: newRegistry(),
     mode: config.mode,
     ...(config.publicUrl !== undefined && { publicUrl: config.publicUrl }),

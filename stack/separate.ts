@@ -18,10 +18,13 @@ import { type LEDGER_SETTINGS, vacuumFault } from '../config/ledger.js';
 import { type ApartConfig, type ProcessName, readApartConfig } from '../config/processes.js';
 import type { ENGINE_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import { readCredential } from '../domain/identity/certificate-authority.js';
+import { errorText } from '../domain/errors.js';
 import { serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openReviewStore } from '../domain/review/review-store.js';
-import { noToolClasses } from '../domain/tool-classes/port.js';
+import { loadPolicySet } from '../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { bundleWorkflows } from '../engine/bundle.js';
 import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
@@ -317,7 +320,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const { config, tls, trustDomain, logger } = parts;
   const { ledgerUrl, hilUrl } = config.urls;
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
-  const { calls, pins, sessionsWith } = await needed(
+  const { calls, pins, classes, sessionsWith } = await needed(
     'the call store',
     openProxyStore(config.shared, config.callStore.recordKeys, logger),
   );
@@ -332,6 +335,10 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     tls,
     calls,
     pins,
+    classes,
+    toolsName: upstreamName({ name: config.upstream.upstreamName, url: config.upstream.upstreamUrl }),
+    operators: config.operators.operators ?? [],
+    policies: await needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() })),
     runner: createCallRunner(engine, config.engine.taskQueue, { park: config.engine.park }),
     ledger,
     upstream,
@@ -371,7 +378,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   installEngineRuntime(logger);
   parts.onStop(closeEngineRuntime);
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
-  const { calls, sessionsWith } = await needed(
+  const { calls, classes, sessionsWith } = await needed(
     'the call store',
     openProxyStore(config.shared, config.callStore.recordKeys, logger),
   );
@@ -400,7 +407,11 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       calls,
       inspector: createBrainClient({ url: urls.brainUrl, fetch: to.brain }),
       policies: createPolicyClient({ url: urls.policyUrl, fetch: to.policy }),
-      tools: noToolClasses(upstreamName({ name: own.upstreamName, url: own.upstreamUrl })),
+      tools: operatorsClasses({
+        store: classes,
+        upstream: upstreamName({ name: own.upstreamName, url: own.upstreamUrl }),
+        onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
+      }),
       reviews: createHilClient({ url: urls.hilUrl, fetch: to.hil }),
       ledger,
       upstream,

@@ -23,11 +23,17 @@ import { loadPolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
 import { openReviewStore } from '../../domain/review/review-store.js';
 import { createBrainService } from '../brain/app.js';
+import { callMigrations } from '../../migrations/calls.js';
+import { toolClassMigrations } from '../../migrations/tool-classes.js';
+import { openStore } from '../../domain/store/database.js';
+import { toolClassStoreOver, type ToolClassTables } from '../../domain/tool-classes/class-store.js';
+import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createLedgerService } from '../ledger/app.js';
 import { createPolicyService } from '../policy/app.js';
 import { registeredRoutes } from './caller-authority.js';
-import type { Caller, Service } from './service.js';
+import { type Caller, createService, type Service } from './service.js';
 
 const services = Object.keys(NOT_BUILT_YET) as GovernedService[];
 const rowsOf = (service: GovernedService) =>
@@ -140,6 +146,21 @@ beforeAll(async () => {
   });
   running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
   running.identity = null;
+  // The operators' routes, as the proxy registers them; its other routes are its agents'.
+  const calls = await openStore<ToolClassTables>({ file: join(folder, 'calls.db') }, callMigrations, {
+    tool_classes: toolClassMigrations,
+  });
+  closing.push(() => calls.close());
+  running.proxy = createService({ name: 'proxy', governed: 'proxy', ...common() });
+  toolRoutes(running.proxy.app, {
+    classing: toolClassing({
+      store: toolClassStoreOver(calls, keys),
+      upstream: 'demo',
+      ledger,
+      byName: () => null,
+    }),
+    operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
+  });
   for (const service of Object.values(running)) {
     await service?.app.ready();
     if (service) closing.unshift(() => service.close());

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
+import { enforceRouteAuthority } from '../plugins/caller-authority.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
@@ -16,6 +17,7 @@ import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
+import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
@@ -31,6 +33,8 @@ export interface ProxyOptions
   readonly readiness?: ReadinessChecks;
   /** Sees each record when its first answer leaves; a replay is no first answer. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
+  /** Who classes tools, where that is not the composition's own business. */
+  readonly tools?: ToolRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
 }
@@ -123,6 +127,14 @@ export function createProxyService(options: ProxyOptions): Service {
     registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
     done();
   });
+  const { tools } = options;
+  // The operators' routes of the proxy, in a scope of their own: here the certificate is judged by the table, before a body is read.
+  if (tools)
+    void service.app.register((scope, _options, done) => {
+      enforceRouteAuthority(scope as unknown as Service['app'], 'proxy');
+      toolRoutes(scope as unknown as Service['app'], tools);
+      done();
+    });
   return service;
 }
 

@@ -5,7 +5,13 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { approvalTier, type PolicyDecision, policyInput, type PolicyInput } from '../../contracts/policy.js';
+import {
+  approvalTier,
+  type PolicyDecision,
+  policyInput,
+  type PolicyInput,
+  type ToolClass,
+} from '../../contracts/policy.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { loadSqlParser } from '../sql/parser.js';
@@ -43,6 +49,8 @@ export interface PolicySet {
    * for an input without the required fields. What goes wrong while the rules run is a deny, never an exception.
    */
   evaluate(input: PolicyInput): PolicyDecision;
+  /** The class that the data or the name alone gives a tool; `null` where it waits for an operator's word. */
+  classOf(upstream: string, tool: string): { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
   judge(input: PolicyInput): Judgement;
   /** The hash of the set. Throws where an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
@@ -256,7 +264,21 @@ export function createPolicySet(parts: {
     if (parts.readSql(ORDINARY.arguments).worst !== 'read') throw new Error('the SQL parser does not answer');
     return bundle.hash_sha256;
   };
-  return { bundle, files: parts.files, origin: parts.origin, judge, evaluate: (input) => judge(input).decision, ready };
+  const shipped = parts.data.gate.tool_classes;
+  return {
+    bundle,
+    files: parts.files,
+    origin: parts.origin,
+    ready,
+    judge,
+    evaluate: (input) => judge(input).decision,
+    classOf(upstream, tool) {
+      const said = Object.hasOwn(shipped, upstream) ? shipped[upstream] : undefined;
+      if (said && Object.hasOwn(said, tool)) return { class: said[tool] as ToolClass, source: 'shipped' };
+      instance ??= instantiate();
+      return readName(instance, tool)['plainly_reads'] ? { class: 'read', source: 'name' } : null;
+    },
+  };
 }
 
 /** The input itself, not a copy: what is judged must be what runs. */

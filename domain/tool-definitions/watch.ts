@@ -25,6 +25,11 @@ export interface ToolWatchOptions {
   readonly block: boolean;
   /** A list that could not be looked at is handed on, unless `block`. */
   readonly onFault: (error: unknown) => void;
+  /** What an agent was shown of each tool of a page, for the classes that are bound to it. */
+  readonly saw?: (
+    owner: PinOwner,
+    tools: readonly { readonly tool: string; readonly sha256: string }[],
+  ) => Promise<void>;
   /** A list goes on beyond what is put together: told once per list. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
 }
@@ -146,6 +151,18 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
     addPage(seen, page);
+    if (options.saw && within) {
+      const names = [...new Set(page.tools.map(({ name }) => name))];
+      const shownAs = (name: string): string => {
+        const digests = digestsOf(seen, name);
+        // A name with two meanings has neither.
+        return digests.length === 1 ? (digests[0] as string) : sha256Hex(digests.join(' '));
+      };
+      await options.saw(
+        owner,
+        names.map((tool) => ({ tool, sha256: shownAs(tool) })),
+      );
+    }
     if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
     const ended = walk.next === null;
     const whole = ended && within && walk.from === null;

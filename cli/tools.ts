@@ -1,0 +1,145 @@
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { toolClass } from '../contracts/policy.js';
+import type { ClassedTool, ListedTool, ToolList } from '../contracts/tools.js';
+import { oneLine } from '../domain/printable.js';
+import { suggestClasses } from '../domain/tool-classes/suggest.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import { asConsole, asOperator, decideToken, endpoint, type LiteTarget, located } from './target.js';
+
+interface Asked extends LiteTarget {
+  readonly json?: boolean;
+}
+
+/** The proxy keeps the classes; lite answers for all of Gate. */
+function ask<T>(given: LiteTarget, method: string, path: string, body?: object): Promise<T> {
+  const target = located(given);
+  return target.endpoint === undefined
+    ? asConsole<T>('proxy', method, path, body)
+    : asOperator<T>(target, method, path, body);
+}
+
+const withTarget = (command: Command): Command =>
+  command.addOption(endpoint()).addOption(decideToken()).addOption(json());
+
+const hoursOf = (days: number): number => {
+  if (!(days >= 1 && days <= 30)) throw new CliError('--days is a number from 1 to 30', 2);
+  return days * 24;
+};
+
+/** `gate tools`: what each tool may do, and who said so. */
+export function registerTools(program: Command): void {
+  const tools = program
+    .command('tools')
+    .description('list the tools with their classes and what they did lately; set, forget or suggest classes');
+  withTarget(tools.command('list', { isDefault: true }))
+    .description('every tool that agents were shown, that was called or that is classed')
+    .option('--days <n>', 'how far back calls are counted', Number, 1)
+    .option('--unclassed', 'only tools that wait because nobody classed them')
+    .action(async ({ json: asJson, days, unclassed, ...given }: Asked & { days: number; unclassed?: boolean }) => {
+      const list = await ask<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
+      const shown = list.tools.filter((tool) => !unclassed || tool.class === null);
+      if (asJson) return print({ ...list, tools: shown });
+      if (shown.length === 0)
+        return void process.stdout.write(`(no tools of ${oneLine(list.upstream)} are known yet)\n`);
+      process.stdout.write(`upstream: ${oneLine(list.upstream)}\n`);
+      const table = new Table({
+        head: ['tool', 'class', 'said by', 'ran', 'asked', 'denied', 'failed'],
+        colAligns: ['left', 'left', 'left', 'right', 'right', 'right', 'right'],
+        style: { head: [], border: [] },
+        wordWrap: true,
+      });
+      for (const tool of shown) {
+        const { ran, asked, denied, failed } = tool.lately;
+        table.push(
+          [tool.tool, classOf(tool), sayer(tool), ran, asked, denied, failed].map((cell) => oneLine(String(cell))),
+        );
+      }
+      process.stdout.write(`${table.toString()}\n`);
+      if (shown.some((tool) => tool.class === null || tool.suspended))
+        process.stdout.write('\nclass one: gate tools set <tool> read|change|review|strict|deny --reason "…"\n');
+    });
+
+  withTarget(tools.command('set'))
+    .description('say what a tool does: read and change run, review and strict wait, deny is denied')
+    .argument('<tool>', 'the name as agents are shown it')
+    .argument('<class>', toolClass.options.join(', '))
+    .option('--reason <text>', 'recorded with it')
+    .option('--definition <sha256>', 'refused where agents are shown another definition by now')
+    .action(
+      async (
+        tool: string,
+        said: string,
+        { reason, definition, json: asJson, ...given }: Asked & { reason?: string; definition?: string },
+      ) => {
+        const wanted = toolClass.safeParse(said);
+        if (!wanted.success) throw new CliError(`a class is one of ${toolClass.options.join(', ')}, not ${said}`, 2);
+        const set = await ask<ClassedTool>(given, 'POST', '/tools/class', {
+          tool,
+          class: wanted.data,
+          ...(reason && { reason }),
+          ...(definition && { definition_sha256: definition }),
+        });
+        if (asJson) return print(set);
+        const bound = set.definition_sha256 ? `, for the definition ${set.definition_sha256.slice(0, 12)}` : '';
+        process.stdout.write(
+          `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; it counts from now on\n`,
+        );
+      },
+    );
+
+  withTarget(tools.command('forget'))
+    .description('take a class back: the shipped data and the name count again')
+    .argument('[tool]')
+    .option('--all', 'every class of the upstream, also where they cannot be read any more')
+    .action(async (tool: string | undefined, { all, json: asJson, ...given }: Asked & { all?: boolean }) => {
+      if ((tool === undefined) === !all) throw new CliError('name a tool, or --all', 2);
+      const { forgotten } = await ask<{ forgotten: number }>(given, 'POST', '/tools/forget', all ? { all } : { tool });
+      if (asJson) return print({ forgotten });
+      if (!all && forgotten === 0) throw new CliError(`${oneLine(tool ?? '')} is not classed by an operator`);
+      process.stdout.write(all ? `forgot ${forgotten} classes\n` : `forgot the class of ${oneLine(tool ?? '')}\n`);
+    });
+
+  withTarget(tools.command('suggest'))
+    .description('propose classes from what was called, as it was in a week of observe mode; --apply sets them')
+    .option('--days <n>', 'how far back calls are counted', Number, 7)
+    .option('--apply', 'set what is shown')
+    .action(async ({ days, apply, json: asJson, ...given }: Asked & { days: number; apply?: boolean }) => {
+      const { tools: known, upstream } = await ask<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
+      const proposed = suggestClasses(known);
+      if (asJson) print({ upstream, applied: apply === true, suggestions: proposed });
+      else if (proposed.length === 0)
+        process.stdout.write('(nothing to propose: every tool that was called is classed, or plainly reads)\n');
+      else {
+        const table = new Table({ head: ['tool', 'class', 'why'], style: { head: [], border: [] }, wordWrap: true });
+        for (const one of proposed) table.push([one.tool, one.class, one.why].map(oneLine));
+        process.stdout.write(`${table.toString()}\n`);
+      }
+      if (!apply) {
+        if (!asJson && proposed.length > 0)
+          process.stdout.write('\nlook at each; set them all: gate tools suggest --apply\n');
+        return;
+      }
+      const shownAs = new Map(known.map((tool) => [tool.tool, tool.definition_sha256]));
+      for (const one of proposed)
+        await ask<ClassedTool>(given, 'POST', '/tools/class', {
+          tool: one.tool,
+          class: one.class,
+          reason: `suggested: ${one.why}`,
+          ...(shownAs.get(one.tool) && { definition_sha256: shownAs.get(one.tool) }),
+        });
+      if (!asJson && proposed.length > 0) process.stdout.write(`set ${proposed.length} classes\n`);
+    });
+}
+
+const classOf = (tool: ListedTool): string =>
+  tool.suspended ? `${tool.class ?? ''} (suspended: its definition changed)` : (tool.class ?? 'not classed: waits');
+
+const SAYERS: Readonly<Record<ListedTool['source'], string>> = {
+  operator: 'operator',
+  shipped: 'shipped data',
+  name: 'its name reads',
+  none: '',
+};
+const sayer = (tool: ListedTool): string => tool.set_by ?? SAYERS[tool.source];

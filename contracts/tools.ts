@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { toolClass } from './policy.js';
+
+const toolName = z.string().min(1).max(256);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** An operator's word on a tool, as it is kept. */
+export const classedTool = z.object({
+  class: toolClass,
+  /** The definition it was said of; `null` where no agent had been shown one. */
+  definition_sha256: sha256.nullable(),
+  reason: z.string().nullable(),
+  set_by: z.string(),
+  set_at: z.string(),
+});
+export type ClassedTool = z.infer<typeof classedTool>;
+
+export const setToolClass = z.strictObject({
+  tool: toolName,
+  class: toolClass,
+  reason: z.string().max(1_000).nullish(),
+  /** Refused where the definition shown last is another one. */
+  definition_sha256: sha256.nullish(),
+});
+export type SetToolClass = z.infer<typeof setToolClass>;
+
+/** One tool, or with `all` every class of the upstream, also where they cannot be read any more. */
+export const forgetToolClass = z.union([z.strictObject({ tool: toolName }), z.strictObject({ all: z.literal(true) })]);
+export type ForgetToolClass = z.infer<typeof forgetToolClass>;
+
+/** How the calls of a tool ended within the time that was asked for. `asked` are those that waited for a person, or would have. */
+export const toolTraffic = z.object({
+  ran: z.number().int(),
+  asked: z.number().int(),
+  denied: z.number().int(),
+  failed: z.number().int(),
+});
+export type ToolTraffic = z.infer<typeof toolTraffic>;
+
+/** A tool as `gate tools` lists it. */
+export const listedTool = z.object({
+  tool: z.string(),
+  /** `null`: nobody classed it and its name does not plainly read. */
+  class: toolClass.nullable(),
+  source: z.enum(['operator', 'shipped', 'name', 'none']),
+  /** The definition changed since the operator classed it: it waits until it is classed again. */
+  suspended: z.boolean(),
+  definition_sha256: sha256.nullable(),
+  set_by: z.string().nullable(),
+  set_at: z.string().nullable(),
+  reason: z.string().nullable(),
+  lately: toolTraffic,
+});
+export type ListedTool = z.infer<typeof listedTool>;
+
+export const toolList = z.object({ upstream: z.string(), hours: z.number(), tools: z.array(listedTool) });
+export type ToolList = z.infer<typeof toolList>;

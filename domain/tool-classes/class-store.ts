@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { classedTool, type ClassedTool, type ToolTraffic } from '../../contracts/tools.js';
+import type { StoredRecord } from '../call-record/sealed-record.js';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { errorText, GateError } from '../errors.js';
+import type { Store } from '../store/database.js';
+
+export interface ToolClassTables {
+  tool_class_sets: { tenant: string; upstream: string; generation: number; sealed: Uint8Array };
+  tool_sightings: {
+    tenant: string;
+    upstream: string;
+    agent: string;
+    tool: string;
+    sha256: string;
+    seen_ms: number;
+  };
+  call_records: Pick<
+    StoredRecord,
+    'tenant' | 'tool' | 'sibling_tools' | 'state' | 'tier' | 'created_ms' | 'pending_id'
+  >;
+}
+
+/** Every class of one upstream and tenant. They are sealed together: no class can be taken out or put back alone. */
+export interface ClassSet {
+  readonly generation: number;
+  readonly tools: ReadonlyMap<string, ClassedTool>;
+}
+
+export interface Sighting {
+  readonly tool: string;
+  readonly sha256: string;
+}
+
+const sealedSet = z.object({ generation: z.number().int(), tools: z.record(z.string(), classedTool) });
+/** A statement takes some ten thousand values at most. */
+const ROWS_AT_ONCE = 500;
+const NOTHING: ClassSet = { generation: 0, tools: new Map() };
+
+/**
+ * What operators said of tools, beside the call records and sealed with their key: who edits the store classes nothing, he can at most put
+ * back a whole earlier set or take it away.
+ */
+export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing, now: () => number = Date.now) {
+  const known = new Map<string, { readonly sealed: Buffer; readonly set: ClassSet }>();
+  const place = (tenant: string, upstream: string) => `tool-classes/${tenant}/${upstream}`;
+
+  return {
+    /** Throws `tool_classes_unreadable` where they were changed, belong elsewhere or are of another key. */
+    async read(tenant: string, upstream: string): Promise<ClassSet> {
+      const row = await db
+        .selectFrom('tool_class_sets')
+        .select(['generation', 'sealed'])
+        .where('tenant', '=', tenant)
+        .where('upstream', '=', upstream)
+        .executeTakeFirst();
+      if (!row) return NOTHING;
+      const kept = known.get(place(tenant, upstream));
+      if (kept && kept.set.generation === Number(row.generation) && kept.sealed.equals(row.sealed)) return kept.set;
+      try {
+        const text = keys.open(row.sealed, place(tenant, upstream)).toString('utf8');
+        const { generation, tools } = sealedSet.parse(JSON.parse(text));
+        if (generation !== Number(row.generation))
+          throw new Error('the number of the set is not the one it was sealed with');
+        const set = { generation, tools: new Map(Object.entries(tools)) };
+        known.set(place(tenant, upstream), { sealed: Buffer.from(row.sealed), set });
+        return set;
+      } catch (error) {
+        throw new GateError('tool_classes_unreadable', `the classes of ${upstream}: ${errorText(error)}`, {
+          cause: error,
+        });
+      }
+    },
+
+    /** Stores the set that comes after `before`. False where another one came first. */
+    async write(tenant: string, upstream: string, before: number, tools: ClassSet['tools']): Promise<boolean> {
+      const generation = before + 1;
+      const text = JSON.stringify({ generation, tools: Object.fromEntries(tools) });
+      const sealed = keys.seal(text, place(tenant, upstream));
+      if (before === 0) {
+        const inserted = await db
+          .insertInto('tool_class_sets')
+          .values({ tenant, upstream, generation, sealed })
+          .onConflict((conflict) => conflict.columns(['tenant', 'upstream']).doNothing())
+          .executeTakeFirst();
+        return Number(inserted.numInsertedOrUpdatedRows ?? 0) === 1;
+      }
+      const updated = await db
+        .updateTable('tool_class_sets')
+        .set({ generation, sealed })
+        .where('tenant', '=', tenant)
+        .where('upstream', '=', upstream)
+        .where('generation', '=', before)
+        .executeTakeFirst();
+      return updated.numUpdatedRows === 1n;
+    },
+
+    /** The number of the set that lies there, readable or not. */
+    async generation(tenant: string, upstream: string): Promise<number> {
+      const row = await db
+        .selectFrom('tool_class_sets')
+        .select('generation')
+        .where('tenant', '=', tenant)
+        .where('upstream', '=', upstream)
+        .executeTakeFirst();
+      return Number(row?.generation ?? 0);
+    },
+
+    /** What an agent was shown of its tools; the last look stands. */
+    async saw(owner: { tenant: string; agent: string }, upstream: string, tools: readonly Sighting[]): Promise<void> {
+      const { tenant, agent } = owner;
+      for (let from = 0; from < tools.length; from += ROWS_AT_ONCE) {
+        const some = tools.slice(from, from + ROWS_AT_ONCE);
+        const before = await this.seenBy(
+          tenant,
+          upstream,
+          agent,
+          some.map(({ tool }) => tool),
+        );
+        const rows = some
+          .filter(({ tool, sha256 }) => before.get(tool) !== sha256)
+          .map((one) => ({ tenant, agent, upstream, ...one, seen_ms: now() }));
+        if (rows.length > 0)
+          await db
+            .insertInto('tool_sightings')
+            .values(rows)
+            .onConflict((conflict) =>
+              conflict.columns(['tenant', 'upstream', 'agent', 'tool']).doUpdateSet((row) => ({
+                sha256: row.ref('excluded.sha256'),
+                seen_ms: row.ref('excluded.seen_ms'),
+              })),
+            )
+            .execute();
+      }
+    },
+
+    /** What one agent was shown last of these tools. */
+    async seenBy(
+      tenant: string,
+      upstream: string,
+      agent: string,
+      tools: readonly string[],
+    ): Promise<Map<string, string>> {
+      const rows = await db
+        .selectFrom('tool_sightings')
+        .select(['tool', 'sha256'])
+        .where('tenant', '=', tenant)
+        .where('upstream', '=', upstream)
+        .where('agent', '=', agent)
+        .where('tool', 'in', [...tools])
+        .execute();
+      return new Map(rows.map(({ tool, sha256 }) => [tool, sha256]));
+    },
+
+    /** What anybody of the tenant was shown last, by tool. */
+    async seen(tenant: string, upstream: string): Promise<Map<string, string>> {
+      const rows = await db
+        .selectFrom('tool_sightings')
+        .select(['tool', 'sha256'])
+        .where('tenant', '=', tenant)
+        .where('upstream', '=', upstream)
+        .orderBy('seen_ms')
+        .execute();
+      return new Map(rows.map(({ tool, sha256 }) => [tool, sha256]));
+    },
+
+    /** How the calls of each tool ended since then; each call of a batch is one. */
+    async traffic(tenant: string, sinceMs: number): Promise<Map<string, ToolTraffic>> {
+      const rows = await db
+        .selectFrom('call_records')
+        .select(({ fn }) => ['tool', 'sibling_tools', 'state', 'tier', fn.countAll<number | string>().as('count')])
+        .where('tenant', '=', tenant)
+        .where('created_ms', '>', sinceMs)
+        .groupBy(['tool', 'sibling_tools', 'state', 'tier'])
+        .execute();
+      const found = new Map<string, { -readonly [Kind in keyof ToolTraffic]: number }>();
+      for (const row of rows)
+        for (const tool of row.sibling_tools === null ? [row.tool] : (JSON.parse(row.sibling_tools) as string[])) {
+          const sums = found.get(tool) ?? { ran: 0, asked: 0, denied: 0, failed: 0 };
+          const count = Number(row.count);
+          if (row.state === 'completed' || row.state === 'allowed') sums.ran += count;
+          if (row.tier === 'yellow') sums.asked += count;
+          if (row.state === 'denied' || row.tier === 'red') sums.denied += count;
+          if (row.state === 'uncertain' || row.state === 'not_run' || row.state === 'aborted') sums.failed += count;
+          found.set(tool, sums);
+        }
+      return found;
+    },
+  };
+}
+export type ToolClassStore = ReturnType<typeof toolClassStoreOver>;

@@ -1,0 +1,46 @@
+import type { ToolClass } from '../../contracts/policy.js';
+import type { ListedTool } from '../../contracts/tools.js';
+
+export interface Suggestion {
+  readonly tool: string;
+  readonly class: ToolClass;
+  readonly why: string;
+}
+
+/** Words after which a person looks twice: money, access, secrets, machines, other people. */
+const WEIGHTY: ReadonlySet<string> = new Set(
+  (
+    'pay payment payout charge refund transfer withdraw withdrawal deposit sepa ach wire invoice order buy purchase sell trade mint ' +
+    'password passwd secret credential token key mfa otp permission role grant admin policy privilege invite ' +
+    'exec execute eval run shell command terminal script process kubectl deploy rollout apply terraform migrate migration restore ' +
+    'delete remove drop purge wipe truncate terminate kill cancel revoke disable reset ban suspend archive merge push publish release send'
+  ).split(' '),
+);
+const READING: ReadonlySet<string> = new Set(
+  'get list read search find fetch show view describe query count inspect snapshot history diff log tree check analyze explain'.split(
+    ' ',
+  ),
+);
+/** So often a tool must have run before its silence says something. */
+const SEEN_OFTEN = 3;
+
+/**
+ * What an operator might say of the tools that he has not classed and that were called: from their names and from how their calls ended,
+ * as they did in observe mode. A proposal for a person, never a verdict: nothing is classed by it.
+ */
+export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
+  return tools.flatMap(({ tool, class: classed, suspended, lately }): Suggestion[] => {
+    const calls = lately.ran + lately.asked + lately.denied + lately.failed;
+    if (classed !== null || suspended || calls === 0) return [];
+    const words = tool.match(/[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*/g)?.map((word) => word.toLowerCase()) ?? [];
+    const weighty = words.find((word) => WEIGHTY.has(word) || WEIGHTY.has(word.replace(/s$/, '')));
+    if (weighty !== undefined)
+      return [{ tool, class: 'strict', why: `"${weighty}" is worth a close look at each call` }];
+    if (lately.denied > 0)
+      return [{ tool, class: 'review', why: `${lately.denied} of its calls were or would have been denied` }];
+    if (words.some((word) => READING.has(word))) return [{ tool, class: 'read', why: 'the name reads' }];
+    if (lately.ran >= SEEN_OFTEN && lately.failed === 0)
+      return [{ tool, class: 'change', why: `ran ${lately.ran} times` }];
+    return [{ tool, class: 'review', why: 'seen too seldom to say' }];
+  });
+}

@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { callMigrations } from '../../migrations/calls.js';
+import { toolClassMigrations } from '../../migrations/tool-classes.js';
+import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { keyRing } from '../crypto/key-ring.js';
+import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { toolClassStoreOver, type ToolClassTables } from './class-store.js';
+import { operatorsClasses, toolClassing } from './tool-classes.js';
+
+const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
+const UPSTREAM = 'https://tools.example/mcp';
+const OPERATOR = { tenant: 'acme', subject: 'operator:dev' };
+const [FIRST, SECOND] = ['a'.repeat(64), 'b'.repeat(64)] as const;
+
+let postgres: TestPostgres | null = null;
+afterAll(() => postgres?.stop());
+let schemas = 0;
+const places: Record<string, (folder: string) => Promise<StoreTarget>> = {
+  SQLite: async (folder) => ({ file: join(folder, 'calls.db') }),
+  async Postgres() {
+    postgres ??= await startPostgres();
+    return { url: postgres.url, schema: `tools_${(schemas += 1)}` };
+  },
+};
+
+describe.each(Object.entries(places))('what operators say of tools, on %s', (_name, placeOf) => {
+  let folder: string;
+  let target: StoreTarget;
+  let open: Store<ToolClassTables>[];
+  let rows: NewLedgerRow[];
+  let ledgerIsAway: boolean;
+  const process_ = async (keys = KEYS, upstream = UPSTREAM) => {
+    const db = await openStore<ToolClassTables>(target, callMigrations, { tool_classes: toolClassMigrations });
+    open.push(db);
+    const store = toolClassStoreOver(db, keys);
+    const ledger = {
+      append: async (added: readonly NewLedgerRow[]) => {
+        if (ledgerIsAway) throw new Error('the ledger is away');
+        rows.push(...added);
+        return [];
+      },
+    };
+    const byName = (tool: string) => (tool === 'list_files' ? ({ class: 'read', source: 'name' } as const) : null);
+    return {
+      db,
+      store,
+      classing: toolClassing({ store, upstream, ledger, byName }),
+      of: (...tools: string[]) => operatorsClasses({ store, upstream }).of('acme', 'bot', tools),
+    };
+  };
+  let gate: Awaited<ReturnType<typeof process_>>;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gate-tools-'));
+    target = await placeOf(folder);
+    open = [];
+    rows = [];
+    ledgerIsAway = false;
+    gate = await process_();
+  }, 60_000);
+  afterEach(async () => {
+    for (const one of open) await one.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const set = (tool: string, said: 'read' | 'change' | 'review' | 'strict' | 'deny', by = OPERATOR) =>
+    gate.classing.set(by, { tool, class: said });
+
+  it('counts at once in every process, after a restart too, for this tenant, upstream and tool alone', async () => {
+    const worker = await process_();
+    expect(await worker.of('create_issue')).toEqual({});
+    await set('create_issue', 'change');
+    const said = { create_issue: { class: 'change' } };
+    expect(await worker.of('create_issue', 'other', '__proto__', 'constructor')).toEqual(said);
+    expect(await (await process_()).of('create_issue')).toEqual(said);
+    expect(await (await process_(KEYS, 'https://elsewhere.example/mcp')).of('create_issue')).toEqual({});
+    expect(
+      await operatorsClasses({ store: gate.store, upstream: UPSTREAM }).of('rival', 'bot', ['create_issue']),
+    ).toEqual({});
+    await set('create_issue', 'deny');
+    expect(await worker.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
+  });
+
+  it('is one ledger row each: who, which tool, the old class and the new, and the definition it was said of', async () => {
+    await gate.store.saw({ tenant: 'acme', agent: 'bot' }, UPSTREAM, [{ tool: 'create_issue', sha256: FIRST }]);
+    await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', reason: 'looked at it' });
+    await set('create_issue', 'strict');
+    await gate.classing.forget(OPERATOR, { tool: 'create_issue' });
+    expect(rows).toMatchObject([
+      {
+        event_kind: 'tool_class.set',
+        tenant: 'acme',
+        actor_sub: 'operator:dev',
+        policy_decision: {
+          upstream: UPSTREAM,
+          tool: 'create_issue',
+          class: 'change',
+          previous_class: null,
+          definition_sha256: FIRST,
+          reason: 'looked at it',
+        },
+      },
+      { event_kind: 'tool_class.set', policy_decision: { class: 'strict', previous_class: 'change' } },
+      { event_kind: 'tool_class.forgotten', policy_decision: { tool: 'create_issue', previous_class: 'strict' } },
+    ]);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(3);
+    expect(await gate.of('create_issue')).toEqual({});
+    expect(await gate.classing.forget(OPERATOR, { tool: 'create_issue' })).toBe(0);
+    expect(rows).toHaveLength(3);
+  });
+
+  it('is not in force where the ledger did not take its row', async () => {
+    ledgerIsAway = true;
+    await expect(set('create_issue', 'change')).rejects.toThrow('the ledger is away');
+    expect(await gate.of('create_issue')).toEqual({});
+    ledgerIsAway = false;
+    await set('create_issue', 'change');
+    expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+  });
+
+  it('loses no word where two operators speak at once', async () => {
+    const other = await process_();
+    await Promise.all([
+      set('a', 'change'),
+      other.classing.set(OPERATOR, { tool: 'b', class: 'deny' }),
+      set('c', 'strict'),
+    ]);
+    expect(await gate.of('a', 'b', 'c')).toEqual({
+      a: { class: 'change' },
+      b: { class: 'deny' },
+      c: { class: 'strict' },
+    });
+  });
+
+  it('is suspended for whoever is shown another definition, until it is said again', async () => {
+    const saw = (agent: string, sha256: string) =>
+      gate.store.saw({ tenant: 'acme', agent }, UPSTREAM, [{ tool: 'create_issue', sha256 }]);
+    await saw('bot', FIRST);
+    await set('create_issue', 'change');
+    expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+    await saw('other', SECOND);
+    expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+    await saw('bot', SECOND);
+    const suspended = { create_issue: { class: 'change', suspended: 'definition_changed' } };
+    expect(await gate.of('create_issue')).toEqual(suspended);
+    expect(await (await process_()).of('create_issue')).toEqual(suspended);
+    expect((await gate.classing.list('acme', 24)).tools).toMatchObject([{ tool: 'create_issue', suspended: true }]);
+    await expect(
+      gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', definition_sha256: FIRST }),
+    ).rejects.toMatchObject({ code: 'tool_class_outdated' });
+    await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', definition_sha256: SECOND });
+    expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+  });
+
+  describe('an editor of the store', () => {
+    const UNREADABLE = { create_issue: { suspended: 'unreadable' }, list_files: { suspended: 'unreadable' } };
+    const edit = (statement: ReturnType<typeof sql>) => statement.execute(gate.db.db);
+    beforeEach(async () => {
+      await set('create_issue', 'review');
+      await gate.classing.set({ tenant: 'rival', subject: 'operator:r' }, { tool: 'create_issue', class: 'change' });
+    });
+
+    it.each([
+      [
+        'the set of another tenant',
+        [
+          sql`delete from tool_class_sets where tenant = 'acme'`,
+          sql`update tool_class_sets set tenant = 'acme' where tenant = 'rival'`,
+        ],
+      ],
+      ['bytes of his own', [sql`update tool_class_sets set sealed = sealed || sealed where tenant = 'acme'`]],
+      ['another number', [sql`update tool_class_sets set generation = 7 where tenant = 'acme'`]],
+    ])('classes nothing with %s: every tool waits', async (_what, statements) => {
+      const faults: unknown[] = [];
+      for (const statement of statements) await edit(statement);
+      const classes = operatorsClasses({
+        store: gate.store,
+        upstream: UPSTREAM,
+        onFault: (error) => faults.push(error),
+      });
+      expect(await classes.of('acme', 'bot', ['create_issue', 'list_files'])).toEqual(UNREADABLE);
+      expect(faults).toMatchObject([{ code: 'tool_classes_unreadable' }]);
+      await expect(set('create_issue', 'change')).rejects.toMatchObject({ code: 'tool_classes_unreadable' });
+      await expect(gate.classing.list('acme', 24)).rejects.toMatchObject({ code: 'tool_classes_unreadable' });
+
+      await gate.classing.forget(OPERATOR, { all: true });
+      expect(await gate.of('create_issue', 'list_files')).toEqual({});
+      await set('create_issue', 'change');
+      expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+    });
+
+    it('classes nothing with a key of his own', async () => {
+      const stranger = await process_(keyRing(new Map([['k', Buffer.alloc(32, 'x')]])));
+      expect(await stranger.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+    });
+
+    it('is found where the tables are gone', async () => {
+      await edit(sql`drop table tool_class_sets`);
+      expect(await gate.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+    });
+  });
+});

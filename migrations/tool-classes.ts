@@ -1,0 +1,34 @@
+import type { Kysely, Migration } from 'kysely';
+import { dialectOf } from './dialect.js';
+
+/**
+ * 0001: what operators said of an upstream's tools, one sealed set per tenant and upstream, and the definitions that agents were shown
+ * last, which a class is bound to. New tables; locks nothing.
+ */
+const createTables: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { bytes } = dialectOf(db);
+    await db.schema
+      .createTable('tool_class_sets')
+      .ifNotExists()
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('upstream', 'text', (column) => column.notNull())
+      .addColumn('generation', 'bigint', (column) => column.notNull())
+      .addColumn('sealed', bytes as never, (column) => column.notNull())
+      .addPrimaryKeyConstraint('tool_class_sets_key', ['tenant', 'upstream'])
+      .execute();
+    await db.schema
+      .createTable('tool_sightings')
+      .ifNotExists()
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('upstream', 'text', (column) => column.notNull())
+      .addColumn('agent', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('sha256', 'text', (column) => column.notNull())
+      .addColumn('seen_ms', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('tool_sightings_key', ['tenant', 'upstream', 'agent', 'tool'])
+      .execute();
+  },
+};
+
+export const toolClassMigrations: Record<string, Migration> = { '0001-tool-classes': createTables };

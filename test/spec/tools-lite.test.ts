@@ -1,0 +1,181 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { keysBeside } from '../../lite/keys.js';
+import { commandLine } from '../support/command.js';
+import { type EchoTools, echoTools, editFile, type LiteFixture, openLite } from '../support/lite.js';
+
+const TOKEN = 'an-operators-own-token-of-some-length';
+const AS_OPERATOR = { authorization: `Bearer ${TOKEN}` };
+const gateCommand = commandLine(() => folder);
+
+let folder: string;
+let tools: EchoTools;
+let gate: LiteFixture;
+let description: string;
+const open = (env: Record<string, string> = {}) =>
+  openLite(
+    { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_UPSTREAM_NAME: 'own', GATE_LITE_DECIDE_TOKEN: TOKEN, ...env },
+    { folder },
+  );
+const again = async (env: Record<string, string> = {}) => {
+  await gate.close();
+  gate = await open(env);
+};
+const cli = (...args: string[]) =>
+  gateCommand.done(['tools', ...args, '--endpoint', gate.lite.url], { GATE_LITE_DECIDE_TOKEN: TOKEN });
+const statusOf = async (tool: string) => (await gate.call(tool, { arguments: { amount: 1_000 } })).status;
+const listed = () => gate.send('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-tools-'));
+  tools = await echoTools();
+  description = 'Opens an issue.';
+  const { answer } = tools;
+  tools.answer = (request): JsonObject | null | Promise<JsonObject | null> =>
+    request['method'] === 'tools/list'
+      ? {
+          jsonrpc: '2.0',
+          id: request['id'] ?? null,
+          result: { tools: [{ name: 'create_issue', description, annotations: { readOnlyHint: true } }] },
+        }
+      : answer(request);
+  gate = await open();
+});
+afterEach(async () => {
+  await gate.close();
+  await gateCommand.stop();
+  await tools.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('gate tools, in lite', () => {
+  it('lets a tool run from the moment it is classed, also after a restart, and never against another rule', async () => {
+    expect(await statusOf('create_issue')).toBe(202);
+    expect(await cli('set', 'create_issue', 'change', '--reason', 'looked at it')).toMatchObject({ code: 0 });
+    expect(await statusOf('create_issue')).toBe(200);
+    await again();
+    expect(await statusOf('create_issue')).toBe(200);
+    await cli('set', 'delete_file', 'change');
+    expect(await statusOf('delete_file')).toBe(403);
+    await cli('set', 'read_file', 'deny');
+    expect(await statusOf('read_file')).toBe(403);
+    await cli('set', 'create_issue', 'strict');
+    expect(await statusOf('create_issue')).toBe(202);
+    expect(await cli('forget', 'read_file')).toMatchObject({ code: 0 });
+    expect(await statusOf('read_file')).toBe(200);
+    const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keysBeside(gate.ledger) });
+    const kinds = (await ledger.newest(200)).map(({ event_kind }) => event_kind);
+    await ledger.close();
+    expect(kinds.filter((kind) => kind === 'tool_class.set')).toHaveLength(4);
+    expect(kinds.filter((kind) => kind === 'tool_class.forgotten')).toHaveLength(1);
+  }, 60_000);
+
+  it('lists each tool with its class, who said so, and what it did lately', async () => {
+    await listed();
+    await statusOf('create_issue');
+    await statusOf('list_files');
+    await statusOf('delete_file');
+    await cli('set', 'create_issue', 'change');
+    const { code, out } = await cli('--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      upstream: 'own',
+      tools: [
+        {
+          tool: 'create_issue',
+          class: 'change',
+          source: 'operator',
+          set_by: 'operator:lite',
+          definition_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+          lately: { ran: 0, asked: 1, denied: 0 },
+        },
+        { tool: 'delete_file', class: null, source: 'none', lately: { denied: 1 } },
+        { tool: 'list_files', class: 'read', source: 'name', lately: { ran: 1, asked: 0 } },
+      ],
+    });
+    const page = await cli();
+    expect(page.out).toMatch(/create_issue .*change .*operator:lite/);
+    expect(page.out).toMatch(/list_files .*its name reads/);
+    expect((await cli('list', '--unclassed')).out).not.toContain('list_files');
+  }, 60_000);
+
+  it('suspends a class when the definition changes, until it is confirmed', async () => {
+    await listed();
+    await cli('set', 'create_issue', 'change');
+    await listed();
+    expect(await statusOf('create_issue')).toBe(200);
+    description = 'Opens an issue and pays for it.';
+    await listed();
+    const parked = await gate.call('create_issue');
+    expect(parked.status).toBe(202);
+    expect((await cli()).out).toContain('suspended');
+    await again();
+    expect(await statusOf('create_issue')).toBe(202);
+    await cli('set', 'create_issue', 'change');
+    expect(await statusOf('create_issue')).toBe(200);
+  }, 60_000);
+
+  it('proposes classes from what ran in observe mode, shows them, and sets them only when told', async () => {
+    await again({ GATE_LITE_MODE: 'observe' });
+    for (let time = 0; time < 3; time += 1) expect(await statusOf('tidy_desk')).toBe(200);
+    expect(await statusOf('sepa_transfer')).toBe(200);
+    expect(await statusOf('board_snapshot')).toBe(200);
+    expect(await statusOf('list_files')).toBe(200);
+    const proposed = [
+      { tool: 'board_snapshot', class: 'read' },
+      { tool: 'sepa_transfer', class: 'strict' },
+      { tool: 'tidy_desk', class: 'change' },
+    ];
+    expect(JSON.parse((await cli('suggest', '--json')).out)).toMatchObject({ applied: false, suggestions: proposed });
+    await again();
+    expect(await statusOf('tidy_desk')).toBe(202);
+    const applied = await cli('suggest', '--apply');
+    expect(applied.out).toContain('set 3 classes');
+    expect([await statusOf('tidy_desk'), await statusOf('board_snapshot'), await statusOf('sepa_transfer')]).toEqual([
+      200, 200, 202,
+    ]);
+    expect((await cli('suggest')).out).toContain('nothing to propose');
+  }, 60_000);
+
+  it('takes the word of an operator alone', async () => {
+    const asked = { tool: 'create_issue', class: 'change' };
+    for (const headers of [{}, { authorization: 'Bearer an-agents-own-token-of-some-length' }])
+      for (const [method, path, body] of [
+        ['GET', '/tools', undefined],
+        ['POST', '/tools/class', asked],
+        ['POST', '/tools/forget', { all: true }],
+      ] as const)
+        expect((await gate.send(method, path, { body, headers })).status).toBe(401);
+    for (const body of [
+      { ...asked, class: 'blessed' },
+      { ...asked, set_by: 'me' },
+      { tool: '', class: 'change' },
+    ])
+      expect((await gate.send('POST', '/tools/class', { body, headers: AS_OPERATOR })).status).toBe(400);
+    const elsewhere = { ...AS_OPERATOR, 'x-gate-tenant-scope': 'no tenant/at all' };
+    expect((await gate.send('POST', '/tools/class', { body: asked, headers: elsewhere })).status).toBe(400);
+    expect(await statusOf('create_issue')).toBe(202);
+    await gate.close();
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_UPSTREAM_NAME: 'own' }, { folder });
+    expect((await gate.send('POST', '/tools/class', { body: asked })).status).toBe(401);
+    expect(await statusOf('create_issue')).toBe(202);
+  });
+
+  it('lets every tool wait where the classes were changed behind its back', async () => {
+    await cli('set', 'create_issue', 'change');
+    await gate.close();
+    editFile(gate.ledger, `update tool_class_sets set sealed = x'00'`);
+    gate = await open();
+    expect([await statusOf('create_issue'), await statusOf('list_files')]).toEqual([202, 202]);
+    expect(await cli('set', 'create_issue', 'change')).toMatchObject({
+      code: expect.any(Number),
+      out: expect.stringContaining('tool_classes_unreadable'),
+    });
+    expect(await cli('forget', '--all')).toMatchObject({ code: 0 });
+    expect([await statusOf('create_issue'), await statusOf('list_files')]).toEqual([202, 200]);
+  }, 60_000);
+});

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { type AgentClient, createHttp, type Http } from '../support/agent.js';
+import { commandLine } from '../support/command.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+
+let gate: TestStack;
+let bot: AgentClient;
+let console_: Http;
+const command = commandLine(() => gate.stateDir);
+beforeAll(async () => {
+  gate = await startStack();
+  bot = await gate.agent('tools-bot');
+  const { proxy, console_workload: own } = gate.development;
+  const [ca = '', cert = '', key = ''] = [proxy.ca, own.cert, own.key].map((file) => readFileSync(file, 'utf8'));
+  console_ = createHttp(proxy.url, { ca, cert, key });
+}, STACK_START_LIMIT_MS);
+afterAll(async () => {
+  await console_?.close();
+  await command.stop();
+  await gate?.stop();
+});
+
+const cli = (...args: string[]) => command.done(['tools', ...args], { GATE_STATE_DIR: gate.stateDir });
+const body: JsonObject = { tool: 'create_issue', class: 'change' };
+
+describe('gate tools, over the running stack', () => {
+  it('lets a tool wait until it is classed, and run from then on', async () => {
+    expect((await bot.call('create_issue', { title: 'x' })).status).toBe(202);
+    expect(await cli('set', 'create_issue', 'change', '--reason', 'looked at it')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('create_issue is change, by operator:dev'),
+    });
+    expect((await bot.call('create_issue', { title: 'x' })).status).toBe(200);
+    expect(await cli('set', 'list_files', 'deny')).toMatchObject({ code: 0 });
+    const denied = await bot.call('list_files');
+    expect({ status: denied.status, body: denied.body }).toMatchObject({
+      status: 403,
+      body: { reasons: ['Violation: the operator denied this tool.'] },
+    });
+    await cli('forget', 'list_files');
+    expect((await bot.call('list_files')).status).toBe(200);
+  }, 60_000);
+
+  it('lists what agents were shown and what it did, and binds a class to the definition that was shown', async () => {
+    await bot.control('tools/list');
+    await cli('set', 'write_file', 'review');
+    const { out } = await cli('--json');
+    const { upstream, tools } = JSON.parse(out) as { upstream: string; tools: JsonObject[] };
+    expect(upstream).toBe('demo');
+    const of = (name: string) => tools.find(({ tool }) => tool === name);
+    expect(of('write_file')).toMatchObject({
+      class: 'review',
+      source: 'operator',
+      definition_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(of('slow_task')).toMatchObject({ class: 'change', source: 'shipped' });
+    expect(of('create_issue')).toMatchObject({ class: 'change', lately: { asked: 1 } });
+    expect((await bot.call('write_file', { path: 'a.txt', content: 'x' })).status).toBe(202);
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  }, 60_000);
+
+  it('is for the console with an operator of the tenant: no agent, no stranger, no workload without a token', async () => {
+    const token = { authorization: `Bearer ${gate.development.operator_token}` };
+    const post = (who: Http, headers: Record<string, string> = {}) =>
+      who.request('POST', '/tools/class', { body, headers });
+    expect((await post(bot, token)).status).toBe(403);
+    expect((await post(gate.stranger(), token)).status).toBe(401);
+    expect((await post(console_, { 'x-gate-tenant-scope': 'acme' })).status).toBe(401);
+    expect((await post(console_, { authorization: 'Bearer nobodys' })).status).toBe(401);
+    expect((await post(console_, { ...token, 'x-gate-tenant-scope': 'rival' })).status).toBe(401);
+    expect((await bot.request('GET', '/tools', { headers: token })).status).toBe(403);
+    expect((await post(console_, token)).status).toBe(200);
+  });
+});
