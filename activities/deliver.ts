@@ -2,11 +2,19 @@ import type { CallStore } from '../domain/call-record/call-store.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import { GateError } from '../domain/errors.js';
+import { foreignText } from '../domain/text.js';
 
 const DECISION = { approved: 'allow', denied: 'deny', expired: null, aborted: null } as const;
 const KIND = { approved: 'approve', denied: 'deny', expired: null, aborted: null } as const;
 
-export const createCallbackActivities = ({ calls, deliver: send }: { calls: CallStore; deliver: DeliverCallback }) => ({
+export interface CallbackActivityOptions {
+  readonly calls: CallStore;
+  readonly deliver: DeliverCallback;
+  /** Counts, logs and writes the row that says so; false where the ledger does not take it now. */
+  readonly reportStuck: (correlationId: string, duty: 'callback', reason: string) => Promise<boolean>;
+}
+
+export const createCallbackActivities = ({ calls, deliver: send, reportStuck }: CallbackActivityOptions) => ({
   /**
    * Reports how a parked call was settled to its caller's address (review sheet 12). At least once: the receiver tells repeats apart by
    * `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
@@ -32,9 +40,18 @@ export const createCallbackActivities = ({ calls, deliver: send }: { calls: Call
       await send({ url, body, correlationId });
     } catch (error) {
       if (!(error as { final?: boolean }).final) throw error;
-      await calls.followedUp(correlationId, 'callback');
       throw new GateError('callback_not_allowed', (error as Error).message, { cause: error });
     }
+    await calls.followedUp(correlationId, 'callback');
+  },
+
+  /**
+   * Closes a callback that nobody will try again, with a row that says why: its caller waits for word that will not come, and can ask. Throws
+   * until the ledger has the row; met twice it is one row.
+   */
+  async giveUpCallback(correlationId: string, reason: string): Promise<void> {
+    if (!(await reportStuck(correlationId, 'callback', foreignText(reason, 300))))
+      throw new Error('the ledger did not take the row of a callback that was given up');
     await calls.followedUp(correlationId, 'callback');
   },
 });

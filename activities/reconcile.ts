@@ -40,7 +40,7 @@ export interface ReconcileOptions {
   readonly record: RecordActivities;
   readonly review: ReviewActivities;
   readonly rows: LedgerActivities;
-  readonly deliver: CallbackActivities['deliver'];
+  readonly callback: Pick<CallbackActivities, 'deliver' | 'giveUpCallback'>;
   /** How long past its due moment a call may stand before it is closed for it. */
   readonly graceMs: number;
   readonly retentionMs: number;
@@ -129,7 +129,10 @@ export function createReconcileActivities(options: ReconcileOptions) {
     const found = await calls.find(correlationId);
     const sent = await runs.status(callbackIdOf(correlationId, found?.decision?.status ?? 'aborted'));
     if (sent === 'running') return;
-    if (sent === 'missing') await options.deliver(correlationId).catch(() => undefined);
+    if (sent === 'missing')
+      await options.callback
+        .deliver(correlationId)
+        .catch((error: unknown) => options.callback.giveUpCallback(correlationId, errorText(error)));
     await calls.followedUp(correlationId, 'callback');
   };
 

@@ -252,10 +252,7 @@ export function createInProcessHost({
     retried(
       () => activities.deliver(correlationId),
       (error, attempt) => attempt >= CALLBACK_ATTEMPTS || (error instanceof GateError && error.status < 500),
-    ).catch(async (error: unknown) => {
-      logger.warn({ correlation_id: correlationId, reason: errorText(error) }, 'callback given up');
-      await calls.followedUp(correlationId, 'callback');
-    });
+    ).catch((error: unknown) => retried(() => activities.giveUpCallback(correlationId, errorText(error))));
   /** What a settled review owes, in the background and once at a time; the record remembers it until it is done. */
   function followUp(what: FollowUp, correlationId: string): void {
     const key = `${what}/${correlationId}`;

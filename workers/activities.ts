@@ -86,7 +86,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     rows.appendRows(correlationId).catch(() => undefined);
     review.settleReviewRow(correlationId).catch(() => undefined);
   });
-  const callback = createCallbackActivities({ calls, deliver: ports.deliver });
+  const callback = createCallbackActivities({ calls, deliver: ports.deliver, reportStuck: rows.reportStuck });
   return {
     ...createInspectionActivities({ calls, inspector: ports.inspector }),
     ...createPolicyActivities({ calls, policies: ports.policies, tools: ports.tools }),
@@ -102,7 +102,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       record,
       review,
       rows,
-      deliver: (correlationId) => callback.deliver(correlationId),
+      callback,
       ...ports.reconcile,
       ...clock,
       ...(ports.onAlarm && { onAlarm: ports.onAlarm }),

@@ -158,6 +158,14 @@ describe('spec 6, review sheet 12: the callback', () => {
     await aWhile();
     expect(at('/hooks/moved')).toHaveLength(1);
     expect(at('/hooks/target')).toEqual([]);
+    // It was given up: a row says so, and a count that somebody is told of.
+    const rows = await gate.rows(parked.correlationId, (found) => found.includes('alarm.call_stuck'));
+    expect(rows.filter((row) => row.event_kind === 'alarm.call_stuck')).toEqual([
+      expect.objectContaining({
+        policy_decision: expect.objectContaining({ duty: 'callback' }),
+        reasoning: expect.stringMatching(/^the callback of the call cannot be sent: ./),
+      }),
+    ]);
   });
 
   it('delays nothing: an approved call runs while its receiver is silent', async () => {

@@ -269,6 +269,29 @@ describe('spec 3.1 in lite: a call that waits', () => {
   });
 });
 
+describe('a callback that lite gives up', () => {
+  it('is a row and a count, once', async () => {
+    const receiver = createServer((_request, response) => void response.writeHead(410).end());
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    closing.push(async () => void receiver.close());
+    const { port } = receiver.address() as AddressInfo;
+    await open({
+      GATE_LITE_CALLBACK_ALLOWLIST: `http://127.0.0.1:${port}/hook`,
+      GATE_LITE_CALLBACK_ALLOW_PRIVATE: `127.0.0.1:${port}`,
+    });
+    const headers = { 'X-Gate-Callback-URL': `http://127.0.0.1:${port}/hook` };
+    const { body } = await gate.call('wire_transfer', { headers });
+    await gate.send('POST', `/decide/${idOf(body.pending_id)}`, { body: { decision: 'deny' } });
+    const found = await until(
+      () => kinds(gate.ledger, body.correlation_id),
+      (rows) => rows.includes('alarm.call_stuck'),
+    );
+    expect(found.filter((kind) => kind === 'alarm.call_stuck')).toHaveLength(1);
+    const { text } = (await gate.send('GET', '/metrics')).body;
+    expect(text).toContain('gate_worker_alarms_total{kind="alarm.call_stuck"} 1\n');
+  });
+});
+
 describe('a restart of lite', () => {
   it('goes on with parked calls and executes them after the approval', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gate-lite-'));

@@ -1,4 +1,4 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { ActivityFailure, patched, proxyActivities } from '@temporalio/workflow';
 import type { CallbackActivities } from '../../activities/deliver.js';
 
 // At least once, at most five times, the same bytes each time (review sheet 12); the row and the poll stay the truth.
@@ -13,12 +13,24 @@ const { deliver } = proxyActivities<CallbackActivities>({
   },
 });
 
+// The row that says so is kept trying for: the ledger may be away.
+const { giveUpCallback } = proxyActivities<CallbackActivities>({
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+});
+
 /** Reports a decision or an expiry to the address its caller gave. A workflow of its own, so that no attempt delays the call. */
 export async function callback(correlationId: string): Promise<'delivered' | 'given_up'> {
   try {
     await deliver(correlationId);
     return 'delivered';
-  } catch {
+  } catch (error) {
+    if (patched('given-up-is-told')) await giveUpCallback(correlationId, reasonOf(error));
     return 'given_up';
   }
 }
+
+const reasonOf = (error: unknown): string => {
+  const cause = error instanceof ActivityFailure ? (error.cause ?? error) : error;
+  return cause instanceof Error ? cause.message : String(cause);
+};
