@@ -168,12 +168,12 @@ export async function openProxyStore(
   };
 }
 
-export async function openInspector({
-  injectionLevel: level,
-  personasDir,
-}: Config<typeof BRAIN_SETTINGS>): Promise<InspectionThreads> {
+export async function openInspector(
+  { injectionLevel: level, personasDir }: Config<typeof BRAIN_SETTINGS>,
+  limits: { readonly limitMs?: number } = {},
+): Promise<InspectionThreads> {
   const personas = await loadPersonas(personasDir ? { directory: personasDir } : {});
-  const inspector = inspectLargeInThreads(createInspector({ level, personas }), { level, personas });
+  const inspector = inspectLargeInThreads(createInspector({ level, personas }), { level, personas, ...limits });
   inspector.warm();
   return inspector;
 }

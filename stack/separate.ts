@@ -244,8 +244,11 @@ async function open(
   return listen(service, address, variable);
 }
 
+/** Below the two seconds that a worker gives Brain. */
+const BRAIN_LIMIT_MS = 1_800;
+
 async function startBrain(parts: Apart<'brain'>): Promise<Ports> {
-  const inspector = await needed('personas', openInspector(parts.config.own));
+  const inspector = await needed('personas', openInspector(parts.config.own, { limitMs: BRAIN_LIMIT_MS }));
   parts.onStop(() => inspector.close());
   return open(
     parts,

@@ -232,7 +232,7 @@ const NO_LETTER = '7';
 const asSeen = (text: string): string =>
   text
     .normalize('NFKD')
-    .replaceAll(/[\u00ad\ufeff\ufe0f\u0300-\u036f]/g, '')
+    .replaceAll(/\u00ad|\ufeff|\ufe0f|[\u0300-\u036f]/g, '')
     .replaceAll(/[\u2018\u2019\u02bc]/g, "'")
     .replaceAll(/[^\0-\x7f]/gu, (character) => (/[\p{L}\p{Cf}]/u.test(character) ? NO_LETTER : ' '));
 

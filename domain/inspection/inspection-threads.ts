@@ -11,9 +11,9 @@ import type { HeuristicLevel } from './texts.js';
 
 /** Up to this many characters a request is inspected where it is asked for: sending it to a thread would take longer. */
 export const INSPECTED_IN_PLACE = 16_384;
-/** From being asked to having answered. Below the two seconds that a worker gives Brain. */
-const LIMIT_MS = 1_800;
-/** What a thread that is being started gets on top, once. */
+/** From being asked, or from the start of a thread that was started for it, to having answered. Below what a workflow gives the step. */
+const LIMIT_MS = 4_000;
+/** A thread that was not started by then is not waited for. */
 const START_MS = 4_000;
 /** Large requests that may wait for a thread; those that could not be answered in time anyway are refused at once. */
 const LONGEST_QUEUE = 32;
@@ -49,6 +49,9 @@ export type ThreadAnswer =
 interface Asked {
   readonly request: InspectRequest;
   readonly settle: (answer: ThreadAnswer) => void;
+  /** Its thread is being started; and is there: the time begins. */
+  readonly starting: () => void;
+  readonly begin: () => void;
 }
 
 /** Beside this module once it is compiled; tests run the sources and start the compiled thread. */
@@ -90,8 +93,10 @@ export function inspectLargeInThreads(
     // An idle thread keeps no process alive.
     worker.unref();
     worker.on('message', (answer: ThreadAnswer | 'ready') => {
-      if (answer === 'ready') ready.add(worker);
-      else finish(worker, answer, true);
+      if (answer === 'ready') {
+        ready.add(worker);
+        busy.get(worker)?.begin();
+      } else finish(worker, answer, true);
     });
     worker.on('error', (error) => finish(worker, unavailable(`the inspection thread failed: ${error.message}`), false));
     worker.on('exit', () => finish(worker, unavailable('the inspection thread ended'), false));
@@ -113,6 +118,7 @@ export function inspectLargeInThreads(
       const asked = waiting.shift() as Asked;
       const worker = idle.pop() ?? started();
       busy.set(worker, asked);
+      if (!ready.has(worker)) asked.starting();
       worker.postMessage(asked.request);
     }
   }
@@ -128,9 +134,16 @@ export function inspectLargeInThreads(
           clearTimeout(timer);
           resolve(answer);
         },
+        starting() {
+          clearTimeout(timer);
+          timer = setTimeout(tooLate, Math.max(limitMs, START_MS));
+        },
+        begin() {
+          clearTimeout(timer);
+          timer = setTimeout(tooLate, limitMs);
+        },
       };
       let timer = setTimeout(tooLate, limitMs);
-      let waitedForStart = false;
       function tooLate(): void {
         const late = unavailable(
           `inspection took longer than ${limitMs} ms and was ended; the request was not inspected`,
@@ -139,9 +152,6 @@ export function inspectLargeInThreads(
         if (worker === undefined) {
           waiting.splice(waiting.indexOf(asked), 1);
           asked.settle(late);
-        } else if (!ready.has(worker) && !waitedForStart) {
-          waitedForStart = true;
-          timer = setTimeout(tooLate, START_MS);
         } else {
           finish(worker, late, false);
           void worker.terminate();
@@ -166,7 +176,7 @@ export function inspectLargeInThreads(
       closed = true;
       const workers = [...idle.splice(0), ...busy.keys()];
       for (const asked of waiting.splice(0)) asked.settle(unavailable('inspection is being stopped'));
-      for (const worker of [...busy.keys()]) finish(worker, unavailable('inspection is being stopped'), false);
+      for (const worker of busy.keys()) finish(worker, unavailable('inspection is being stopped'), false);
       await Promise.all(workers.map((worker) => worker.terminate()));
     },
   };

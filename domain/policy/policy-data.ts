@@ -65,7 +65,7 @@ export const policyData = z.strictObject({
       nouns: words,
       particles: words,
       prefixes: words,
-      digit_words: z.array(z.string().regex(/^[a-z]+[0-9]+[a-z0-9]*$/, 'is a lower-case word with digits')),
+      digit_words: z.array(z.string().regex(/^[a-z]+[0-9][a-z0-9]*$/, 'is a lower-case word with digits')),
       secrets: entries,
       outside: words,
     }),
