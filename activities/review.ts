@@ -10,6 +10,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import type { Reviews } from '../domain/review/ports.js';
+import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { stagedFor } from './staged.js';
 
@@ -30,6 +31,8 @@ const OPEN_LIMIT_MS = 4_000;
 export interface ReviewActivityOptions {
   readonly calls: CallStore;
   readonly reviews: Reviews;
+  /** Binds the review to the definition of the tool, and has a word on it for the operator. */
+  readonly definitions?: ReviewGuard | undefined;
   /** Checks HIL's signature; throws with the reason when it does not hold. */
   readonly verify: VerifyDecision;
   /** Leaves an alarm row behind when a decision's signature does not hold. */
@@ -42,7 +45,14 @@ export interface ReviewActivityOptions {
   readonly now?: () => number;
 }
 
-export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Date.now }: ReviewActivityOptions) => ({
+export const createReviewActivities = ({
+  calls,
+  reviews,
+  definitions,
+  verify,
+  alarm,
+  now = Date.now,
+}: ReviewActivityOptions) => ({
   /**
    * Stores the review row and parks the record. Met twice, also while an earlier attempt is still under way, it finds both there: an
    * attempt withdraws no row that a later one opened, and parks nothing once a later one may have begun. When HIL cannot take the row,
@@ -64,6 +74,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
     const attempt_ms = now();
     const withdraw = () => reviews.withdraw(call.correlation_id, attempt_ms).catch(() => undefined);
     try {
+      const definition = await definitions?.open(call);
       const row = await reviews.createOnce({
         agent_id: call.agent,
         correlation_id: call.correlation_id,
@@ -74,7 +85,7 @@ export const createReviewActivities = ({ calls, reviews, verify, alarm, now = Da
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
         attempt_ms,
-        review_reasons: reasons,
+        review_reasons: definition ? [...reasons, definition] : reasons,
         brain_scores: inspection && brainScores(inspection),
         projected_cost_micros: inspection && inspection.cost_micros,
         approval_tier: record.approval_tier,

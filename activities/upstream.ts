@@ -6,6 +6,7 @@ import { NotAsStaged } from '../domain/call-record/sealed-record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
+import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { stagedFor } from './staged.js';
 
@@ -13,20 +14,25 @@ export function createUpstreamActivities({
   calls,
   upstream,
   verify,
+  definitions,
   now = Date.now,
 }: {
   calls: CallStore;
   upstream: Upstream;
   /** Checks HIL's signature: an approved call runs on the signed decision, not on its record's word. */
   verify: VerifyDecision;
+  /** Holds an approved call to the definition it was reviewed under. */
+  definitions?: ReviewGuard | undefined;
   now?: () => number;
 }) {
   const outcomeWithoutResult = (
     stage: 'uncertain' | 'not_run' | 'abandoned',
     error: string,
     durationMs: number | null,
+    code?: RecordedOutcome['code'],
   ): RecordedOutcome => ({
     stage,
+    ...(code && { code }),
     status_code: null,
     duration_ms: durationMs,
     result_sha256: null,
@@ -38,10 +44,18 @@ export function createUpstreamActivities({
       (await calls.move(correlationId, 'lose', { outcome: outcomeWithoutResult('uncertain', reason, durationMs) }))
         .record,
     );
-  const notRun = async (correlationId: string, reason: string, durationMs: number | null = null) =>
+  const notRun = async (
+    correlationId: string,
+    reason: string,
+    durationMs: number | null = null,
+    code?: RecordedOutcome['code'],
+  ) =>
     summarize(
-      (await calls.move(correlationId, 'not_run', { outcome: outcomeWithoutResult('not_run', reason, durationMs) }))
-        .record,
+      (
+        await calls.move(correlationId, 'not_run', {
+          outcome: outcomeWithoutResult('not_run', reason, durationMs, code),
+        })
+      ).record,
     );
   /** An allowed call nobody waits for any more is abandoned; an approved one simply was not run. */
   const tooLate = async (correlationId: string) => {
@@ -87,6 +101,10 @@ export function createUpstreamActivities({
         version: Math.max(version ?? 0, record?.version ?? 0),
       });
       if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(call.correlation_id) : summarize(claimed.record);
+
+      // Right before the attempt: what the operator read is what the tool is now.
+      const changed = (claimed.record.decision && (await definitions?.fault(call))) ?? null;
+      if (changed !== null) return notRun(call.correlation_id, changed, null, 'tool_definition_changed');
 
       const startedMs = now();
       const reply = await upstream.callTool(call, request.body, {

@@ -166,6 +166,12 @@ export const ERROR_CODES = {
     meaning:
       'The definitions of the tools changed since they were pinned, or instruct a model; the operator looks at them and accepts them.',
   },
+  tool_definition_changed: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'An operator approved the call, and the definition of the tool is not the one it was reviewed under, or cannot be compared; nothing was executed.',
+  },
   upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
   upstream_not_configured: {
     status: 503,

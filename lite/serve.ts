@@ -34,6 +34,7 @@ import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { Store } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
+import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { createAccess, type Access } from './access.js';
@@ -169,6 +170,7 @@ export async function startLite({
         return (upstream ?? noUpstream).callTool(caller, request, limits);
       },
     },
+    ...(tools && { definitions: createReviewGuard(tools, pins) }),
     deliver: async (callback) => {
       await file.durable();
       deliver ??= sender();

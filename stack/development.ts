@@ -29,6 +29,7 @@ import { freePort } from '../scripts/free-port.js';
 import { startDemoUpstream } from '../scripts/demo-upstream/server.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets, type DevPki } from '../scripts/dev-pki.js';
 import { replaceFile } from '../domain/store/durable-file.js';
+import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { findTemporal } from '../scripts/find-program.js';
 import { startTemporal, type TemporalServer } from '../scripts/temporal-server.js';
 import { engineNews } from './engine-news.js';
@@ -218,6 +219,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       reviews: reviewsOf(reviews),
       ledger,
       upstream,
+      definitions: createReviewGuard(upstream, pins),
       deliver: callbackDelivery(config.proxy, config.worker),
       runs: createRuns(client),
       verifyDecision: await decisionVerifier(config.worker.decisionPublicKeyFile),

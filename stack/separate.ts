@@ -26,6 +26,7 @@ import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
+import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { bundleWorkflows } from '../engine/bundle.js';
 import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
 import { connectClient, connectNative, type EngineClient } from '../engine/connect.js';
@@ -381,7 +382,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   installEngineRuntime(logger);
   parts.onStop(closeEngineRuntime);
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
-  const { calls, classes, sessionsWith } = await needed(
+  const { calls, classes, pins, sessionsWith } = await needed(
     'the call store',
     openProxyStore(config.shared, config.callStore.recordKeys, logger),
   );
@@ -418,6 +419,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       reviews: createHilClient({ url: urls.hilUrl, fetch: to.hil }),
       ledger,
       upstream,
+      definitions: createReviewGuard(upstream, pins),
       deliver: callbackDelivery(config.proxy, own),
       runs: createRuns(client),
       verifyDecision,

@@ -20,6 +20,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { Reviews } from '../domain/review/ports.js';
+import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 
 /** The ports behind a worker: in process in `npm start` and lite, over mutual TLS where services stand apart. */
@@ -31,6 +32,8 @@ export interface ActivityPorts {
   readonly reviews: Reviews;
   readonly ledger: Ledger;
   readonly upstream: Upstream;
+  /** Binds reviews to the definitions they were opened under. */
+  readonly definitions?: ReviewGuard;
   readonly deliver: DeliverCallback;
   readonly runs: Runs;
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
@@ -73,6 +76,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   const review = createReviewActivities({
     calls,
     reviews: ports.reviews,
+    definitions: ports.definitions,
     verify: ports.verifyDecision,
     alarm: async (alarm) => {
       ports.onAlarm?.(alarm.correlation_id, alarm.reasoning, alarm.kind);
@@ -93,7 +97,13 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...record,
     ...rows,
     ...review,
-    ...createUpstreamActivities({ calls, upstream: ports.upstream, verify: ports.verifyDecision, ...clock }),
+    ...createUpstreamActivities({
+      calls,
+      upstream: ports.upstream,
+      definitions: ports.definitions,
+      verify: ports.verifyDecision,
+      ...clock,
+    }),
     ...callback,
     ...createReconcileActivities({
       calls,

@@ -87,6 +87,8 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         record.outcome?.error ?? 'the outcome is not known',
       ]);
     case 'not_run':
+      if (record.outcome?.code)
+        return refusal(record, record.outcome.code, 'denied', 'proxy', [record.outcome.error ?? 'nothing was sent']);
       return refusal(record, 'upstream_unreachable', 'error', 'upstream', [
         record.outcome?.error ?? 'nothing was sent',
       ]);

@@ -40,6 +40,8 @@ export interface RecordedDecision {
 /** How the one attempt ended, or why there was none. */
 export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
+  /** Why it was not run, where the caller is told more than that nothing was sent. */
+  readonly code?: 'tool_definition_changed';
   /** HTTP status of the answer that is retained. */
   readonly status_code: number | null;
   readonly duration_ms: number | null;

@@ -203,6 +203,7 @@ export function rowsOf(
       rows.push(
         row(kind, outcome.stage === 'completed' || outcome.stage === 'failed', outcome.error ?? '', {
           stage: outcome.stage,
+          ...(outcome.code && { code: outcome.code }),
           status_code: outcome.status_code,
           duration_ms: outcome.duration_ms,
           result_sha256: outcome.result_sha256,

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../../contracts/json.js';
+import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
+import { definitionDigest } from '../../../domain/tool-definitions/definitions.js';
+import { type AgentClient, createAgentClient } from '../../support/agent.js';
+import { type ListingTools, listingTools } from '../../support/listing-tools.js';
+import { liteFolder, openLite } from '../../support/lite.js';
+import { eventually, STACK_START_LIMIT_MS, startStack } from '../../support/stack.js';
+
+interface Edition {
+  readonly bot: AgentClient;
+  readonly ledgerFile: string;
+  approve(correlationId: string): Promise<number>;
+  /** What the operator is told to look at. */
+  reasons(correlationId: string): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+async function stackOver(url: string, stateDir: string): Promise<Edition> {
+  const stack = await startStack({ env: { GATE_UPSTREAM_URL: url }, stateDir });
+  return {
+    bot: await stack.agent('reviewed-bot'),
+    ledgerFile: join(stateDir, 'data', 'ledger.db'),
+    approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
+    reasons: async (id) => (await stack.operator.rowOf(id)).review_reasons,
+    stop: () => stack.stop(),
+  };
+}
+
+async function liteOver(url: string, folder: string): Promise<Edition> {
+  const gate = await openLite(
+    { GATE_LITE_UPSTREAM_URL: url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' },
+    { folder },
+  );
+  const bot = createAgentClient(gate.lite.url, { ca: '' });
+  return {
+    bot,
+    ledgerFile: gate.ledger,
+    approve: async (id) => (await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).status,
+    reasons: async (id) => {
+      const { body } = await gate.send('GET', '/pending');
+      const rows = (Array.isArray(body) ? body : (body['pending'] ?? body['rows'] ?? [])) as JsonObject[];
+      return (rows.find((row) => row['correlation_id'] === id)?.['review_reasons'] ?? []) as string[];
+    },
+    async stop() {
+      await bot.close();
+      await gate.close();
+    },
+  };
+}
+
+const tool = (more: JsonObject = {}): JsonObject => ({
+  name: 'publish_report',
+  description: 'publishes a report',
+  inputSchema: { type: 'object' },
+  ...more,
+});
+
+describe.each([
+  ['the full stack', stackOver, STACK_START_LIMIT_MS],
+  ['lite', liteOver, 60_000],
+] as const)('a review is of the tool as it stood, before %s', (_name, open, startLimitMs) => {
+  let folder: string;
+  let tools: ListingTools;
+  let gate: Edition;
+  beforeAll(async () => {
+    folder = await liteFolder();
+    tools = await listingTools();
+    gate = await open(tools.url, folder);
+  }, startLimitMs);
+  afterAll(async () => {
+    await gate?.stop();
+    await tools?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    tools.mute = false;
+    tools.called.length = 0;
+  });
+
+  /** Lists, asks, lets the upstream change, approves; gives what the agent is told in the end. */
+  async function reviewed(before: JsonObject, after: () => void) {
+    tools.pages = [[before]];
+    expect((await gate.bot.control('tools/list')).status).toBe(200);
+    const idempotencyId = randomUUID();
+    const ask = () => gate.bot.call('publish_report', { text: idempotencyId }, { idempotencyId });
+    const parked = await ask();
+    expect(parked.status).toBe(202);
+    const reasons = await gate.reasons(parked.correlationId);
+    after();
+    expect(await gate.approve(parked.correlationId)).toBe(200);
+    const answer = await eventually('the approved call has ended', async () => {
+      const reply = await ask();
+      return reply.status !== 202 && reply;
+    });
+    return { reasons, answer };
+  }
+
+  it('runs once where the definition is what it was, and the operator was told which that is', async () => {
+    const { reasons, answer } = await reviewed(tool(), () => undefined);
+    expect(reasons).toContain(`definition of the tool ${definitionDigest(tool()).slice(0, 16)}: as pinned`);
+    expect([answer.status, tools.called]).toEqual([200, ['publish_report']]);
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    ['has another title', () => void (tools.pages = [[tool({ title: 'Delete' })]]), /is [0-9a-f]{16} now/],
+    ['has other annotations', () => void (tools.pages = [[tool({ annotations: {} })]]), /is [0-9a-f]{16} now/],
+    ['is listed twice, once as another', () => void (tools.pages = [[tool()], [tool({ _meta: {} })]]), /now, and/],
+    ['is not listed any more', () => void (tools.pages = [[]]), /not listed/],
+    ['cannot be looked at', () => void (tools.mute = true), /does not list/],
+  ])('does not run where the tool %s meanwhile, and a row says why', async (_how, change, why) => {
+    const { answer } = await reviewed(tool(), change);
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { error: 'tool_definition_changed', reasoning: expect.stringMatching(why) },
+    });
+    expect(tools.called).toEqual([]);
+    const row = await eventually('the row of the outcome', async () => {
+      const ledger = openLedgerReadOnly(gate.ledgerFile);
+      try {
+        const found = await ledger.newest(20);
+        return found.find(
+          (one) => one.event_kind === 'upstream.outcome' && one.correlation_id === answer.correlationId,
+        );
+      } finally {
+        await ledger.close();
+      }
+    });
+    expect(row).toMatchObject({
+      authorized: false,
+      reasoning: expect.stringMatching(why),
+      policy_decision: { stage: 'not_run', code: 'tool_definition_changed' },
+    });
+  });
+
+  it('tells the operator that the definition is not the one that was pinned', async () => {
+    const changed = tool({ description: 'publishes and pays' });
+    const { reasons, answer } = await reviewed(changed, () => undefined);
+    expect(reasons.join()).toContain(`${definitionDigest(changed).slice(0, 16)}: CHANGED since it was pinned`);
+    expect([answer.status, tools.called]).toEqual([200, ['publish_report']]);
+  });
+});
