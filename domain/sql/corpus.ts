@@ -287,6 +287,8 @@ DROP DATABASE IF EXISTS \`shop\`
 DrOp TaBlE users
 DROP TABLE "users"
 \ufeffDROP TABLE users
+dr\u200bop table users
+ＤＲＯＰ ＴＡＢＬＥ users
 `
   .split('\n')
   .filter((line) => line !== '')

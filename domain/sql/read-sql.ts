@@ -48,8 +48,13 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
     const found: SqlFinding[] = [];
     const open: { value: unknown; path: readonly string[]; unpacked: number }[] = [{ value, path: [], unpacked: 0 }];
     const read = (text: string, path: readonly string[]): void => {
-      const finding = readText(text, { parser, budget, strict: strict.has(path.at(-1)?.toLowerCase() ?? '') });
-      if (finding) found.push({ ...finding, path: [...path] });
+      const options = { parser, budget, strict: strict.has(path.at(-1)?.toLowerCase() ?? '') };
+      // What a person or a tool may take for the same: without what nobody sees, and with letters of every width made plain.
+      const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
+      for (const reading of plain === text ? [text] : [text, plain]) {
+        const finding = readText(reading, options);
+        if (finding) found.push({ ...finding, path: [...path] });
+      }
     };
     while (open.length > 0) {
       const { value: part, path, unpacked } = open.pop() as (typeof open)[number];
@@ -78,6 +83,7 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
 };
 
 const PATH_LENGTH = 16;
+const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
 
 /** A text that is JSON holds texts of its own. */

@@ -53,12 +53,16 @@ review contains sprintf("Review: SQL that is not one plain read: %s.", [found.ki
 
 # METADATA
 # title: Unreadable statement
-# description: A tool of a named database takes statements here, and this text is none that can be read.
+# description: A tool of a named database, or an argument that is SQL by its name, and a text that is none that can be read.
 review contains "Review: a text where only SQL belongs cannot be read as SQL." if {
 	some found in input.sql.found
 	found.effect == "text"
-	tool_says.speaks_sql
+	only_sql_belongs(found)
 }
+
+only_sql_belongs(_) if tool_says.speaks_sql
+
+only_sql_belongs(found) if named_as_sql(found)
 
 # METADATA
 # title: More SQL than is looked at
@@ -74,7 +78,9 @@ is_statement(found) if {
 
 wants_statements(_) if tool_says.takes_statements
 
-wants_statements(found) if {
+wants_statements(found) if named_as_sql(found)
+
+named_as_sql(found) if {
 	some name in found.path
 	lower(name) in data.gate.sql.sql_arguments
 }

@@ -43,6 +43,7 @@ test_text_on_its_way_to_a_reader_passes if {
 
 test_what_nobody_can_read_waits_where_only_sql_belongs if {
 	parked({"tool_type": "query_mysql", "sql": found("text", "statement", ["query"])}, "cannot be read")
+	parked({"tool_type": "query_docs", "sql": found("text", "statement", ["sql"])}, "cannot be read")
 	passes({"tool_type": "query_docs", "sql": found("text", "statement", ["query"])})
 }
 
