@@ -102,7 +102,9 @@ export function createLedgerActivities({
   return {
     /** Appends the rows the record implies by now, if the ledger takes them at once; `false` leaves them to `appendRows`. Safe to repeat. */
     async tryAppendRows(correlationId: string): Promise<boolean> {
-      if (now() < openUntilMs) return false;
+      const waitMs = openUntilMs - now();
+      // A longer wait than was ever set is a clock that was put back.
+      if (waitMs > 0 && waitMs <= BREAKER_MS) return false;
       let timer: NodeJS.Timeout | undefined;
       try {
         const limit = new Promise<never>((_, reject) => {

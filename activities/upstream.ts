@@ -4,6 +4,7 @@ import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { NotAsStaged } from '../domain/call-record/sealed-record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
+import { outOfTime } from '../domain/pipeline/pipeline.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -96,6 +97,8 @@ export function createUpstreamActivities({
         const fault = await approvalFault(record, request.body, verify);
         if (fault) return tampered(correlationId, `approved, but ${fault}`);
       }
+      // An approved call has a window of its own, counted from the decision.
+      if (claimNotAfterMs === call.not_after_ms && outOfTime(call, now())) return tooLate(correlationId);
       const claimed = await calls.move(correlationId, 'claim', {
         before_ms: claimNotAfterMs,
         version: Math.max(version ?? 0, record?.version ?? 0),

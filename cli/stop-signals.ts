@@ -24,9 +24,9 @@ export function stopSignals(): StopSignals {
   for (const signal of STOP_SIGNALS)
     process.on(signal, () => {
       if (first === null) {
-        first = Date.now();
+        first = performance.now();
         ask(signal);
-      } else if (Date.now() - first > ONE_WISH_MS) askAgain();
+      } else if (performance.now() - first > ONE_WISH_MS) askAgain();
     });
   return { asked, again };
 }

@@ -98,7 +98,22 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 
 type Settled = Required<Omit<TemporalOptions, 'signal'>> & Pick<TemporalOptions, 'signal'>;
 
+/** What the server says when its own connections were in each other's way as it made or opened its database. */
+const LOCKED = /database is locked|SQLITE_BUSY/;
+const TRIES_WHILE_LOCKED = 3;
+
 async function start(options: Settled, run: string): Promise<TemporalServer> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await startOnce(options, run);
+    } catch (error) {
+      if (tried >= TRIES_WHILE_LOCKED || options.signal?.aborted || !LOCKED.test(errorText(error))) throw error;
+      await sleep(500);
+    }
+  }
+}
+
+async function startOnce(options: Settled, run: string): Promise<TemporalServer> {
   const { host, onProgress: progress } = options;
   const spec: ChildSpec = {
     name: 'temporal',

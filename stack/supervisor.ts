@@ -74,7 +74,8 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
       const wasUp = life !== null;
       life = null;
       away = how;
-      ends = [...ends.filter((at) => at > Date.now() - limits.windowMs), Date.now()];
+      // On a clock that nobody sets.
+      ends = [...ends.filter((at) => at > performance.now() - limits.windowMs), performance.now()];
       if (ends.length >= limits.starts)
         throw new GivenUp(
           `${name} cannot be kept up: it ended ${ends.length} times within ${limits.windowMs / 1_000} s, at last with: ${how}`,
@@ -83,7 +84,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
         options.onLost?.(how);
         say(`${name} ended (${how}); it is started again, and calls are answered 503 until it is back`);
       }
-      const wentMs = Date.now();
+      const wentMs = performance.now();
       try {
         await options.ready?.();
         // The first start of a row goes at once: most of what ends does so once.
@@ -96,7 +97,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
       }
       // A stop that came while it started has not seen this life.
       if (signal.aborted) return (life as Life<Handle>).stop();
-      say(`${name} is back after ${((Date.now() - wentMs) / 1_000).toFixed(1)} s; calls go on`);
+      say(`${name} is back after ${((performance.now() - wentMs) / 1_000).toFixed(1)} s; calls go on`);
     }
   }
 

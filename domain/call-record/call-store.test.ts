@@ -184,6 +184,14 @@ describe.each([
       expect(await admitAt(70_011)).toMatchObject({ admitted: false, first: false });
     });
 
+    it('does not count what was counted before the clock was put back an hour, now or an hour later', async () => {
+      for (let ms = 0; ms < 3; ms += 1) await admitAt(60 * MINUTE + ms);
+      expect(await admitAt(60 * MINUTE + 10)).toMatchObject({ admitted: false });
+      for (let ms = 0; ms < 3; ms += 1) expect(await admitAt(ms)).toMatchObject({ admitted: true, recent: ms + 1 });
+      expect(await admitAt(10)).toMatchObject({ admitted: false, retryAfterSecs: 60 });
+      expect(await admitAt(60 * MINUTE + 20)).toMatchObject({ admitted: true, recent: 1 });
+    });
+
     it('counts each agent by itself, and the same name in another tenant too', async () => {
       for (let ms = 0; ms < 3; ms += 1) await admitAt(ms);
       expect(await admitAt(5)).toMatchObject({ admitted: false });

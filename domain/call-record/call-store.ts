@@ -327,6 +327,12 @@ export function callStoreOver(
             // Replicas on Postgres count one agent one after the other; SQLite has a single writer.
             if (store.kind === 'postgres')
               await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(transaction);
+            // From before the clock was put back: they would count for as long as it was put back.
+            await transaction
+              .deleteFrom('rate_hits')
+              .where('key', '=', key)
+              .where('at_ms', '>', atMs + windowMs)
+              .execute();
             const hits = transaction.selectFrom('rate_hits').where('key', '=', key).where('at_ms', '>', since);
             const counted = await hits.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
             const weight = callCount(call.method, request.body);

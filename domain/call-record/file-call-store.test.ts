@@ -86,6 +86,15 @@ describe.each([
     expect(await store.request(randomUUID(), 'sha256:a')).toBeNull();
   });
 
+  it('does not count what was counted before the clock was put back an hour', async () => {
+    const limit = { limit: 1, windowMs: 60_000 };
+    const later = { received_ms: clock + 3_600_000 };
+    expect(await store.admit(call(later), staged, limit)).toMatchObject({ admitted: true });
+    expect(await store.admit(call(later), staged, limit)).toMatchObject({ admitted: false });
+    expect(await store.admit(call(), staged, limit)).toMatchObject({ admitted: true, recent: 1 });
+    expect(await store.admit(call(), staged, limit)).toMatchObject({ admitted: false });
+  });
+
   it('counts calls in a sliding window and tells the first refusal from the others', async () => {
     const limit = { limit: 2, windowMs: 60_000 };
     expect(await store.admit(call(), staged, limit)).toMatchObject({ admitted: true, recent: 1 });

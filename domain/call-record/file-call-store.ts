@@ -141,6 +141,7 @@ export function callStoreInFile(
   const selectHit = connection.prepare(
     'select at_ms from rate_hits where key = ? and at_ms > ? order by at_ms limit 1 offset ?',
   );
+  const dropHits = connection.prepare('delete from rate_hits where key = ? and at_ms > ?');
   const insertHit = connection.prepare('insert into rate_hits (key, at_ms, correlation_id) values (?, ?, ?)');
   const clearDue = connection.prepare(
     'update call_records set rows_due_ms = null where correlation_id = ? and updated_ms = ? and rows_due_ms is not null',
@@ -250,6 +251,8 @@ export function callStoreInFile(
         if (purged) return { admitted: false, purged: true, digest: purged.digest };
         let recent = 0;
         if (limit > 0) {
+          // From before the clock was put back: they would count for as long as it was put back.
+          dropHits.run(key, atMs + windowMs);
           const { count } = countHits.get(key, since) as { count: number };
           const weight = callCount(call.method, request.body);
           recent = count + weight;

@@ -27,6 +27,24 @@ describe('waiting on a record (DESIGN section 1)', () => {
     expect(await notifier.waitFor('a', isCompleted, soon())).toMatchObject({ state: 'completed' });
   });
 
+  it('waits as long as was asked for, whatever is done to the wall clock meanwhile', async () => {
+    const { now } = Date;
+    for (const jumpMs of [3_600_000, -3_600_000]) {
+      start();
+      const from = performance.now();
+      const waiting = notifier.waitFor('a', isCompleted, Date.now() + 500);
+      Date.now = () => now() + jumpMs;
+      try {
+        expect(await waiting).toBeNull();
+      } finally {
+        Date.now = now;
+      }
+      expect(performance.now() - from).toBeGreaterThan(450);
+      expect(performance.now() - from).toBeLessThan(5_000);
+      notifier.close();
+    }
+  });
+
   it('is woken by a write of this process, and only by one that satisfies it', async () => {
     start();
     const waiting = [notifier.waitFor('a', isCompleted, soon()), notifier.waitFor('a', isCompleted, soon())];

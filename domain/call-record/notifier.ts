@@ -15,7 +15,8 @@ const LOOK_INTERVAL_MS = 200;
 
 interface Waiter {
   readonly condition: (record: CallRecord) => boolean;
-  readonly deadlineMs: number;
+  /** On the clock that nobody sets: a wall clock that is put back would make a wait an hour longer. */
+  readonly untilMs: number;
   readonly resolve: (record: CallRecord | null) => void;
 }
 
@@ -27,7 +28,7 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
   const settle = (correlationId: string, record: CallRecord | null) => {
     const waiting = waiters.get(correlationId);
     for (const waiter of waiting ?? []) {
-      if ((record && waiter.condition(record)) || Date.now() >= waiter.deadlineMs) {
+      if ((record && waiter.condition(record)) || performance.now() >= waiter.untilMs) {
         waiting?.delete(waiter);
         waiter.resolve(record);
       }
@@ -50,11 +51,12 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
   return {
     changed: (record) => settle(record.correlation_id, record),
     async waitFor(correlationId, condition, deadlineMs) {
+      const untilMs = performance.now() + deadlineMs - Date.now();
       const current = await find(correlationId);
-      if ((current && condition(current)) || Date.now() >= deadlineMs) return current;
+      if ((current && condition(current)) || performance.now() >= untilMs) return current;
       return new Promise((resolve) => {
         const waiting = waiters.get(correlationId) ?? new Set<Waiter>();
-        waiters.set(correlationId, waiting.add({ condition, deadlineMs, resolve }));
+        waiters.set(correlationId, waiting.add({ condition, untilMs, resolve }));
         interval ??= setInterval(look, LOOK_INTERVAL_MS);
       });
     },

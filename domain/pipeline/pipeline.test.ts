@@ -251,4 +251,13 @@ describe('spec 1.7, DESIGN section 7: judging', () => {
     const last = judging(up, {}, NOW + 10_000);
     expect((await judgeCall(callOf(), last.judge)).state).toBe('allowed');
   });
+
+  it('a clock that was put back since the call came: abandoned, because its deadline would come as much later', async () => {
+    const back = judging(up, {}, NOW - 3_600_000);
+    expect((await judgeCall(callOf(), back.judge)).state).toBe('abandoned');
+    expect(back.told).toEqual(['abandon']);
+    // Clocks of two machines differ by less than a call may take.
+    const slow = judging(up, {}, NOW - 5_000);
+    expect((await judgeCall(callOf(), slow.judge)).state).toBe('allowed');
+  });
 });

@@ -110,11 +110,20 @@ export async function runCall(
 }
 
 /**
+ * Whether nobody waits for the call any more. A clock that stands before the call came, by more than the call may take, was put back
+ * meanwhile: how long ago it came is not known, and its own deadline would come an hour late.
+ */
+export const outOfTime = (
+  { received_ms, not_after_ms }: Pick<CallInput, 'received_ms' | 'not_after_ms'>,
+  nowMs: number,
+): boolean => nowMs > not_after_ms || nowMs < received_ms - (not_after_ms - received_ms);
+
+/**
  * From the request to a verdict that stands in the record: inspect, evaluate, commit. Safe to run again from its start, because the first
  * verdict stands; so a host may run it as one step. Throws PipelineUnavailable where no verdict can be had.
  */
 export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<CallSummary> {
-  if (steps.now() > call.not_after_ms) return steps.abandonCall(call);
+  if (outOfTime(call, steps.now())) return steps.abandonCall(call);
   const inspected = await steps.inspect(call);
   const evaluated = await steps.evaluate(call, inspected);
   refuseUnheard(call, inspected, evaluated);
