@@ -49,7 +49,10 @@ const RETENTION_MS = 30 * 86_400_000;
 const START_LIMIT_MS = 60_000;
 const PROGRESS_EVERY_MS = 3_000;
 
-/** Each value with the measurement or the limit that asks for it: DESIGN 6. `deploy/temporal/dynamic-config.yaml` says the same. */
+/**
+ * Each value with the measurement or the limit that asks for it (docs/architecture/engine-tuning.md). `deploy/temporal/dynamic-config.yaml`
+ * says the same.
+ */
 export const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
   // The one shard polls its queues 20 times a second by default: every hop would wait up to 50 ms.
   'history.transferProcessorMaxPollRPS': 5_000,
