@@ -440,10 +440,11 @@ describe.each([
         await decided('read_secret', ['read_secret']);
         const at = clock;
         clock += 10;
-        for (let done = 0; done < harmless; done += 500)
-          await Promise.all(
-            Array.from({ length: Math.min(500, harmless - done) }, (_, index) => decided(`tool_${done + index}`)),
-          );
+        // The many as calls of batches: each of them is a step.
+        const names = Array.from({ length: 100 }, (_, index) => `tool_${index}`);
+        if (harmless > 100)
+          for (let done = 0; done < harmless; done += 100) await decided('gate/tools.batch', undefined, names);
+        else for (const tool of names.slice(0, harmless)) await decided(tool);
         const kept = [{ tool: 'read_secret', method: 'tools/call', ts_ms: at, replica: 'gate-0' }];
         for (const one of [store, await another()]) {
           const { recent_sequence, sensitive_steps } = await one.history('acme', 'bot', T0 - 1);

@@ -264,7 +264,6 @@ export function createPolicySet(parts: {
     if (parts.readSql(ORDINARY.arguments).worst !== 'read') throw new Error('the SQL parser does not answer');
     return bundle.hash_sha256;
   };
-  const shipped = parts.data.gate.tool_classes;
   return {
     bundle,
     files: parts.files,
@@ -273,6 +272,7 @@ export function createPolicySet(parts: {
     judge,
     evaluate: (input) => judge(input).decision,
     classOf(upstream, tool) {
+      const shipped = parts.data.gate.tool_classes;
       const said = Object.hasOwn(shipped, upstream) ? shipped[upstream] : undefined;
       if (said && Object.hasOwn(said, tool)) return { class: said[tool] as ToolClass, source: 'shipped' };
       instance ??= instantiate();

@@ -33,6 +33,8 @@ export interface Sighting {
 }
 
 const sealedSet = z.object({ generation: z.number().int(), tools: z.record(z.string(), classedTool) });
+/** Names of tools kept per agent, whatever more its upstream shows it. */
+const NAMES_KEPT = 5_000;
 /** A statement takes some ten thousand values at most. */
 const ROWS_AT_ONCE = 500;
 const NOTHING: ClassSet = { generation: 0, tools: new Map() };
@@ -44,6 +46,17 @@ const NOTHING: ClassSet = { generation: 0, tools: new Map() };
 export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing, now: () => number = Date.now) {
   const known = new Map<string, { readonly sealed: Buffer; readonly set: ClassSet }>();
   const place = (tenant: string, upstream: string) => `tool-classes/${tenant}/${upstream}`;
+
+  async function namesKept(tenant: string, upstream: string, agent: string): Promise<number> {
+    const { count } = await db
+      .selectFrom('tool_sightings')
+      .select(({ fn }) => fn.countAll<number | string>().as('count'))
+      .where('tenant', '=', tenant)
+      .where('upstream', '=', upstream)
+      .where('agent', '=', agent)
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
 
   return {
     /** Throws `tool_classes_unreadable` where they were changed, belong elsewhere or are of another key. */
@@ -106,7 +119,10 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
       return Number(row?.generation ?? 0);
     },
 
-    /** What an agent was shown of its tools; the last look stands. */
+    /**
+     * What an agent was shown of its tools; the last look stands. So many names are kept; beyond that only those that are known or classed,
+     * so that a server that lists new names for ever neither fills the store nor slips a changed definition past it.
+     */
     async saw(owner: { tenant: string; agent: string }, upstream: string, tools: readonly Sighting[]): Promise<void> {
       const { tenant, agent } = owner;
       for (let from = 0; from < tools.length; from += ROWS_AT_ONCE) {
@@ -117,8 +133,12 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
           agent,
           some.map(({ tool }) => tool),
         );
-        const rows = some
-          .filter(({ tool, sha256 }) => before.get(tool) !== sha256)
+        const changed = some.filter(({ tool, sha256 }) => before.get(tool) !== sha256);
+        const full =
+          changed.some(({ tool }) => !before.has(tool)) && (await namesKept(tenant, upstream, agent)) >= NAMES_KEPT;
+        const classed = full ? (await this.read(tenant, upstream)).tools : null;
+        const rows = changed
+          .filter(({ tool }) => !full || before.has(tool) || classed?.has(tool))
           .map((one) => ({ tenant, agent, upstream, ...one, seen_ms: now() }));
         if (rows.length > 0)
           await db

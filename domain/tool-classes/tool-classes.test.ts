@@ -155,6 +155,25 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
   });
 
+  it('is suspended also where a server shows new names for ever', async () => {
+    const bot = { tenant: 'acme', agent: 'bot' };
+    await set('never_listed', 'change');
+    await gate.store.saw({ tenant: 'acme', agent: 'other' }, UPSTREAM, [{ tool: 'create_issue', sha256: FIRST }]);
+    await set('create_issue', 'change');
+    const junk = Array.from({ length: 6_000 }, (_, index) => ({ tool: `junk_${index}`, sha256: FIRST }));
+    await gate.store.saw(bot, UPSTREAM, junk);
+    await gate.store.saw(bot, UPSTREAM, [
+      { tool: 'create_issue', sha256: SECOND },
+      { tool: 'junk_1', sha256: SECOND },
+      { tool: 'one_more', sha256: FIRST },
+    ]);
+    expect(await gate.of('create_issue')).toEqual({
+      create_issue: { class: 'change', suspended: 'definition_changed' },
+    });
+    const seen = await gate.store.seenBy('acme', UPSTREAM, 'bot', ['junk_1', 'junk_5999', 'one_more']);
+    expect([...seen]).toEqual([['junk_1', SECOND]]);
+  }, 30_000);
+
   describe('an editor of the store', () => {
     const UNREADABLE = { create_issue: { suspended: 'unreadable' }, list_files: { suspended: 'unreadable' } };
     const edit = (statement: ReturnType<typeof sql>) => statement.execute(gate.db.db);

@@ -91,6 +91,8 @@ function environmentOf(name: string): NodeJS.ProcessEnv {
     ...bareEnvironment(),
     ...own,
     GATE_LOG_LEVEL: 'warn',
+    // The demonstration tools stand elsewhere here than where the shipped data classes them.
+    ...(service.environment?.['GATE_UPSTREAM_URL'] && { GATE_UPSTREAM_NAME: 'demo' }),
     ...(listener && {
       ...(listener.port > 0 && { [`${listener.variable}_PORT`]: String(ports.get(`${name}:${listener.port}`)) }),
       [`${listener.variable}_HEALTH_PORT`]: String(ports.get(`${name}:${listener.health}`)),
