@@ -15,23 +15,32 @@ export function registerDecide(program: Command): void {
     .option('--reason <text>', 'recorded with the decision and told to the agent')
     .addOption(endpoint())
     .addOption(decideToken())
+    .option('--action-digest <digest>', 'original_payload_digest of the call as you saw it: another call is refused')
     .addOption(json())
     .action(
       async (
         id: string,
         decision: string,
-        { reason, json: asJson, ...given }: { reason?: string; json?: boolean } & LiteTarget,
+        {
+          reason,
+          actionDigest,
+          json: asJson,
+          ...given
+        }: { reason?: string; actionDigest?: string; json?: boolean } & LiteTarget,
       ) => {
         const target = located(given);
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         if (decision !== 'approve' && decision !== 'deny')
           throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
         // Lite finds a row by either id itself.
-        const rowId = target.endpoint ? id : (await pendingRow(id)).id;
+        const row = target.endpoint ? null : await pendingRow(id);
+        const rowId = row?.id ?? id;
+        const digest = actionDigest ?? row?.original_payload_digest;
         const decided = await asOperator<PendingRequest>(target, 'POST', `/decide/${rowId}`, {
           decision,
           ...(reason && { reason }),
           decided_via: 'console',
+          ...(digest !== undefined && { action_digest: digest }),
         });
         if (asJson) return print(decided);
         process.stdout.write(

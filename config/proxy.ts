@@ -79,6 +79,11 @@ export const PROXY_SETTINGS = {
     seconds(1_800),
     'How long a call of tier strict waits for a decision.',
   ),
+  decisionPublicKeyFile: setting(
+    'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
+    z.string().min(1),
+    "PEM of the public key that HIL's decisions are verified with.",
+  ),
   signingKeyFile: setting(
     'GATE_SIGNING_KEY_FILE',
     z.string().min(1),

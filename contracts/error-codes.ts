@@ -127,6 +127,11 @@ export const ERROR_CODES = {
     meaning:
       'The stored record of this call is not what Gate wrote; nothing more is executed under this id, and what happened before is in the ledger.',
   },
+  authorization_expired: {
+    status: 410,
+    retry: 'no',
+    meaning: 'The decision stood too long ago to be acted upon (`exp`); ask anew under a new idempotency id.',
+  },
   call_purged: {
     status: 410,
     retry: 'no',
@@ -323,6 +328,17 @@ export const ERROR_CODES = {
   already_decided: { status: 409, retry: 'no', meaning: 'The first decision stands; the body shows it.' },
   pending_expired: { status: 409, retry: 'no', meaning: 'The deadline has passed; the row is closed.' },
   pending_conflict: { status: 409, retry: 'no', meaning: 'This correlation id is bound to another payload.' },
+  action_digest_mismatch: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The call that waits is not the one this decision names; look at it again. Nothing was decided.',
+  },
+  review_tampered: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The stored review is not what Gate wrote: its arguments are not those of its digest. Nobody can decide it.',
+  },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
   ledger_entry_conflict: {
     status: 409,

@@ -90,6 +90,8 @@ export const decideRequest = z.strictObject({
   approver_assertion: jsonValue.optional(),
   decided_via: z.string().max(64).nullish(),
   tenant: z.string().nullish(),
+  /** The `original_payload_digest` of the row as it was shown; a decision on a row with another one is refused. */
+  action_digest: z.string().max(128).optional(),
 });
 export type DecideRequest = z.infer<typeof decideRequest>;
 

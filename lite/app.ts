@@ -117,13 +117,13 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
 
   app.post('/decide/:id', { schema: { params: ById, body: decideRequest }, onRequest: authorised }, (request) => {
-    const { decision, reason, modification_diff, decided_by, decided_via, tenant } = request.body;
+    const { decision, reason, modification_diff, decided_by, decided_via, action_digest } = request.body;
     if ('modified_payload' in request.body) throw new GateError('modified_payload_rejected');
     if (decision === 'modify' || modification_diff != null)
       throw new GateError('unsupported_decision', 'lite takes approve and deny; modify needs the full edition');
     return decideAs(access.operatorOf(request), request, decision, reason ?? null, decided_via ?? 'api', {
       by: decided_by,
-      tenant: tenant ?? undefined,
+      digest: action_digest,
     });
   });
 
@@ -151,8 +151,15 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       contractOf: async (correlationId) =>
         (await options.proxy.calls.find(correlationId))?.evidence.call.contract ?? null,
       pending: shown,
-      decide: (operator, id, decision, reason) =>
-        decideRow(operator, { id, decision, reason, decided_via: 'lite-page', request_id: crypto.randomUUID() }),
+      decide: (operator, id, decision, reason, action_digest) =>
+        decideRow(operator, {
+          id,
+          decision,
+          reason,
+          action_digest,
+          decided_via: 'lite-page',
+          request_id: crypto.randomUUID(),
+        }),
     });
     done();
   });
@@ -201,7 +208,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     decision: 'approve' | 'deny',
     reason: string | null,
     decidedVia: string,
-    claimed: { by?: string | undefined; tenant?: string | undefined } = {},
+    claimed: { by?: string | undefined; digest?: string | undefined } = {},
   ): Promise<PendingRequest> {
     if (/^system\b/i.test(decidedVia)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
     const offered = request.headers['x-request-id'];
@@ -209,14 +216,21 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       typeof offered === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(offered) ? offered : crypto.randomUUID();
     return decideRow(
       operator,
-      { id: request.params.id, decision, reason, decided_via: decidedVia, request_id },
+      {
+        id: request.params.id,
+        decision,
+        reason,
+        decided_via: decidedVia,
+        request_id,
+        action_digest: claimed.digest,
+      },
       claimed.by,
     );
   }
 
   async function decideRow(
     operator: LiteOperator,
-    asked: Pick<Decision, 'id' | 'decision' | 'reason' | 'decided_via' | 'request_id'>,
+    asked: Pick<Decision, 'id' | 'decision' | 'reason' | 'decided_via' | 'request_id' | 'action_digest'>,
     claimedBy?: string,
   ): Promise<PendingRequest> {
     const scope = operator.tenant ?? undefined;

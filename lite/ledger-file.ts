@@ -3,6 +3,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import type { VerifyResult } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
 import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
+import { createFile, PRIVATE_FILE } from '../domain/store/durable-file.js';
 import { wordsOf } from '../domain/store/words.js';
 import { keysBeside } from './keys.js';
 
@@ -21,6 +22,8 @@ export async function backupLedger(file: string, output: string): Promise<number
   const connection = new DatabaseSync(file, { readOnly: true });
   try {
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${output}${suffix}`, { force: true });
+    // An empty file is one that may be written to; so the copy is never readable by others, not even while it is made.
+    createFile(output, '', PRIVATE_FILE);
     connection.prepare('vacuum into ?').run(output);
     const { page_count: pages } = connection.prepare('pragma page_count').get() as { page_count: number };
     return pages;

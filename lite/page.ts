@@ -27,6 +27,7 @@ export interface PageOptions {
     id: string,
     decision: 'approve' | 'deny',
     reason: string | null,
+    actionDigest: string | undefined,
   ) => Promise<PendingRequest>;
 }
 
@@ -155,11 +156,11 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
 
   app.post('/page/decide', async (request, reply) => {
     const { operator, fields } = posted(request);
-    const { id = '', decision = '', reason = '' } = fields;
+    const { id = '', decision = '', reason = '', action_digest } = fields;
     if (decision !== 'approve' && decision !== 'deny')
       throw new GateError('invalid_request', 'decision: is approve or deny');
     try {
-      await options.decide(operator, id, decision, reason.trim() === '' ? null : reason.slice(0, 1_000));
+      await options.decide(operator, id, decision, reason.trim() === '' ? null : reason.slice(0, 1_000), action_digest);
       return await reply.redirect('/', 303);
     } catch (error) {
       if (!(error instanceof GateError) || error.status >= 500) throw error;
@@ -248,7 +249,7 @@ function mainPage({ waiting, next, calls, csrf, openAgents, signedIn }: MainPage
   ${whole ? '' : `<p class="bad">Cut after ${MAX_SHOWN} of ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
   <p><small>asked ${time(row.created_at)}, expires ${time(new Date(Date.parse(row.created_at) + row.ttl_seconds * 1000).toISOString())}, call <code>${text(row.correlation_id)}</code></small></p>
   <form method="post" action="/page/decide">
-    <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}">
+    <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
     <label>Reason <input name="reason" maxlength="1000" autocomplete="off"></label>
     <button name="decision" value="deny">Deny</button>
     <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveWords(contract)}</button>

@@ -252,6 +252,7 @@ export async function startLite({
       calls,
       runner: { start: startSaying },
       signer: createSigner(keys.signingKey),
+      verifyDecision: ports.verifyDecision,
       ledger,
       upstream: upstream ?? noUpstream,
       velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },

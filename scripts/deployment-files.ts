@@ -83,6 +83,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
       ...callStore,
       'signing.key': secrets.ledgerKey.key,
       'hil-operators': `dev@acme:${secrets.operatorToken}`,
+      'hil-decision.pub': secrets.hilDecisionKey.pub,
     },
     worker: {
       ...tls(services.proxy),

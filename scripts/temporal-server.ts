@@ -6,6 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
+import { tightenFile } from '../domain/store/durable-file.js';
 import { errorText } from '../domain/errors.js';
 import { withFileLock } from './file-lock.js';
 import { adoptOrEnd, type ChildSpec, type ManagedChild, startChild, tailOf } from './managed-child.js';
@@ -210,6 +211,8 @@ async function assertFree(host: string, port: number): Promise<void> {
  */
 function prepareDatabase(file: string, progress: (line: string) => void): void {
   mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 });
+  // The server makes its file as its umask says; what it made before is closed to others here.
+  for (const part of ['', '-wal', '-shm']) tightenFile(file + part);
   if (!existsSync(file) || hasNamespace(file)) return;
   const aside = `${file}.unfinished-${Date.now()}`;
   for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, aside + part);

@@ -9,6 +9,7 @@ import { readConfig, readGroups, type Env } from '../config/env.js';
 import { vacuumFault } from '../config/ledger.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
+import { PRIVATE_FILE, tightenFile } from '../domain/store/durable-file.js';
 import { errorText } from '../domain/errors.js';
 import { egressSource } from '../domain/ledger/egress/source.js';
 import { openLedger } from '../domain/ledger/ledger-store.js';
@@ -112,7 +113,11 @@ export interface StackOptions {
 export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);
-  mkdirSync(join(stateDir, 'data'), { recursive: true, mode: 0o700 });
+  for (const folder of ['data', 'keys', 'secrets', 'pki', 'logs', 'run', 'demo']) {
+    mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
+    // Also those that an earlier Gate left open to others.
+    tightenFile(join(stateDir, folder), 0o700);
+  }
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
   const config = readGroups('gate start', START_SETTINGS, {
@@ -303,6 +308,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
           upstream,
           logger,
           signer: await readSigner(config.proxy.signingKeyFile),
+          verifyDecision: await decisionVerifier(config.worker.decisionPublicKeyFile),
           readiness: {
             orchestrator,
             worker: workerRuns(worker),
@@ -513,6 +519,7 @@ function developmentFile(
 /** Logs go to a file, so that the terminal keeps the ready page; warnings and worse are seen there too. */
 export function stackLogger(stateDir: string, level: string): Logger {
   mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
+  tightenFile(join(stateDir, 'logs', 'gate.log'));
   const logger = pino(
     {
       level,
@@ -524,7 +531,7 @@ export function stackLogger(stateDir: string, level: string): Logger {
     pino.multistream([
       {
         level: level as pino.Level,
-        stream: pino.destination({ dest: join(stateDir, 'logs', 'gate.log'), sync: false }),
+        stream: pino.destination({ dest: join(stateDir, 'logs', 'gate.log'), sync: false, mode: PRIVATE_FILE }),
       },
       { level: 'error', stream: process.stderr },
     ]),

@@ -52,6 +52,7 @@ import type { Upstream } from '../domain/pipeline/upstream.js';
 import { loadPolicySet, type PolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../domain/review/decision-signature.js';
+import type { VerifyDecision } from '../domain/review/approval.js';
 import type { DecisionSender } from '../domain/review/ports.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
 import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
@@ -338,6 +339,7 @@ export interface ProxyParts {
   readonly logger: Logger;
   readonly readiness: ReadinessChecks;
   readonly signer: Signer;
+  readonly verifyDecision: VerifyDecision;
 }
 
 export function buildProxy({ config, pins, classes, toolsName, operators, policies, ...parts }: ProxyParts): Service {

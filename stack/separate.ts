@@ -324,6 +324,10 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const { config, tls, trustDomain, logger } = parts;
   const { ledgerUrl, hilUrl } = config.urls;
   const signer = await needed('GATE_SIGNING_KEY_FILE', readSigner(config.own.signingKeyFile));
+  const verifyDecision = await needed(
+    'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
+    decisionVerifier(config.own.decisionPublicKeyFile),
+  );
   const { calls, pins, classes, sessionsWith } = await needed(
     'the call store',
     openProxyStore(config.shared, config.callStore.recordKeys, logger),
@@ -347,6 +351,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     ledger,
     upstream,
     signer,
+    verifyDecision,
     logger,
     readiness: {
       orchestrator: engineAnswers(engine),

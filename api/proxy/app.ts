@@ -5,6 +5,7 @@ import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
+import type { VerifyDecision } from '../../domain/review/approval.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
@@ -37,6 +38,8 @@ export interface ProxyOptions
   readonly tools?: ToolRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
+  /** Checks HIL's signature before an approval is signed on. */
+  readonly verifyDecision: VerifyDecision;
 }
 
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and judges it in code, after 400, 413 and 426. */

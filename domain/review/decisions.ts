@@ -16,6 +16,8 @@ export interface Decision {
   readonly decided_via: string | null;
   readonly principal: DecisionPrincipal;
   readonly request_id: string;
+  /** The digest of the action as it was shown to whoever decides. */
+  readonly action_digest?: string | undefined;
 }
 
 /** How a decision on an existing row ended, for the counter. */
@@ -66,6 +68,10 @@ export function createDecisions({
     const now = clock();
     const late = whyNotDecidable(row, now);
     if (late) throw refusal(late, row);
+    if (decision.action_digest !== undefined && decision.action_digest !== row.original_payload_digest)
+      throw new GateError('action_digest_mismatch', undefined, {
+        fields: { action_digest: row.original_payload_digest },
+      });
     const signed = await sign(row, decision, now);
     const outcome = await sender.decide(signed);
     if (outcome.settled && outcome.settled.pending_id !== row.id)

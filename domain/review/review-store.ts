@@ -9,7 +9,7 @@ import type {
   SettledReview,
 } from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
-import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
@@ -155,12 +155,16 @@ export function reviewStoreOver(
   }
 
   function opened(row: Row): JsonObject {
+    let payload: JsonObject;
     try {
       if (row.payload === null) throw new Error('the payload is gone');
-      return JSON.parse(payloadKeys.open(row.payload, row.id).toString('utf8')) as JsonObject;
+      payload = JSON.parse(payloadKeys.open(row.payload, row.id).toString('utf8')) as JsonObject;
     } catch (cause) {
       throw new GateError('payload_unavailable', undefined, { cause });
     }
+    // What is shown is what the digest says, which is what is signed, which is compared with what would run.
+    if (canonicalDigest(payload) !== row.original_payload_digest) throw new GateError('review_tampered');
+    return payload;
   }
 
   /** Throws unless this agent may have one row more waiting. A row that is there already, or was withdrawn, is judged by what it adds. */

@@ -1,9 +1,8 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { Kysely, Migrator, PostgresDialect, SqliteDialect, sql, type Migration } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import { privateDatabase } from './durable-file.js';
 
 export type StoreTarget = { readonly file: string } | { readonly url: string; readonly schema: string };
 export type StoreKind = 'sqlite' | 'postgres';
@@ -43,7 +42,7 @@ export async function openStore<Tables>(
 }
 
 function openSqlite<Tables>(file: string): Store<Tables> {
-  mkdirSync(dirname(file), { recursive: true });
+  privateDatabase(file);
   const connection = new DatabaseSync(file);
   connection.exec(
     'PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;',

@@ -62,6 +62,31 @@ function put(file: string, text: string, mode: number, into: (temporary: string,
   }
 }
 
+/**
+ * A database file, and the log and index that SQLite keeps beside it, for the owner alone: made so where it is new, tightened where it is
+ * not. SQLite gives what it makes later the mode of the database. A missing folder is made for the owner alone; one that is there belongs to
+ * whoever made it. A file of somebody else's is left to him.
+ */
+export function privateDatabase(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    closeSync(openSync(file, 'a', PRIVATE_FILE));
+  } catch {
+    // What cannot be written is for the database to say, in its own words.
+  }
+  for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) tightenFile(one);
+}
+
+/** Takes the rights of others from a file that is there. */
+export function tightenFile(file: string, mode = PRIVATE_FILE): void {
+  try {
+    chmodSync(file, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'EPERM' && code !== 'EROFS') throw error;
+  }
+}
+
 /** The text of `file`, or `null` when there is none. A private file that others could read is closed to them first. */
 export function readIfPresent(file: string, mode: number): string | null {
   try {

@@ -1,8 +1,9 @@
-import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { closeSync, fdatasync, openSync } from 'node:fs';
+import { basename } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Migration } from 'kysely';
 import { GateError } from '../errors.js';
+import { privateDatabase } from './durable-file.js';
 import { migrate, sqliteStore, type Store } from './database.js';
 import { wordsOf } from './words.js';
 
@@ -54,7 +55,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   const name = basename(file);
   let connection: DatabaseSyncInstance;
   try {
-    if (!memory) mkdirSync(dirname(file), { recursive: true });
+    if (!memory) privateDatabase(file);
     connection = new DatabaseSync(file);
   } catch (error) {
     throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });

@@ -38,6 +38,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
         decided_via: surfaceOf(scope, request.body),
         principal,
         request_id: requestIdOf(request),
+        action_digest: request.body.action_digest,
       });
     },
   );

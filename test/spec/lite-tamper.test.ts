@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { machineClock } from '../../lite/host.js';
+import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+
+const TRANSFER = { from: 'operating', to: 'vendor', amount: 25 };
+const HARMLESS = { path: 'notes.txt' };
+
+let folder: string;
+let tools: EchoTools;
+let gate: LiteFixture;
+let aheadMs = 0;
+const start = async () => {
+  const clock = { ...machineClock, now: () => Date.now() + aheadMs };
+  gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url }, { folder, clock });
+};
+beforeEach(async () => {
+  aheadMs = 0;
+  folder = await mkdtemp(join(tmpdir(), 'gate-lite-tamper-'));
+  tools = await echoTools();
+  await start();
+});
+afterEach(async () => {
+  await gate.close();
+  await tools.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const sql = (text: string, ...values: unknown[]): Record<string, unknown>[] => {
+  const connection = new DatabaseSync(join(folder, 'gate-lite.db'));
+  try {
+    return connection.prepare(text).all(...(values as string[])) as Record<string, unknown>[];
+  } finally {
+    connection.close();
+  }
+};
+const edited = async (edit: () => void) => {
+  await gate.close();
+  edit();
+  await start();
+};
+const idOf = (answer: { body: object }) => String((answer.body as { correlation_id: string }).correlation_id);
+const kinds = (id: string) =>
+  sql('select event_kind from ledger_entries where correlation_id = ? order by seq', id).map(
+    (row) => row['event_kind'],
+  );
+const replayed = (tool: string, id: string, args: object, decision = false) =>
+  gate.call(tool, { id, arguments: args as never, decision });
+const refused = { status: 409, body: { error: 'call_tampered' } };
+
+describe('whoever edits the file of lite runs nothing by it', () => {
+  it.each([
+    ['a denied call', 'delete_file', HARMLESS, 403],
+    ['a parked call', 'wire_transfer', TRANSFER, 202],
+    ['an executed call', 'read_file', HARMLESS, 200],
+  ])("update call_records set state = 'approved' on %s", async (_what, tool, args, status) => {
+    const [id, waits] = [randomUUID(), randomUUID()];
+    const first = await replayed(tool, id, args);
+    expect(first.status).toBe(status);
+    const other = await replayed('wire_transfer', waits, { ...TRANSFER, amount: 26 });
+    const ran = tools.executed.length;
+    const call = sql('select correlation_id from call_records order by created_ms limit 1')[0]?.[
+      'correlation_id'
+    ] as string;
+    for (const state of ['approved', 'allowed']) {
+      await edited(() => sql('update call_records set state = ?, mac = mac where correlation_id = ?', state, call));
+      expect(await replayed(tool, id, args)).toMatchObject(refused);
+    }
+    expect(tools.executed).toHaveLength(ran);
+    expect(kinds(call)).toContain('alarm.record_tampered');
+    expect(kinds(call)).not.toContain('hil.approved');
+    // The call that nobody touched goes on, is decided and runs.
+    const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string; correlation_id: string }[];
+    const row = rows.find(({ correlation_id }) => correlation_id === idOf(other));
+    expect(await gate.send('POST', `/decide/${row?.id}`, { body: { decision: 'approve' } })).toMatchObject({
+      status: 200,
+    });
+    const limit = Date.now() + 20_000;
+    while ((await replayed('wire_transfer', waits, { ...TRANSFER, amount: 26 })).status !== 200 && Date.now() < limit);
+    expect(tools.executed).toHaveLength(ran + 1);
+  });
+
+  it('signs no authorization for a denied or a parked call that was made an approved one', async () => {
+    const [denied, parked] = [randomUUID(), randomUUID()];
+    const ids = [
+      idOf(await replayed('delete_file', denied, HARMLESS, true)),
+      idOf(await replayed('wire_transfer', parked, TRANSFER, true)),
+    ];
+    await edited(() => sql("update call_records set state = 'approved'"));
+    for (const id of ids) expect(await gate.send('GET', `/authorizations/${id}`)).toMatchObject(refused);
+  });
+
+  it('finds an older row that was put back after a restart: the ledger has what came after it', async () => {
+    const id = randomUUID();
+    const parked = idOf(await replayed('wire_transfer', id, TRANSFER));
+    await gate.close();
+    const [older] = sql('select * from call_records where correlation_id = ?', parked) as [Record<string, unknown>];
+    await start();
+    const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
+    await gate.send('POST', `/decide/${rows[0]?.id}`, { body: { decision: 'deny' } });
+    await edited(() => {
+      const columns = Object.keys(older);
+      const set = columns.map((column) => `${column} = ?`).join(', ');
+      sql(`update call_records set ${set} where correlation_id = ?`, ...columns.map((column) => older[column]), parked);
+    });
+    expect(await replayed('wire_transfer', id, TRANSFER)).toMatchObject(refused);
+    expect(tools.executed).toHaveLength(0);
+  });
+
+  it('executes nothing again under an id whose record was taken away', async () => {
+    const id = randomUUID();
+    await replayed('read_file', id, HARMLESS);
+    await edited(() => {
+      sql('delete from call_records');
+      sql('delete from call_requests');
+      sql('delete from call_tombstones');
+    });
+    expect(await replayed('read_file', id, HARMLESS)).toMatchObject({ status: 410, body: { error: 'call_purged' } });
+    expect(tools.executed).toHaveLength(1);
+  });
+});
+
+describe('an authorization', () => {
+  it('says when it was given and until when it holds, the same at every request, and is not given after that', async () => {
+    const at = Math.floor(Date.now() / 1000);
+    const allowed = idOf(await replayed('read_file', randomUUID(), HARMLESS, true));
+    const first = await gate.send('GET', `/authorizations/${allowed}`);
+    const { iat, exp } = first.body['authorization'] as { iat: number; exp: number };
+    expect(first.status).toBe(200);
+    expect(Math.abs(iat - at)).toBeLessThan(30);
+    expect(exp - iat).toBe(60);
+    expect((await gate.send('GET', `/authorizations/${allowed}`)).body).toEqual(first.body);
+    aheadMs = 61_000;
+    expect(await gate.send('GET', `/authorizations/${allowed}`)).toMatchObject({
+      status: 410,
+      body: { error: 'authorization_expired' },
+    });
+  });
+});
+
+describe('a decision', () => {
+  it('that names another action than the one that waits decides nothing', async () => {
+    await replayed('wire_transfer', randomUUID(), TRANSFER);
+    const [row] = (await gate.send('GET', '/pending')).body as unknown as {
+      id: string;
+      original_payload_digest: string;
+    }[];
+    const decide = (action_digest: string) =>
+      gate.send('POST', `/decide/${row?.id}`, { body: { decision: 'approve', action_digest } });
+    expect(await decide(`sha256:${'0'.repeat(64)}`)).toMatchObject({
+      status: 409,
+      body: { error: 'action_digest_mismatch' },
+    });
+    expect(tools.executed).toHaveLength(0);
+    expect(await decide(row?.original_payload_digest ?? '')).toMatchObject({ status: 200 });
+  });
+
+  it('is not taken about a review that shows another call than would run', async () => {
+    await replayed('wire_transfer', randomUUID(), TRANSFER);
+    await replayed('wire_transfer', randomUUID(), { ...TRANSFER, amount: 9_999 });
+    const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
+    const [shown, other] = [rows[0]?.id, rows[1]?.id];
+    await edited(() =>
+      sql(
+        'update reviews set original_payload_digest = (select original_payload_digest from reviews where id = ?) where id = ?',
+        other,
+        shown,
+      ),
+    );
+    const answer = await gate.send('POST', `/decide/${shown}`, { body: { decision: 'approve' } });
+    expect(answer).toMatchObject({ status: 409, body: { error: 'review_tampered' } });
+    expect(tools.executed).toHaveLength(0);
+  });
+});
