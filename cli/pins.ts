@@ -1,28 +1,100 @@
 import type { Command } from 'commander';
+import type { PinDiff, PinnedAgents } from '../contracts/tool-pins.js';
+import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { ledgerOption, readable, withLock } from './ledger-file.js';
+import { readable, withLock } from './ledger-file.js';
+import { json, print } from './output.js';
+import { asConsole, fileTarget, ledgerFile } from './target.js';
 
-/** `gate pins`: whose tools are pinned, and to forget them. */
+interface Asked {
+  readonly json?: boolean;
+  readonly reason?: string;
+}
+
+/** `gate pins`: whose tools are pinned, how they differ now, and to accept or forget them. */
 export function registerPins(program: Command): void {
-  program
+  const pins = program
     .command('pins')
-    .description("list whose tools are pinned; --forget accepts an agent's new definitions: its next list is pinned")
-    .addOption(ledgerOption())
-    .option('--forget <tenant/agent>', 'stop the server first; leaves a row in the ledger')
-    .option('--json', 'print JSON instead of text')
-    .action(async ({ ledger, forget, json }: { ledger: string; forget?: string; json?: boolean }) => {
-      const { forgetPins, pinOwners } = await import('../lite/tool-pins.js');
-      if (forget !== undefined) {
-        const [tenant, agent, more] = forget.split('/');
-        if (!tenant || !agent || more !== undefined) throw new CliError('--forget takes tenant/agent', 2);
-        const forgotten = await readable(ledger, () => withLock(ledger, () => forgetPins(ledger, { tenant, agent })));
-        if (forgotten === 0) throw new CliError(`no tools of ${forget} are pinned`);
-        return void process.stdout.write(`forgot ${forgotten} tools of ${forget}; the next list is pinned\n`);
-      }
-      const owners = await readable(ledger, () => pinOwners(ledger));
-      if (json) return void process.stdout.write(`${JSON.stringify(owners, null, 2)}\n`);
+    .description('list whose tools are pinned; see what differs, accept it, or let the pins go');
+  pins
+    .command('list', { isDefault: true })
+    .description(
+      "whose tools are pinned; in a lite file --forget accepts an agent's new definitions: its next list is pinned",
+    )
+    .addOption(ledgerFile())
+    .option('--forget <tenant/agent>', 'in a lite file: stop the server first; leaves a row in the ledger')
+    .addOption(json())
+    .action(async ({ ledger, forget, json: asJson }: Asked & { ledger?: string; forget?: string }) => {
+      const file = fileTarget(ledger);
+      if (forget !== undefined) return forgetInFile(file, forget);
+      const { pinOwners } = await import('../lite/tool-pins.js');
+      const owners =
+        file === null
+          ? (await asConsole<PinnedAgents>('proxy', 'GET', '/pins')).agents
+          : await readable(file, () => pinOwners(file));
+      if (asJson) return print(owners);
       if (owners.length === 0) return void process.stdout.write('(no tools are pinned)\n');
       for (const { tenant, agent, tools, since } of owners)
-        process.stdout.write(`${tenant}/${agent}  ${tools} tools since ${since}\n`);
+        process.stdout.write(`${oneLine(`${tenant}/${agent}`)}  ${tools} tools since ${since}\n`);
     });
+
+  pins
+    .command('diff')
+    .description("how what an agent's tools say now differs from what it saw first")
+    .argument('<agent>')
+    .addOption(json())
+    .action(async (agent: string, { json: asJson }: Asked) => {
+      const diff = await asConsole<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(agent)}`);
+      if (asJson) return print(diff);
+      if (diff.tampered) process.stdout.write('the pins were not written by Gate: let them go\n');
+      if (diff.tools.length === 0) return void process.stdout.write('(nothing differs)\n');
+      for (const { change, tool, pinned_sha256: pinned, seen_sha256: seen } of diff.tools)
+        process.stdout.write(
+          `${change.padEnd(8)} ${oneLine(tool)}  ${pinned?.slice(0, 12) ?? 'none'} -> ${seen?.slice(0, 12) ?? 'none'}\n`,
+        );
+    });
+
+  pins
+    .command('accept')
+    .description("pin what an agent's tools say now: of these tools, or of all; leaves a row in the ledger")
+    .argument('<agent>')
+    .argument('[tools...]')
+    .option('--reason <text>', 'recorded with it')
+    .addOption(json())
+    .action(async (agent: string, tools: string[], { reason, json: asJson }: Asked) => {
+      const said = await asConsole<{ accepted: string[] }>('proxy', 'POST', '/pins/accept', {
+        agent,
+        ...(tools.length > 0 && { tools }),
+        ...(reason && { reason }),
+      });
+      if (asJson) return print(said);
+      if (said.accepted.length === 0) throw new CliError(`nothing of ${oneLine(agent)} differs from what is pinned`);
+      process.stdout.write(`accepted for ${oneLine(agent)}: ${said.accepted.map(oneLine).join(', ')}\n`);
+    });
+
+  pins
+    .command('forget')
+    .description("let an agent's pins go: its next list is pinned; leaves a row in the ledger")
+    .argument('<agent>')
+    .option('--reason <text>', 'recorded with it')
+    .addOption(json())
+    .action(async (agent: string, { reason, json: asJson }: Asked) => {
+      const said = await asConsole<{ forgotten: number }>('proxy', 'POST', '/pins/forget', {
+        agent,
+        ...(reason && { reason }),
+      });
+      if (asJson) return print(said);
+      if (said.forgotten === 0) throw new CliError(`no tools of ${oneLine(agent)} are pinned`);
+      process.stdout.write(`forgot ${said.forgotten} tools of ${oneLine(agent)}; the next list is pinned\n`);
+    });
+}
+
+async function forgetInFile(file: string | null, forget: string): Promise<void> {
+  const [tenant, agent, more] = forget.split('/');
+  if (!tenant || !agent || more !== undefined) throw new CliError('--forget takes tenant/agent', 2);
+  if (file === null) throw new CliError(`of the running stack: gate pins forget ${oneLine(agent)}`, 2);
+  const { forgetPins } = await import('../lite/tool-pins.js');
+  const forgotten = await readable(file, () => withLock(file, () => forgetPins(file, { tenant, agent })));
+  if (forgotten === 0) throw new CliError(`no tools of ${oneLine(forget)} are pinned`);
+  process.stdout.write(`forgot ${forgotten} tools of ${oneLine(forget)}; the next list is pinned\n`);
 }

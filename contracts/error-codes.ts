@@ -132,6 +132,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The decision stood too long ago to be acted upon (`exp`); ask anew under a new idempotency id.',
   },
+  pins_tampered: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      "Somebody other than Gate wrote the pins of this agent's tools; nothing is accepted over them, let them go.",
+  },
   call_purged: {
     status: 410,
     retry: 'no',

@@ -268,6 +268,11 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('proxy', 'GET', '/tools', 'proxy.tool-class.read', console),
   row('proxy', 'POST', '/tools/class', 'proxy.tool-class.manage', console),
   row('proxy', 'POST', '/tools/forget', 'proxy.tool-class.manage', console),
+  // What operators accept of the tools that agents saw first.
+  row('proxy', 'GET', '/pins', 'proxy.tool-pin.read', console),
+  row('proxy', 'GET', '/pins/{agent}', 'proxy.tool-pin.read', console),
+  row('proxy', 'POST', '/pins/accept', 'proxy.tool-pin.manage', console),
+  row('proxy', 'POST', '/pins/forget', 'proxy.tool-pin.manage', console),
 ];
 
 /** Rows of both lists that no service registers yet. A row leaves this list in the commit that registers its route. */

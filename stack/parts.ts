@@ -59,6 +59,7 @@ import { openStore, type Store, type StoreTarget } from '../domain/store/databas
 import { type ToolClassStore, toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
+import { toolPinning } from '../domain/tool-definitions/pinning.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
@@ -364,6 +365,7 @@ export function buildProxy({ config, pins, classes, toolsName, operators, polici
         ledger: parts.ledger,
         byName: (tool) => policies.classOf(toolsName, tool),
       }),
+      pinning: toolPinning({ pins, ledger: parts.ledger }),
       operatorOf(request) {
         const scope = readScope(request);
         return { tenant: scope.tenant, subject: principalOf(scope).subject };

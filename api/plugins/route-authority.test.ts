@@ -25,9 +25,13 @@ import { openReviewStore } from '../../domain/review/review-store.js';
 import { createBrainService } from '../brain/app.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
-import { openStore } from '../../domain/store/database.js';
+import { toolPinMigrations } from '../../migrations/tool-pins.js';
+import { openStore, type Store } from '../../domain/store/database.js';
 import { toolClassStoreOver, type ToolClassTables } from '../../domain/tool-classes/class-store.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { type ToolPinTables, toolPinStoreOver } from '../../domain/tool-definitions/pin-store.js';
+import { toolPinning } from '../../domain/tool-definitions/pinning.js';
+import { pinRoutes } from '../proxy/routes/pins.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createLedgerService } from '../ledger/app.js';
@@ -147,18 +151,23 @@ beforeAll(async () => {
   running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
   running.identity = null;
   // The operators' routes, as the proxy registers them; its other routes are its agents'.
-  const calls = await openStore<ToolClassTables>({ file: join(folder, 'calls.db') }, callMigrations, {
+  const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {
     tool_classes: toolClassMigrations,
+    pins: toolPinMigrations,
   });
   closing.push(() => calls.close());
   running.proxy = createService({ name: 'proxy', governed: 'proxy', ...common() });
   toolRoutes(running.proxy.app, {
     classing: toolClassing({
-      store: toolClassStoreOver(calls, keys),
+      store: toolClassStoreOver(calls as unknown as Store<ToolClassTables>, keys),
       upstream: 'demo',
       ledger,
       byName: () => null,
     }),
+    operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
+  });
+  pinRoutes(running.proxy.app, {
+    pinning: toolPinning({ pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys }), ledger }),
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
   for (const service of Object.values(running)) {

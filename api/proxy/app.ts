@@ -18,6 +18,7 @@ import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
+import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 
 export interface ProxyOptions
@@ -35,7 +36,7 @@ export interface ProxyOptions
   /** Sees each record when its first answer leaves; a replay is no first answer. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
   /** Who classes tools, where that is not the composition's own business. */
-  readonly tools?: ToolRouteOptions;
+  readonly tools?: ToolRouteOptions & PinRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
   /** Checks HIL's signature before an approval is signed on. */
@@ -136,6 +137,7 @@ export function createProxyService(options: ProxyOptions): Service {
     void service.app.register((scope, _options, done) => {
       enforceRouteAuthority(scope as unknown as Service['app'], 'proxy');
       toolRoutes(scope as unknown as Service['app'], tools);
+      pinRoutes(scope as unknown as Service['app'], tools);
       done();
     });
   return service;

@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import {
+  acceptedPins,
+  acceptPins,
+  forgetPins,
+  forgottenPins,
+  pinDiff,
+  pinnedAgents,
+} from '../../../contracts/tool-pins.js';
+import type { PinOperator, ToolPinning } from '../../../domain/tool-definitions/pinning.js';
+import type { ServiceApp } from '../../plugins/service.js';
+
+const ByAgent = z.object({ agent: z.string().min(1).max(256) });
+
+export interface PinRouteOptions {
+  readonly pinning: ToolPinning;
+  readonly operatorOf: (request: FastifyRequest) => PinOperator;
+}
+
+/** What operators see and decide of the tools that agents saw first. `operatorOf` throws for everybody else, before a body is read. */
+export function pinRoutes(app: ServiceApp, { pinning, operatorOf }: PinRouteOptions): void {
+  const onRequest = (request: FastifyRequest, _reply: unknown, done: () => void) => {
+    operatorOf(request);
+    done();
+  };
+  app.get('/pins', { schema: { response: { 200: pinnedAgents } }, onRequest }, (request) =>
+    pinning.list(operatorOf(request).tenant),
+  );
+  app.get('/pins/:agent', { schema: { params: ByAgent, response: { 200: pinDiff } }, onRequest }, (request) =>
+    pinning.diff(operatorOf(request).tenant, request.params.agent),
+  );
+  app.post('/pins/accept', { schema: { body: acceptPins, response: { 200: acceptedPins } }, onRequest }, (request) =>
+    pinning.accept(operatorOf(request), request.body),
+  );
+  app.post('/pins/forget', { schema: { body: forgetPins, response: { 200: forgottenPins } }, onRequest }, (request) =>
+    pinning.forget(operatorOf(request), request.body),
+  );
+}

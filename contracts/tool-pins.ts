@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+const agent = z.string().min(1).max(256);
+const tool = z.string().min(1).max(256);
+const reason = z.string().max(1_000).nullish();
+
+/** An agent whose tools are pinned. */
+export const pinnedAgent = z.object({
+  tenant: z.string(),
+  agent: z.string(),
+  tools: z.number().int(),
+  since: z.string(),
+});
+export const pinnedAgents = z.object({ agents: z.array(pinnedAgent) });
+export type PinnedAgents = z.infer<typeof pinnedAgents>;
+
+/** How what an agent's tools say last differs from what is pinned. */
+export const pinDiff = z.object({
+  agent: z.string(),
+  /** Somebody other than Gate wrote the pins: nothing is accepted over them, they can only be forgotten. */
+  tampered: z.boolean(),
+  tools: z.array(
+    z.object({
+      tool: z.string(),
+      change: z.enum(['changed', 'added', 'removed']),
+      pinned_sha256: z.string().nullable(),
+      seen_sha256: z.string().nullable(),
+    }),
+  ),
+});
+export type PinDiff = z.infer<typeof pinDiff>;
+
+/** Without `tools` everything the agent's list says now. */
+export const acceptPins = z.strictObject({ agent, tools: z.array(tool).min(1).max(1_000).optional(), reason });
+export type AcceptPins = z.infer<typeof acceptPins>;
+export const acceptedPins = z.object({ accepted: z.array(z.string()) });
+
+export const forgetPins = z.strictObject({ agent, reason });
+export type ForgetPins = z.infer<typeof forgetPins>;
+export const forgottenPins = z.object({ forgotten: z.number().int() });

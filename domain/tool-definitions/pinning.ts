@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '../../contracts/json.js';
+import type { Ledger } from '../../contracts/ledger.js';
+import type { AcceptPins, ForgetPins, PinDiff, PinnedAgents } from '../../contracts/tool-pins.js';
+import { GateError } from '../errors.js';
+import { fittingRow } from '../ledger/fitting-row.js';
+import { driftOf, nothingSeen } from './definitions.js';
+import type { PinOwner, ToolPinStore } from './pin-store.js';
+
+/** Whose word it is: an operator of this tenant. */
+export interface PinOperator {
+  readonly tenant: string;
+  readonly subject: string;
+}
+
+/** What operators do about the tools that agents saw first. What they decide is in the ledger before it counts. */
+export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; readonly ledger: Ledger }) {
+  async function diff(tenant: string, agent: string): Promise<PinDiff> {
+    const owner = { tenant, agent };
+    const [pinned, seen] = await Promise.all([pins.read(owner), pins.seen(owner)]);
+    const drift = driftOf(pinned, { ...nothingSeen(), digests: new Map(seen) }, seen.size > 0);
+    const tools = (['changed', 'added', 'removed'] as const).flatMap((change) =>
+      drift[change].map((tool) => ({
+        tool,
+        change,
+        pinned_sha256: pinned.digests.get(tool) ?? null,
+        seen_sha256: seen.get(tool) ?? null,
+      })),
+    );
+    return { agent, tampered: pinned.tampered, tools };
+  }
+
+  const record = (owner: PinOwner, by: PinOperator, reasoning: string, said: JsonObject) =>
+    ledger.append([
+      fittingRow({
+        id: randomUUID(),
+        agent_id: owner.agent,
+        method: 'tool_definition.accepted',
+        event_kind: 'tool_definition.accepted',
+        intent_category: 'Privileged Action',
+        authorized: true,
+        reasoning,
+        policy_decision: { ...said, decided_by: by.subject, decided_via: 'gate pins' },
+        state_namespace: 'operator',
+        tenant: owner.tenant,
+        actor_sub: by.subject,
+      }),
+    ]);
+
+  return {
+    async list(tenant: string): Promise<PinnedAgents> {
+      return { agents: (await pins.owners()).filter((owner) => owner.tenant === tenant) };
+    },
+
+    diff,
+
+    /** Pins what the agent's list says now, of the tools that are named or of all. Returns those whose pin is another one now. */
+    async accept(by: PinOperator, { agent, tools, reason }: AcceptPins): Promise<{ accepted: string[] }> {
+      const owner = { tenant: by.tenant, agent };
+      const { tampered, tools: drifted } = await diff(by.tenant, agent);
+      if (tampered)
+        throw new GateError(
+          'pins_tampered',
+          `the pins of ${agent} were not written by Gate: \`gate pins forget ${agent}\``,
+        );
+      const named = drifted.filter(({ tool }) => tools === undefined || tools.includes(tool));
+      if (named.length === 0) return { accepted: [] };
+      const shown = named.map(({ change, tool }) => `${change} ${tool}`).join(', ');
+      const digests = named.map(({ tool, pinned_sha256, seen_sha256 }) => [tool, { pinned_sha256, seen_sha256 }]);
+      await record(owner, by, `accepted: ${shown}`, {
+        action: 'accept',
+        tools: Object.fromEntries(digests) as JsonObject,
+        reason: reason ?? null,
+      });
+      await pins.accept(owner, tools);
+      return { accepted: named.map(({ tool }) => tool) };
+    },
+
+    /** The agent's next list is its first again. Returns how many tools were pinned. */
+    async forget(by: PinOperator, { agent, reason }: ForgetPins): Promise<{ forgotten: number }> {
+      const owner = { tenant: by.tenant, agent };
+      const { digests, tampered } = await pins.read(owner);
+      if (digests.size === 0 && !tampered) return { forgotten: 0 };
+      await record(owner, by, `${digests.size} pinned tools were let go; the next list is pinned`, {
+        action: 'forget',
+        tools: digests.size,
+        reason: reason ?? null,
+      });
+      return { forgotten: await pins.forget(owner) };
+    },
+  };
+}
+export type ToolPinning = ReturnType<typeof toolPinning>;

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { type AgentClient, createHttp, type Http } from '../support/agent.js';
+import { commandLine } from '../support/command.js';
+import { type ListingTools, listingTools } from '../support/listing-tools.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+
+let tools: ListingTools;
+let gate: TestStack;
+let bot: AgentClient;
+let console_: Http;
+const command = commandLine(() => gate.stateDir);
+beforeAll(async () => {
+  tools = await listingTools();
+  gate = await startStack({ env: { GATE_UPSTREAM_URL: tools.url, GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' } });
+  bot = await gate.agent('pins-bot');
+  const { proxy, console_workload: own } = gate.development;
+  const [ca = '', cert = '', key = ''] = [proxy.ca, own.cert, own.key].map((file) => readFileSync(file, 'utf8'));
+  console_ = createHttp(proxy.url, { ca, cert, key });
+}, STACK_START_LIMIT_MS);
+afterAll(async () => {
+  await console_?.close();
+  await command.stop();
+  await gate?.stop();
+  await tools?.close();
+});
+
+const cli = (...args: string[]) => command.done(['pins', ...args], { GATE_STATE_DIR: gate.stateDir });
+const tool = (name: string, description: string): JsonObject => ({
+  name,
+  description,
+  inputSchema: { type: 'object', properties: {} },
+});
+const list = async (...listed: JsonObject[]) => {
+  tools.pages = [listed];
+  return (await bot.control('tools/list')).status;
+};
+async function acceptances(): Promise<JsonObject[]> {
+  const ledger = openLedgerReadOnly(join(gate.stateDir, 'data', 'ledger.db'));
+  try {
+    return (await ledger.newest(100))
+      .filter((row) => row.event_kind === 'tool_definition.accepted')
+      .map((row) => ({ agent: row.agent_id, tenant: row['tenant'] as string, ...(row.policy_decision as JsonObject) }))
+      .toReversed();
+  } finally {
+    await ledger.close();
+  }
+}
+
+describe('gate pins, over the running stack', () => {
+  it('shows what differs, accepts one tool or all, lets go; each is a row, and holds from the next list on', async () => {
+    expect(await list(tool('read', 'reads'), tool('write', 'writes'))).toBe(200);
+    expect(await cli()).toMatchObject({ code: 0, out: expect.stringContaining('acme/pins-bot  2 tools since') });
+    expect(await cli('diff', 'pins-bot')).toMatchObject({ code: 0, out: '(nothing differs)\n' });
+    expect(await cli('accept', 'pins-bot')).toMatchObject({ code: 1 });
+
+    const now = [tool('read', 'reads more'), tool('write', 'writes more'), tool('\u202enew', 'is new')];
+    expect(await list(...now)).toBe(502);
+    const differing = JSON.parse((await cli('diff', 'pins-bot', '--json')).out) as { tools: JsonObject[] };
+    expect(differing.tools.map(({ tool: name, change }) => [name, change])).toEqual([
+      ['read', 'changed'],
+      ['write', 'changed'],
+      ['\u202enew', 'added'],
+    ]);
+    expect((await cli('diff', 'pins-bot')).out).not.toContain('\u202e');
+
+    expect(await cli('accept', 'pins-bot', 'read', '--reason', 'looked at it')).toMatchObject({
+      code: 0,
+      out: 'accepted for pins-bot: read\n',
+    });
+    expect(await list(...now)).toBe(502);
+    expect(await cli('accept', 'pins-bot')).toMatchObject({ code: 0 });
+    expect(await list(...now)).toBe(200);
+
+    expect(await cli('forget', 'pins-bot')).toMatchObject({ code: 0, out: expect.stringContaining('forgot 3 tools') });
+    expect(await cli('forget', 'pins-bot')).toMatchObject({ code: 1 });
+    expect(await list(tool('other', 'is first again'))).toBe(200);
+
+    expect(await acceptances()).toMatchObject([
+      {
+        agent: 'pins-bot',
+        tenant: 'acme',
+        action: 'accept',
+        decided_by: 'operator:dev',
+        reason: 'looked at it',
+        tools: { read: { pinned_sha256: expect.any(String), seen_sha256: expect.any(String) } },
+      },
+      { action: 'accept', tools: { write: expect.anything(), '\u202enew': { pinned_sha256: null } } },
+      { action: 'forget', tools: 3 },
+    ]);
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  }, 120_000);
+
+  it('is for the console with an operator of the tenant: no agent, no stranger, no workload without a token', async () => {
+    const token = { authorization: `Bearer ${gate.development.operator_token}` };
+    const before = await acceptances();
+    for (const [method, path, body] of [
+      ['POST', '/pins/accept', { agent: 'pins-bot' }],
+      ['POST', '/pins/forget', { agent: 'pins-bot' }],
+      ['GET', '/pins', undefined],
+      ['GET', '/pins/pins-bot', undefined],
+    ] as const) {
+      const ask = async (who: Http, headers: Record<string, string> = {}) =>
+        (await who.request(method, path, { headers, ...(body && { body }) })).status;
+      expect(await ask(bot, token)).toBe(403);
+      expect(await ask(gate.stranger(), token)).toBe(401);
+      expect(await ask(console_, { 'x-gate-tenant-scope': 'acme' })).toBe(401);
+      expect(await ask(console_, { ...token, 'x-gate-tenant-scope': 'rival' })).toBe(401);
+    }
+    expect(await acceptances()).toEqual(before);
+  });
+});
