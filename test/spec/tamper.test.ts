@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import type { AgentClient } from '../support/agent.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+
+let stateDir: string;
+let gate: TestStack;
+let bot: AgentClient;
+const start = async () => {
+  gate = await startStack({ stateDir });
+  bot = await gate.agent('support-bot');
+};
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'gate-tamper-'));
+  await start();
+}, STACK_START_LIMIT_MS);
+afterAll(async () => {
+  await gate?.stop();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+const transfer = { from: 'operating', to: 'vendor', amount: 7 };
+const sql = (text: string, ...values: string[]) => {
+  const connection = new DatabaseSync(join(stateDir, 'data', 'calls.db'));
+  try {
+    connection.exec('pragma busy_timeout=5000');
+    return connection.prepare(text).all(...values);
+  } finally {
+    connection.close();
+  }
+};
+const vendorHolds = async () => (await gate.tools()).balances.vendor ?? 0;
+
+describe.each([
+  ['while it runs', false],
+  ['before a restart', true],
+])("update call_records set state = 'approved' in the full stack, %s", (_when, restart) => {
+  it(
+    'runs nothing, signs nothing, and is told in the ledger; the other calls go on',
+    async () => {
+      const [executed, decision, other] = [randomUUID(), randomUUID(), randomUUID()];
+      const parked = await bot.call('wire_transfer', transfer, { idempotencyId: executed });
+      const asked = await bot.call('wire_transfer', transfer, { idempotencyId: decision, contract: 'decision' });
+      const good = await bot.call('wire_transfer', { ...transfer, amount: 8 }, { idempotencyId: other });
+      const before = await vendorHolds();
+      const edit = () =>
+        [parked, asked].forEach(({ correlationId }) =>
+          sql("update call_records set state = 'approved' where correlation_id = ?", correlationId),
+        );
+      if (restart) {
+        await gate.stop();
+        edit();
+        await start();
+      } else edit();
+      const refused = { status: 409, body: { error: 'call_tampered' } };
+      expect(await bot.call('wire_transfer', transfer, { idempotencyId: executed })).toMatchObject(refused);
+      expect(await bot.request('GET', `/authorizations/${asked.correlationId}`)).toMatchObject(refused);
+      const kinds = await gate.rows(parked.correlationId, (seen) => seen.includes('alarm.record_tampered'));
+      expect(kinds.map(({ event_kind }) => event_kind)).not.toContain('upstream.outcome');
+      expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBeGreaterThanOrEqual(400);
+      expect(await vendorHolds()).toBe(before);
+      expect((await gate.operator.decide(good.correlationId, 'approve')).status).toBe(200);
+      await gate.rows(good.correlationId, (seen) => seen.includes('upstream.outcome'));
+      expect(await vendorHolds()).toBe(before + 800);
+    },
+    STACK_START_LIMIT_MS,
+  );
+});
