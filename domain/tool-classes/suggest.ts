@@ -21,6 +21,7 @@ const READING: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
+const JOINING: ReadonlySet<string> = new Set(['and', 'or', 'then', 'plus', 'to', 'into', 'sign']);
 /** So often a tool must have run before its silence says something. */
 const SEEN_OFTEN = 3;
 
@@ -38,9 +39,20 @@ export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
       return [{ tool, class: 'strict', why: `"${weighty}" is worth a close look at each call` }];
     if (lately.denied > 0)
       return [{ tool, class: 'review', why: `${lately.denied} of its calls were or would have been denied` }];
-    if (words.some((word) => READING.has(word))) return [{ tool, class: 'read', why: 'the name reads' }];
-    if (lately.ran >= SEEN_OFTEN && lately.failed === 0)
-      return [{ tool, class: 'change', why: `ran ${lately.ran} times` }];
+    // A name that joins actions or hides letters is not made a read by one of its words.
+    const odd =
+      words.some((word) => JOINING.has(word)) || /[A-Za-z][0-9]+[a-z]/.test(tool) || !/^[\w./:-]+$/.test(tool);
+    if (odd) return [{ tool, class: 'review', why: 'the name says more than one thing' }];
+    if (lately.ran >= SEEN_OFTEN && lately.failed === 0) {
+      const reads = words.some((word) => READING.has(word));
+      return [
+        {
+          tool,
+          class: reads ? 'read' : 'change',
+          why: `ran ${lately.ran} times${reads ? ', and the name reads' : ''}`,
+        },
+      ];
+    }
     return [{ tool, class: 'review', why: 'seen too seldom to say' }];
   });
 }

@@ -123,18 +123,22 @@ describe('gate tools, in lite', () => {
     await again({ GATE_LITE_MODE: 'observe' });
     for (let time = 0; time < 3; time += 1) expect(await statusOf('tidy_desk')).toBe(200);
     expect(await statusOf('sepa_transfer')).toBe(200);
-    expect(await statusOf('board_snapshot')).toBe(200);
+    for (let time = 0; time < 3; time += 1)
+      for (const tool of ['board_snapshot', 'view_and_mark']) expect(await statusOf(tool)).toBe(200);
+    expect(await statusOf('once_only')).toBe(200);
     expect(await statusOf('list_files')).toBe(200);
     const proposed = [
       { tool: 'board_snapshot', class: 'read' },
+      { tool: 'once_only', class: 'review' },
       { tool: 'sepa_transfer', class: 'strict' },
       { tool: 'tidy_desk', class: 'change' },
+      { tool: 'view_and_mark', class: 'review' },
     ];
     expect(JSON.parse((await cli('suggest', '--json')).out)).toMatchObject({ applied: false, suggestions: proposed });
     await again();
     expect(await statusOf('tidy_desk')).toBe(202);
     const applied = await cli('suggest', '--apply');
-    expect(applied.out).toContain('set 3 classes');
+    expect(applied.out).toContain('set 5 classes');
     expect([await statusOf('tidy_desk'), await statusOf('board_snapshot'), await statusOf('sepa_transfer')]).toEqual([
       200, 200, 202,
     ]);
