@@ -7,8 +7,8 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const { id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { id: number };
-    const body = `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"done"}]}}`;
+    const { id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { id: number | string };
+    const body = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"done"}]}}`;
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
       .end(body);
