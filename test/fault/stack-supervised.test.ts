@@ -61,6 +61,7 @@ const start = async (): Promise<TestStack> => {
       GATE_TEMPORAL_PORT: String(enginePorts[0]),
       GATE_TEMPORAL_UI_PORT: String(enginePorts[1]),
       GATE_UPSTREAM_URL: tools.url,
+      GATE_UPSTREAM_NAME: 'demo',
       GATE_VELOCITY_LIMIT: '0',
       GATE_UPSTREAM_TIMEOUT_SECS: '4',
     },

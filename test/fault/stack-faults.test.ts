@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import type { Reply } from '../support/agent.js';
+import { type MortalPostgres, startMortalPostgres } from '../support/postgres.js';
+import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+
+/** What goes wrong around the full edition, one stack for each place where its stores are. */
+jest.setTimeout(120_000);
+
+const HOUR = 3_600_000;
+const TIMEOUT_SECS = 3;
+
+let folder: string;
+let tools: DemoUpstream;
+let gate: TestStack;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-faults-'));
+  tools = await openTools();
+});
+afterAll(async () => {
+  await gate?.stop();
+  await tools.close();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+const openTools = (port = 0) =>
+  startDemoUpstream({ dataDir: join(folder, 'tools'), port, host: '127.0.0.1', sse: true });
+/** How often the tools ran one. */
+const ran = (tool: string): number => tools.state().counts[tool] ?? 0;
+const start = async (env: Record<string, string>, stateDir = join(folder, 'state')): Promise<void> => {
+  gate = await startStack({
+    stateDir,
+    quiet: false,
+    env: {
+      GATE_UPSTREAM_URL: tools.url,
+      GATE_UPSTREAM_NAME: 'demo',
+      GATE_VELOCITY_LIMIT: '0',
+      GATE_UPSTREAM_TIMEOUT_SECS: String(TIMEOUT_SECS),
+      ...env,
+    },
+  });
+};
+const read = async (idempotencyId: string = randomUUID()): Promise<Reply> =>
+  (await gate.agent()).call('list_files', {}, { idempotencyId });
+const TRANSFER = { from: 'operating', to: 'vendor', amount: 3 };
+const park = async (idempotencyId: string = randomUUID()): Promise<Reply> => {
+  const reply = await (await gate.agent()).call('wire_transfer', TRANSFER, { idempotencyId });
+  expect(reply.status).toBe(202);
+  return reply;
+};
+const readyz = async (): Promise<string> => {
+  const { status, text } = await gate.health('proxy', '/readyz');
+  return `${status} ${text}`;
+};
+const served = () =>
+  eventually('calls are answered again', async () => {
+    // Fewer than the velocity limit.
+    await sleep(500);
+    return (await read().catch(() => null))?.status === 200;
+  });
+const ended = () =>
+  new Promise<number | NodeJS.Signals | null>((resolve) =>
+    gate.process.once('exit', (code, signal) => resolve(code ?? signal)),
+  );
+describe('stores on Postgres', () => {
+  let postgres: MortalPostgres;
+  let clock: string;
+  const jump = async (ms: number) => {
+    writeFileSync(clock, String(ms));
+    await sleep(100);
+  };
+  beforeAll(async () => {
+    postgres = await startMortalPostgres();
+    clock = join(folder, 'clock');
+    writeFileSync(clock, '0');
+    await start({
+      GATE_DATABASE_URL: postgres.url,
+      GATE_TEST_CLOCK_FILE: clock,
+      NODE_OPTIONS: `--import ${pathToFileURL(join(PROJECT_ROOT, 'test', 'support', 'clock-offset.mjs')).href}`,
+      GATE_VELOCITY_LIMIT: '60',
+    });
+  }, STACK_START_LIMIT_MS);
+  afterAll(() => postgres?.stop(), 60_000);
+
+  it('an upstream that is slow is waited for; one that hangs is uncertain after its limit, and never asked again', async () => {
+    const agent = await gate.agent();
+    expect((await agent.call('slow_task', { seconds: 1 })).status).toBe(200);
+    const idempotencyId = randomUUID();
+    const from = performance.now();
+    const first = await agent.call('slow_task', { seconds: 30 }, { idempotencyId });
+    expect(first.status).toBe(409);
+    expect(performance.now() - from).toBeLessThan((TIMEOUT_SECS + 8) * 1_000);
+    const again = await agent.call('slow_task', { seconds: 30 }, { idempotencyId });
+    expect(again.status).toBe(409);
+    await gate.kinds(first.correlationId, 'upstream.outcome');
+    expect((await read()).status).toBe(200);
+  });
+
+  it('Postgres away: nothing runs, readiness names the store; back: calls, parked ones and the chain go on', async () => {
+    const parkedId = randomUUID();
+    const parked = await park(parkedId);
+    const before = ran('list_files');
+    await postgres.kill();
+    const refused = await Promise.all(Array.from({ length: 4 }, () => read().catch(() => null)));
+    for (const reply of refused) expect(reply?.status).toBe(503);
+    expect(ran('list_files')).toBe(before);
+    expect(await readyz()).toMatch(/^503 .*"call_store":"failed"/);
+    await postgres.restart();
+    await served();
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    expect(await gate.verify()).toMatchObject({ valid: true });
+    await eventually('readiness', async () => (await readyz()).startsWith('200'));
+  });
+
+  it('a clock an hour ahead and back again: calls are judged, nothing is frozen, nothing runs that must not', async () => {
+    const parkedId = randomUUID();
+    const parked = await park(parkedId);
+    const before = ran('list_files');
+    const transfers = ran('wire_transfer');
+    await jump(HOUR);
+    expect((await read()).status).toBe(200);
+    // Its time to be decided is over by this clock: no approval, no effect.
+    const decided = await gate.operator.decide(parked.correlationId, 'approve');
+    expect(decided.status).toBe(409);
+    // The window is filled by the clock that is ahead ...
+    const agent = await gate.agent('runaway');
+    const ahead = await Promise.all(Array.from({ length: 61 }, () => agent.call('delete_file', { path: 'x' })));
+    expect(ahead.filter(({ status }) => status === 429)).toHaveLength(1);
+    await jump(0);
+    // ... and does not hold the agent up for the hour to come.
+    expect((await agent.call('delete_file', { path: 'x' })).status).toBe(403);
+    expect((await read()).status).toBe(200);
+    expect(ran('list_files')).toBe(before + 2);
+    expect(ran('wire_transfer')).toBe(transfers);
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  });
+
+  it('a clock an hour behind and back again: the same', async () => {
+    const before = ran('list_files');
+    const transfers = ran('wire_transfer');
+    const parked = await park();
+    await jump(-HOUR);
+    expect((await read()).status).toBe(200);
+    const late = await park();
+    await jump(0);
+    expect((await read()).status).toBe(200);
+    // Its deadline is the engine's, whose clock stood right: it is neither gone nor an hour away.
+    expect((await gate.operator.decide(late.correlationId, 'deny')).status).toBe(200);
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    expect(ran('list_files')).toBe(before + 2);
+    expect(ran('wire_transfer')).toBe(transfers + 1);
+    expect(await gate.verify()).toMatchObject({ valid: true });
+  });
+
+  it('an upstream that is away was surely not reached: 502, and the same answer when it is back', async () => {
+    const id = randomUUID();
+    const { port } = new URL(tools.url);
+    await tools.close();
+    const first = await read(id);
+    expect(first.status).toBe(502);
+    tools = await openTools(Number(port));
+    const again = await read(id);
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect((await read()).status).toBe(200);
+  });
+
+  it('a stop while Postgres is away ends with its last word, in bounded time', async () => {
+    await postgres.kill();
+    const from = performance.now();
+    const gone = ended();
+    gate.process.kill('SIGTERM');
+    expect(await gone).toBe(0);
+    expect(performance.now() - from).toBeLessThan(45_000);
+    expect(gate.output()).toMatch(/stopped; parked calls stay parked until the next start\n$/);
+    await postgres.restart();
+  });
+});
