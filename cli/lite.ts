@@ -3,6 +3,7 @@ import { ConfigError, type Env } from '../config/env.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
 import type { Lite } from '../lite/serve.js';
 import { withLock } from './ledger-file.js';
+import { registerLiteLink } from './lite-link.js';
 import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
 import { CliError } from './errors.js';
 
@@ -23,6 +24,7 @@ export function registerLite(program: Command): void {
   // What stands behind `init` is its own: it has a --port and a --mode too.
   lite.enablePositionalOptions();
   registerLiteInit(lite, (envFile) => runLite([], { envFile }));
+  registerLiteLink(lite);
   lite.action(runLite);
 }
 
@@ -100,6 +102,11 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
     config.callbackAllowPrivate.length > 0 &&
       `callbacks may reach ${config.callbackAllowPrivate.join(', ')} although that is not public (GATE_LITE_CALLBACK_ALLOW_PRIVATE)`,
   ].filter((warning) => warning !== false);
+  // The commands look for the decide token beside the ledger of the folder they are typed in.
+  const elsewhere =
+    running.ownDecideToken && config.ledger !== LITE_SETTINGS.ledger.type.parse(undefined)
+      ? `GATE_LITE_LEDGER=${config.ledger} `
+      : '';
   const auth = access.agents === 'open' ? '' : ` -H "Authorization: Bearer $GATE_LITE_TOKEN"`;
   const curl = (header: string, tool: string, args: string) =>
     [
@@ -115,8 +122,8 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})
   rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
   tools      ${tools ?? 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
-  operators  ${access.operators === 'open' ? 'ANONYMOUS: whoever reaches this port may decide (GATE_LITE_DECIDE_TOKEN)' : access.operators}
-  page       ${url}/${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
+  operators  ${operatorsShown(running)}
+  page       ${running.signInLink() ?? `${url}/`}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
 
 An allow, a deny, and a call that waits for you:
 
@@ -125,12 +132,22 @@ ${curl(decision, 'read_file', '{"path":"notes.txt"}')}
 ${curl(decision, 'delete_file', '{"path":"notes.txt"}')}
 
 ${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
-  npx gate pending --endpoint ${url}
+  ${elsewhere}npx gate pending --endpoint ${url}
+  ${elsewhere}npx gate decide <id> approve --endpoint ${url}
 
   npx gate audit --ledger ${config.ledger}     npx gate verify --ledger ${config.ledger}
 
 Ctrl-C stops it.
 `;
+}
+
+/** The token is shown once, when it is made; from then on it is where it was put, and the commands find it there. */
+function operatorsShown({ access, ownDecideToken: own }: Lite): string {
+  if (own === null) return access.operators;
+  if (own.file === null) return `decide token ${own.token}, until this process ends`;
+  return own.fresh
+    ? `decide token ${own.token}, made just now and kept in ${own.file}`
+    : `the decide token in ${own.file}`;
 }
 
 /** Without what may be a secret in it: user information and query. */

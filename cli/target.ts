@@ -23,6 +23,7 @@ export interface LiteTarget {
   readonly decideToken?: string;
 }
 const DEFAULT_LITE = 'http://127.0.0.1:8088';
+const DEFAULT_LEDGER = 'gate-lite.db';
 export const endpoint = () =>
   new Option(
     '--endpoint <url>',
@@ -45,7 +46,7 @@ export const located = (target: LiteTarget): LiteTarget =>
 /** The file that is named; `gate-lite.db` where it lies here and no stack is known; else the running stack is meant. */
 export function fileTarget(given: string | undefined): string | null {
   if (given !== undefined) return given;
-  return !stackIsKnown() && existsSync('gate-lite.db') ? 'gate-lite.db' : null;
+  return !stackIsKnown() && existsSync(DEFAULT_LEDGER) ? DEFAULT_LEDGER : null;
 }
 
 export function asOperator<T>(
@@ -56,16 +57,34 @@ export function asOperator<T>(
 ): Promise<T> {
   return url === undefined
     ? asConsole<T>('hil', method, path, body)
-    : asLiteOperator<T>(url, token, method, path, body);
+    : asLite<T>({ endpoint: url, ...(token !== undefined && { decideToken: token }) }, method, path, body);
 }
 
-async function asLiteOperator<T>(
-  url: string,
-  token: string | undefined,
+/** The lite process that is meant where none but one can be. */
+export const liteAddress = ({ endpoint: url }: LiteTarget): string => url ?? DEFAULT_LITE;
+
+/**
+ * The token that Gate made for the ledger of this folder, or of `GATE_LITE_LEDGER`, where no other is given. It stays on this machine:
+ * an address elsewhere never gets it.
+ */
+async function keptToken(url: string): Promise<string | null> {
+  const [{ decideTokenFileOf, keptDecideToken }, { isLoopback }] = await Promise.all([
+    import('../lite/decide-token.js'),
+    import('../domain/egress/loopback.js'),
+  ]);
+  if (!isLoopback(new URL(url).hostname)) return null;
+  return keptDecideToken(decideTokenFileOf(process.env.GATE_LITE_LEDGER ?? DEFAULT_LEDGER));
+}
+
+/** Calls a lite process as its operator. */
+export async function asLite<T>(
+  { endpoint: url = DEFAULT_LITE, decideToken: given }: LiteTarget,
   method: string,
   path: string,
   body?: object,
 ): Promise<T> {
+  if (!URL.canParse(url)) throw new CliError(`--endpoint: ${url} is no address`, 2);
+  const token = given ?? (await keptToken(url));
   let response: Response;
   try {
     response = await fetch(new URL(path, url), {
@@ -87,6 +106,13 @@ async function asLiteOperator<T>(
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text) as T;
+  if (response.status === 401 && given === undefined)
+    throw new CliError(
+      token === null
+        ? `${url} wants a decide token: give --decide-token or GATE_LITE_DECIDE_TOKEN, or type this where its ledger lies (GATE_LITE_LEDGER)`
+        : `${url} does not take the decide token of this folder's ledger; which ledger does it run over? (GATE_LITE_LEDGER)`,
+      LITE_EXIT[401],
+    );
   throw new CliError(refusalText(response.status, text), LITE_EXIT[response.status] ?? (response.status < 500 ? 2 : 5));
 }
 /** Lite sheet 16. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, normalize, sep } from 'node:path';
 import { timingSafeEqual, createHash } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
 import { isPublicAddress, literalAddress } from '../domain/egress/addresses.js';
+import { isLoopback } from '../domain/egress/loopback.js';
 import {
   type Config,
   ConfigError,
@@ -144,7 +144,7 @@ export const LITE_SETTINGS = {
   decideToken: setting(
     'GATE_LITE_DECIDE_TOKEN',
     z.string().min(1).optional(),
-    'Bearer token of the operator who decides; never the one of an agent.',
+    'Bearer token of the operator who decides; never the one of an agent. Without it (and without deciders) one is made at the first start and kept in <ledger>.decide-token.',
     { secret: true },
   ),
   deciders: setting(
@@ -284,12 +284,6 @@ export function readLiteConfig(env: Env, volume: (folder: string) => string | nu
   return config;
 }
 
-export const isLoopback = (host: string): boolean => {
-  if (host === 'localhost') return true;
-  const bare = host.replace(/^\[|\]$/g, '');
-  return ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback';
-};
-
 function developerFault(config: LiteConfig): string | null {
   if (sharesToken(config)) return 'GATE_LITE_DECIDE_TOKEN: an agent has the same token; whoever asks must not decide';
   if (isLoopback(config.host)) return null;
@@ -297,6 +291,12 @@ function developerFault(config: LiteConfig): string | null {
     return 'GATE_LITE_HOST: others could call as anybody; set GATE_LITE_TOKEN or GATE_LITE_AGENTS, or listen on 127.0.0.1';
   if (!config.decideToken && !config.deciders)
     return 'GATE_LITE_HOST: others could decide; set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS, or listen on 127.0.0.1';
+  for (const [variables, tokens] of [
+    ['GATE_LITE_TOKEN or GATE_LITE_AGENTS', agentTokens(config)],
+    ['GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS', operatorTokens(config)],
+  ] as const)
+    if (tokens.some(isShort))
+      return `${variables}: a token is shorter than ${TOKEN_BYTES} bytes, and others can try them; make one with \`openssl rand -base64 32\`, or listen on 127.0.0.1`;
   return null;
 }
 
@@ -316,6 +316,10 @@ function sharesToken(config: LiteConfig): boolean {
     for (const operator of operatorTokens(config)) shared = timingSafeEqual(digest(agent), digest(operator)) || shared;
   return shared;
 }
+
+/** Where others can try tokens, one must be too long to be guessed. */
+const TOKEN_BYTES = 32;
+const isShort = (token: string): boolean => Buffer.byteLength(token.trim()) < TOKEN_BYTES;
 
 const PREFIX = 'unsafe hosted configuration:';
 const PLACEHOLDER = /^(change[-_ ]?me.*|replace[-_ ]?me.*|your[-_ ]?token.*|(.)\2*)$/i;
@@ -337,8 +341,7 @@ function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => s
         .some((entry) => entry.trim() === '')
     )
       return refuse(`${variable} has an empty entry`);
-    if (tokens.some((token) => Buffer.byteLength(token.trim()) < 32))
-      return refuse(`${variable} holds a token shorter than 32 bytes`);
+    if (tokens.some(isShort)) return refuse(`${variable} holds a token shorter than ${TOKEN_BYTES} bytes`);
     if (tokens.some((token) => PLACEHOLDER.test(token.trim()))) return refuse(`${variable} holds a placeholder`);
   }
   if (sharesToken(config)) return refuse('GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS repeats a token of an agent');

@@ -22,7 +22,7 @@ export interface LiteOperator {
 /** Who calls and who decides, by bearer tokens instead of certificates (spec 5, lite sheet 6). */
 export interface Access {
   readonly agents: AgentAccess;
-  readonly operators: AgentAccess;
+  readonly operators: Exclude<AgentAccess, 'open'>;
   /** Every tenant that an agent can belong to. */
   readonly tenants: readonly string[];
   readonly agentOf: (request: FastifyRequest) => Caller | null;
@@ -44,9 +44,16 @@ function lookUp<Value>(known: readonly { digest: Buffer; value: Value }[], token
   return found;
 }
 
-/** `fingerprintKey` turns tokens into fingerprints for the ledger that say nothing about a token to who holds only the ledger. */
-export function createAccess(config: LiteConfig, fingerprintKey: string): Access {
-  const { token, agents: registry, decideToken, deciders } = config;
+/**
+ * `decideToken` is the operator's where no registry of operators is set: whoever reaches the port may ask, and nobody decides without
+ * showing something that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger that say nothing about a
+ * token to who holds only the ledger.
+ */
+export function createAccess(
+  { token, agents: registry, deciders }: Pick<LiteConfig, 'token' | 'agents' | 'deciders'>,
+  decideToken: string,
+  fingerprintKey: string,
+): Access {
   const fingerprint = (text: string) => createHmac('sha256', fingerprintKey).update(text).digest('hex');
   const caller = (tenant: string, agent: string, credential: string): Caller => ({
     kind: 'agent',
@@ -66,14 +73,14 @@ export function createAccess(config: LiteConfig, fingerprintKey: string): Access
       : [];
   const anonymous = callers.length === 0 ? caller(DEFAULT_TENANT, 'anonymous', 'anonymous') : null;
 
-  const operator = (tenant: string | null, name: string, credential: string | null): LiteOperator => ({
+  const operator = (tenant: string | null, name: string, credential: string): LiteOperator => ({
     tenant,
     principal: (scope) => ({
       subject: `operator:${name}`,
       tenant: scope,
-      method: credential === null ? 'auth-disabled' : 'lite-bearer',
-      credential: credential === null ? 'none' : `bearer:sha256:${fingerprint(credential)}`,
-      credential_kind: credential === null ? 'auth-disabled' : 'console-bearer',
+      method: 'lite-bearer',
+      credential: `bearer:sha256:${fingerprint(credential)}`,
+      credential_kind: 'console-bearer',
     }),
   });
   const operators = deciders
@@ -81,14 +88,11 @@ export function createAccess(config: LiteConfig, fingerprintKey: string): Access
         digest: digestOf(entry.token),
         value: operator(entry.tenant, entry.tenant, entry.token),
       }))
-    : decideToken
-      ? [{ digest: digestOf(decideToken), value: operator(null, 'lite', decideToken) }]
-      : [];
-  const anybody = operators.length === 0 ? operator(null, 'anonymous', null) : null;
+    : [{ digest: digestOf(decideToken), value: operator(null, 'lite', decideToken) }];
 
   return {
     agents: registry ? 'registry' : token ? 'token' : 'open',
-    operators: deciders ? 'registry' : decideToken ? 'token' : 'open',
+    operators: deciders ? 'registry' : 'token',
     tenants: registry ? [...new Set(registry.map(({ tenant }) => tenant))] : [DEFAULT_TENANT],
     agentOf(request) {
       if (anonymous) return anonymous;
@@ -96,12 +100,11 @@ export function createAccess(config: LiteConfig, fingerprintKey: string): Access
       return offered === null ? null : lookUp(callers, offered);
     },
     operatorOf(request) {
-      if (anybody) return anybody;
       const offered = bearerOf(request);
       const found = offered === null ? null : lookUp(operators, offered);
       if (!found) throw new GateError('unauthenticated');
       return found;
     },
-    operatorByToken: (offered) => anybody ?? lookUp(operators, offered),
+    operatorByToken: (offered) => lookUp(operators, offered),
   };
 }

@@ -18,12 +18,14 @@ import type { Classer, ToolClassing } from '../domain/tool-classes/tool-classes.
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
 import { isAllowedAddress } from './hosts.js';
 import { registerPage } from './page.js';
+import { LINK_LIFE_MS, type SignInLinks } from './sign-in-links.js';
 
 export interface LiteAppOptions {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly mode: Mode;
   readonly access: Access;
+  readonly links: SignInLinks;
   readonly reviews: ReviewStore;
   readonly ledger: LedgerInFile;
   readonly policies: Pick<PolicySet, 'ready'>;
@@ -90,11 +92,19 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
 
   app.get('/health', () => ({ status: 'ok', mode, ledger: 'ready' }));
-  registerProbes(app as never, options.registry, {
-    ledger: () => ledger.ready(),
-    calls: () => options.proxy.calls.ready(),
-    policy: () => options.policies.ready(),
-  });
+  registerProbes(
+    app as never,
+    options.registry,
+    { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
+    // Agents share this listener: that something is not well is everybody's to know, what exactly is the operator's.
+    (request) => {
+      try {
+        return access.operatorOf(request) !== null;
+      } catch {
+        return false;
+      }
+    },
+  );
 
   // As the review service does it: rows without payloads, where to go on beside them, and the whole of one row by its id.
   app.get('/pending', { schema: { querystring: ListQuery } }, async (request, reply): Promise<PendingRequest[]> => {
@@ -117,14 +127,11 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
 
   app.post('/decide/:id', { schema: { params: ById, body: decideRequest }, onRequest: authorised }, (request) => {
-    const { decision, reason, modification_diff, decided_by, decided_via, action_digest } = request.body;
+    const { decision, reason, modification_diff, decided_via, action_digest } = request.body;
     if ('modified_payload' in request.body) throw new GateError('modified_payload_rejected');
     if (decision === 'modify' || modification_diff != null)
       throw new GateError('unsupported_decision', 'lite takes approve and deny; modify needs the full edition');
-    return decideAs(access.operatorOf(request), request, decision, reason ?? null, decided_via ?? 'api', {
-      by: decided_by,
-      digest: action_digest,
-    });
+    return decideAs(access.operatorOf(request), request, decision, reason ?? null, decided_via ?? 'api', action_digest);
   });
 
   app.post('/pending/:id/decide', { schema: { params: ById, body: LiteDecide }, onRequest: authorised }, (request) => {
@@ -138,6 +145,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     );
   });
 
+  // For whoever holds the token and sits elsewhere than before the terminal that printed the first link.
+  app.post('/login/link', (request) => {
+    const code = options.links.issue(access.operatorOf(request));
+    return { path: `/login?link=${code}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
+  });
+
   void app.register((scope, _options, done) => {
     toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });
     done();
@@ -146,7 +159,10 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   void app.register((scope, _options, done) => {
     registerPage(scope as never, {
       access,
+      links: options.links,
       mode,
+      now: options.now,
+      chain: () => ledger.verify({ sinceCheckpoint: true }),
       newestRows: () => ledger.newest(400),
       contractOf: async (correlationId) =>
         (await options.proxy.calls.find(correlationId))?.evidence.call.contract ?? null,
@@ -165,7 +181,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
   return app;
 
-  /** Whoever may decide may class; where nobody has to show who he is, that would be every agent, so nobody may. */
+  /** Whoever may decide may class. */
   function classerOf(request: FastifyRequest): Classer {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);
@@ -173,8 +189,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     const tenant = operator.tenant ?? named ?? only;
     if (tenant === undefined) throw new GateError('tenant_scope_required');
     const principal = operator.principal(tenant);
-    if (principal.credential_kind === 'auth-disabled' || (named !== null && named !== tenant))
-      throw new GateError('unauthenticated');
+    if (named !== null && named !== tenant) throw new GateError('unauthenticated');
     return { tenant, subject: principal.subject };
   }
 
@@ -208,45 +223,31 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     decision: 'approve' | 'deny',
     reason: string | null,
     decidedVia: string,
-    claimed: { by?: string | undefined; digest?: string | undefined } = {},
+    shownDigest?: string,
   ): Promise<PendingRequest> {
     if (/^system\b/i.test(decidedVia)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
     const offered = request.headers['x-request-id'];
     const request_id =
       typeof offered === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(offered) ? offered : crypto.randomUUID();
-    return decideRow(
-      operator,
-      {
-        id: request.params.id,
-        decision,
-        reason,
-        decided_via: decidedVia,
-        request_id,
-        action_digest: claimed.digest,
-      },
-      claimed.by,
-    );
+    return decideRow(operator, {
+      id: request.params.id,
+      decision,
+      reason,
+      decided_via: decidedVia,
+      request_id,
+      action_digest: shownDigest,
+    });
   }
 
   async function decideRow(
     operator: LiteOperator,
     asked: Pick<Decision, 'id' | 'decision' | 'reason' | 'decided_via' | 'request_id' | 'action_digest'>,
-    claimedBy?: string,
   ): Promise<PendingRequest> {
     const scope = operator.tenant ?? undefined;
     const row = (await reviews.get(asked.id, scope)) ?? (await reviews.byCorrelation(asked.id, scope));
     if (!row) throw new GateError('not_found');
-    const principal = operator.principal(row.tenant);
-    return options.decide({
-      ...asked,
-      id: row.id,
-      tenant: row.tenant,
-      // A name in the body counts only where nobody has to show who he is (spec 5, rule 1).
-      principal:
-        principal.credential_kind === 'auth-disabled' && claimedBy
-          ? { ...principal, subject: claimedBy.slice(0, 200) }
-          : principal,
-    });
+    // Who decided comes from the token alone; a name in the body is nobody's.
+    return options.decide({ ...asked, id: row.id, tenant: row.tenant, principal: operator.principal(row.tenant) });
   }
 }
 

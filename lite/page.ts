@@ -2,17 +2,22 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type CallContract, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
-import type { LedgerEntry } from '../contracts/ledger.js';
+import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import { printable } from '../domain/printable.js';
 import { composed } from '../domain/expressions/linear.js';
 import type { Access, LiteOperator } from './access.js';
+import type { SignInLinks } from './sign-in-links.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
 export interface PageOptions {
   readonly access: Access;
+  readonly links: SignInLinks;
   readonly mode: string;
+  readonly now: () => number;
+  /** What a quick look at the chain finds. Throws where the file cannot be read. */
+  readonly chain: () => Promise<VerifyResult>;
   /** Rows of the newest calls, newest first, as the ledger has them. */
   readonly newestRows: () => Promise<readonly LedgerEntry[]>;
   /** Under which contract a call came; `null` for one that is not known. */
@@ -103,18 +108,32 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     return html(reply, status, layout(options.mode, refusal(words)));
   });
 
-  app.get('/login', (_request, reply) => reply.redirect('/', 303));
-  app.get('/', async (request, reply) => {
-    let known = sessionOf(request);
-    if (!known && access.operators === 'open') {
-      const operator = access.operatorOf(request);
-      known = { id: openSession(reply, operator), session: { operator } };
+  app.get('/login', async (request, reply) => {
+    const { link } = request.query as { link?: unknown };
+    if (link === undefined) return reply.redirect('/', 303);
+    const operator = typeof link === 'string' ? options.links.redeem(link) : null;
+    if (operator) {
+      openSession(reply, operator);
+      return reply.redirect('/', 303);
     }
+    await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
+    return html(
+      reply,
+      401,
+      layout(
+        options.mode,
+        `<p class="bad" role="alert">This link was used already, or is too old. <code>npx gate lite link</code> prints a new one.</p>${loginForm()}`,
+      ),
+    );
+  });
+  app.get('/', async (request, reply) => {
+    const known = sessionOf(request);
     if (!known) return html(reply, 200, layout(options.mode, loginForm()));
     const before = UUID.exec((request.query as Record<string, string>)['before'] ?? '')?.[0];
-    const [{ rows, next_before: next }, newest] = await Promise.all([
+    const [{ rows, next_before: next }, newest, chain] = await Promise.all([
       options.pending(known.session.operator, before),
       options.newestRows(),
+      options.chain().catch(() => null),
     ]);
     const { tenant } = known.session.operator;
     const calls = callsOf(tenant === null ? newest : newest.filter((row) => row['tenant'] === tenant));
@@ -126,7 +145,8 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       calls,
       csrf: formToken(known.id),
       openAgents: access.agents === 'open',
-      signedIn: access.operators !== 'open',
+      chain,
+      nowMs: options.now(),
     });
     // With nothing to fill in the page may come again by itself; a reason that somebody types must not be lost.
     return html(reply, 200, layout(options.mode, page, rows.length === 0 ? REFRESH_SECS : null));
@@ -188,7 +208,8 @@ const loginForm = () => `
   <label for="token">Decide token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
   <button>Sign in</button>
-  <p><small>The token of <code>GATE_LITE_DECIDE_TOKEN</code> or <code>GATE_LITE_DECIDERS</code>.</small></p>
+  <p><small><code>npx gate lite link</code>, typed where the ledger lies, prints an address that signs you in. The token is that of
+  <code>GATE_LITE_DECIDE_TOKEN</code> or <code>GATE_LITE_DECIDERS</code>, else the one in the file <code>.decide-token</code> beside the ledger.</small></p>
 </form>`;
 
 const argumentsShown = ({ request_payload }: PendingRequest): string => {
@@ -234,10 +255,12 @@ interface MainPage {
   readonly calls: readonly ShownCall[];
   readonly csrf: string;
   readonly openAgents: boolean;
-  readonly signedIn: boolean;
+  readonly chain: VerifyResult | null;
+  readonly nowMs: number;
 }
 
-function mainPage({ waiting, next, calls, csrf, openAgents, signedIn }: MainPage): string {
+function mainPage({ waiting, next, calls, csrf, openAgents, chain, nowMs }: MainPage): string {
+  const time = (iso: string) => shownTime(iso, nowMs);
   const articles = waiting.map(({ row, contract }, index) => {
     const given = argumentsShown(row);
     const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
@@ -247,7 +270,7 @@ function mainPage({ waiting, next, calls, csrf, openAgents, signedIn }: MainPage
   <p>${text(row.risk_summary)}</p>
   <pre>${text(given.slice(0, MAX_SHOWN))}</pre>
   ${whole ? '' : `<p class="bad">Cut after ${MAX_SHOWN} of ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
-  <p><small>asked ${time(row.created_at)}, expires ${time(new Date(Date.parse(row.created_at) + row.ttl_seconds * 1000).toISOString())}, call <code>${text(row.correlation_id)}</code></small></p>
+  <p><small>asked ${time(row.created_at)}, ends ${time(new Date(Date.parse(row.created_at) + row.ttl_seconds * 1000).toISOString())}, call <code>${text(row.correlation_id)}</code></small></p>
   <form method="post" action="/page/decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
     <label>Reason <input name="reason" maxlength="1000" autocomplete="off"></label>
@@ -261,7 +284,8 @@ function mainPage({ waiting, next, calls, csrf, openAgents, signedIn }: MainPage
       `<tr><td>${time(verdict.timestamp)}</td><td>${text(verdict.agent_id)}</td><td>${text(verdict.tool_type ?? '')}</td><td>${outcomeOf(verdict, since)}</td><td>${text(verdict.reasoning.slice(0, 160))}</td><td><code>${text(verdict.correlation_id ?? '')}</code></td></tr>`,
   );
   return `
-${anonymousWords(openAgents, !signedIn)}
+${openAgents ? '<p class="bad">Anonymous agents: whoever reaches this port can call. Set GATE_LITE_TOKEN.</p>' : ''}
+${chainWords(chain)}
 <h2>Waiting for you (${waiting.length}${next === null ? '' : ' of more'})</h2>
 ${articles.join('') || '<p>Nothing waits.</p>'}
 ${next === null ? '' : `<p><a href="/?before=${text(next)}">Show what waits behind these</a></p>`}
@@ -270,27 +294,46 @@ ${next === null ? '' : `<p><a href="/?before=${text(next)}">Show what waits behi
 ${
   rows.length === 0
     ? '<p>No call yet.</p>'
-    : `<div class="wide"><table><thead><tr><th scope="col">time (UTC)</th><th scope="col">agent</th><th scope="col">tool</th><th scope="col">verdict</th><th scope="col">why</th><th scope="col">correlation id</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+    : `<div class="wide"><table><thead><tr><th scope="col">when</th><th scope="col">agent</th><th scope="col">tool</th><th scope="col">verdict</th><th scope="col">why</th><th scope="col">correlation id</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }
-${signedIn ? `<form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>` : ''}`;
+<form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>`;
 }
 
-function anonymousWords(agents: boolean, operators: boolean): string {
-  if (!agents && !operators) return '';
-  const who = agents && operators ? 'call and decide' : agents ? 'call' : 'decide';
-  const settings = [agents && 'GATE_LITE_TOKEN', operators && 'GATE_LITE_DECIDE_TOKEN'].filter(
-    (name) => name !== false,
-  );
-  return `<p class="bad">Anonymous mode: whoever reaches this port can ${who}. Set ${settings.join(' and ')}.</p>`;
+/** The chain as it is now: how long, where its head is, and where it does not hold. */
+function chainWords(chain: VerifyResult | null): string {
+  if (chain === null) return '<p class="bad" role="alert">The ledger cannot be read now.</p>';
+  if (!chain.valid)
+    return `<p class="bad" role="alert">The ledger does not hold from entry ${chain.first_invalid_seq ?? '-'} on: <code>npx gate verify</code> says more. Decide nothing on what it says.</p>`;
+  const { length = 0, head_hash: head = '' } = chain.commitment ?? {};
+  return `<p class="dim">The ledger holds: ${length} ${length === 1 ? 'entry' : 'entries'}${head === '' ? '' : `, head <code title="${text(head)}">${text(head.slice(0, 16))}</code>`}</p>`;
 }
 
 /** Names the effect: Gate executes what was asked for under the execution contract; a decision's caller acts itself. */
 const approveWords = (contract: CallContract | null): string =>
   contract === SERVER_EXECUTION_CONTRACT ? 'Approve and execute' : 'Approve';
 
-/** To the second, for people; the whole of it for everybody else. */
-const time = (iso: string): string =>
-  `<time datetime="${text(iso)}">${text(iso.slice(0, 10))} ${text(iso.slice(11, 19))}</time>`;
+/** How long ago or ahead, as people say it; the exact time when one points at it, and in print. */
+const shownTime = (iso: string, nowMs: number): string => {
+  const exact = `${text(iso.slice(0, 10))} ${text(iso.slice(11, 19))} UTC`;
+  return `<time datetime="${text(iso)}" title="${exact}">${relativeTime(Date.parse(iso) - nowMs)}<span class="exact"> (${exact})</span></time>`;
+};
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** `in 9 min`, `12 s ago`, `now`. */
+export function relativeTime(awayMs: number): string {
+  const away = Math.abs(awayMs);
+  const [unit, length] = UNITS.find(([, ms]) => away >= ms) ?? ['s', 1_000];
+  const count = Math.floor(away / length);
+  if (count === 0) return 'now';
+  const said = `${count} ${unit}${unit === 'day' && count > 1 ? 's' : ''}`;
+  return awayMs > 0 ? `in ${said}` : `${said} ago`;
+}
 
 function outcomeOf({ policy_decision: decision }: LedgerEntry, since: readonly string[]): string {
   const outcome = typeof decision?.['outcome'] === 'string' ? decision['outcome'] : '';
@@ -313,7 +356,7 @@ body{font:15px/1.45 system-ui,sans-serif;max-width:76rem;margin:1rem auto;paddin
 article{border:1px solid var(--line);border-radius:6px;padding:.2rem 1rem 1rem;margin:.7rem 0}
 pre{background:var(--soft);padding:.6rem;overflow:auto;white-space:pre-wrap;overflow-wrap:anywhere;max-height:20rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,td code{white-space:nowrap}td:nth-child(5){min-width:16rem}
-small{color:var(--dim);font-weight:400}.bad{color:var(--bad)}.wait{color:var(--wait)}
+small,.dim{color:var(--dim);font-weight:400}.exact{display:none}@media print{.exact{display:inline}}.bad{color:var(--bad)}.wait{color:var(--wait)}
 input,button{font:inherit;padding:.3rem .6rem}input[name=reason]{width:min(30rem,60vw)}
 button{border:1px solid var(--line);border-radius:4px;cursor:pointer}.go:disabled{opacity:.5;cursor:not-allowed}.go{background:var(--go);color:#fff;border-color:var(--go)}
 </style></head><body><h1>Gate lite <small>${text(mode)}</small></h1>${body}</body></html>`;

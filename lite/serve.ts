@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { isLoopback, type LiteConfig } from '../config/lite.js';
+import type { LiteConfig } from '../config/lite.js';
+import { isLoopback } from '../domain/egress/loopback.js';
 import { agentLimitsOf } from '../config/shared.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import type { CallTables } from '../domain/call-record/call-store.js';
@@ -38,6 +39,8 @@ import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { createAccess, type Access } from './access.js';
+import { ownDecideToken, type OwnDecideToken } from './decide-token.js';
+import { createSignInLinks } from './sign-in-links.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
 import { liteKeys } from './keys.js';
@@ -67,6 +70,10 @@ export interface LiteOptions {
 export interface Lite {
   readonly url: string;
   readonly access: Access;
+  /** The operator's token that Gate made itself; `null` where settings name operators. */
+  readonly ownDecideToken: OwnDecideToken | null;
+  /** An address that signs an operator in at the page, once. `null` where each operator has a tenant of his own. */
+  readonly signInLink: () => string | null;
   readonly policies: { readonly directory: string; readonly builtIn: boolean; readonly version: string };
   /** How many calls an earlier life of the process left open. */
   readonly resumed: number;
@@ -109,7 +116,9 @@ export async function startLite({
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = liteMetrics(registry);
-  const access = createAccess(config, keys.fingerprintKey);
+  const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
+  const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey);
+  const links = createSignInLinks(now);
   const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
   const refusals = createRefusals({ ledger, now });
@@ -233,6 +242,7 @@ export async function startLite({
     registry,
     mode: config.mode,
     access,
+    links,
     reviews,
     ledger,
     policies,
@@ -338,6 +348,11 @@ export async function startLite({
   return {
     url,
     access,
+    ownDecideToken: own,
+    signInLink() {
+      const operator = config.deciders ? null : access.operatorByToken(config.decideToken ?? own?.token ?? '');
+      return operator && `${url}/login?link=${links.issue(operator)}`;
+    },
     policies: { directory, builtIn, version: policies.bundle.version },
     resumed,
     async close() {

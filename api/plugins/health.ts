@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 import { errorText } from '../../domain/errors.js';
 import { ownCompilersOnly } from './own-compilers.js';
@@ -19,9 +19,14 @@ export function healthApp(service: string, registry: Registry, checks: Readiness
   return app;
 }
 
-/** /readyz and /metrics on any listener. */
-export function registerProbes(app: Pick<FastifyInstance, 'get'>, registry: Registry, checks: ReadinessChecks): void {
-  app.get('/readyz', async (_request, reply) => {
+/** /readyz and /metrics on any listener. What a check says beside `ok` or `failed` is for whom `showsDetails` lets through. */
+export function registerProbes(
+  app: Pick<FastifyInstance, 'get'>,
+  registry: Registry,
+  checks: ReadinessChecks,
+  showsDetails: (request: FastifyRequest) => boolean = () => true,
+): void {
+  app.get('/readyz', async (request, reply) => {
     const outcomes = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await probe(check)] as const),
     );
@@ -29,9 +34,11 @@ export function registerProbes(app: Pick<FastifyInstance, 'get'>, registry: Regi
     return reply.code(ready ? 200 : 503).send({
       status: ready ? 'ready' : 'not_ready',
       checks: Object.fromEntries(outcomes.map(([name, outcome]) => [name, outcome.status])),
-      details: Object.fromEntries(
-        outcomes.filter(([, outcome]) => outcome.detail !== null).map(([name, outcome]) => [name, outcome.detail]),
-      ),
+      ...(showsDetails(request) && {
+        details: Object.fromEntries(
+          outcomes.filter(([, outcome]) => outcome.detail !== null).map(([name, outcome]) => [name, outcome.detail]),
+        ),
+      }),
     });
   });
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));

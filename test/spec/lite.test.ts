@@ -94,8 +94,8 @@ describe('spec 1.8: lite without any setting', () => {
     }
   });
 
-  it('says on its page that it is anonymous', async () => {
-    expect((await gate.send('GET', '/')).body.text).toContain('Anonymous mode');
+  it('shows nobody what waits who has not signed in', async () => {
+    expect((await gate.send('GET', '/')).body.text).toContain('Decide token');
   });
 });
 
@@ -181,7 +181,7 @@ describe('spec 3.1 in lite: a call that waits', () => {
     const decided = await gate.send('POST', `/decide/${idOf(parked.body.correlation_id)}`, {
       body: { decision: 'approve', reason: 'fine' },
     });
-    expect(decided).toMatchObject({ status: 200, body: { status: 'approved', decided_by: 'operator:anonymous' } });
+    expect(decided).toMatchObject({ status: 200, body: { status: 'approved', decided_by: 'operator:lite' } });
     const path = `/pending/${idOf(parked.body.pending_id)}`;
     const view = await until(
       () => gate.send('GET', path),
@@ -667,7 +667,9 @@ describe('the page', () => {
   it('approves nothing it cannot show: what is too long is cut, said so, and may be denied only', async () => {
     await open();
     await gate.call('wire_transfer', { arguments: { memo: 'x'.repeat(150_000), last: 'the harmful end' } });
-    const page = idOf((await gate.send('GET', '/')).body.text);
+    const signedIn = await fetch(gate.lite.signInLink() ?? '', { redirect: 'manual' });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const page = idOf((await gate.send('GET', '/', { headers: { cookie } })).body.text);
     expect(page).not.toContain('the harmful end');
     expect(page).toContain('What cannot be read here is not approved here');
     expect(page).toMatch(/<button name="decision" value="approve" class="go" disabled>/);
@@ -729,7 +731,8 @@ describe('the file', () => {
       const id = randomUUID();
       const answer = await gate.call('read_file', { id, arguments: { path: 'x'.repeat(500) } });
       if (answer.status === 200) ids.push(id);
-      else refused = answer;
+      // The room may end between the claim and the result: then nobody can say, and Gate does not pretend to.
+      else if (answer.status !== 409) refused = answer;
     }
     expect(ids.length).toBeGreaterThan(0);
     expect(refused).toMatchObject({ status: 503, body: { error: expect.stringMatching(/unavailable/) } });

@@ -71,6 +71,8 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
+const OPERATORS_PATH = /^\/(?:decide\/|pending(?:$|\?)|pending\/[^/]+\/decide$|login\/link$)/;
+
 export const liteFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gate-lite-'));
 
 /** A lite process in this process, over a folder; the same folder again is a restart. */
@@ -88,9 +90,15 @@ export async function openLite(
   });
   const lite = await startLite({ config, logger: pino({ level: 'silent' }), ...options });
   const send: LiteFixture['send'] = async (method, path, { body, headers = {} } = {}) => {
+    const own = lite.ownDecideToken;
     const answer = await fetch(`${lite.url}${path}`, {
       method,
-      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        // As the commands do it: the token that Gate made is shown where an operator's word is asked for, and nowhere else.
+        ...(own && OPERATORS_PATH.test(path) && { authorization: `Bearer ${own.token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       redirect: 'manual',
     });

@@ -1,0 +1,35 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { LiteOperator } from './access.js';
+
+/** Links that sign an operator in at the page, each once. */
+export interface SignInLinks {
+  /** The code of a new link. */
+  issue(operator: LiteOperator): string;
+  /** Whom the link is for, the first time it is asked in its life; `null` ever after. */
+  redeem(code: string): LiteOperator | null;
+}
+
+/** Long enough to walk to the browser, short enough that what a terminal still shows an hour later opens nothing. */
+export const LINK_LIFE_MS = 10 * 60_000;
+/** More than one person opens at a time; the oldest make room. */
+const LINKS = 100;
+
+export function createSignInLinks(now: () => number = Date.now): SignInLinks {
+  const open = new LRUCache<string, { readonly operator: LiteOperator; readonly untilMs: number }>({ max: LINKS });
+  // Looked up by its digest: how long a comparison takes says nothing about a code.
+  const digestOf = (code: string) => createHash('sha256').update(code).digest('hex');
+  return {
+    issue(operator) {
+      const code = randomBytes(32).toString('base64url');
+      open.set(digestOf(code), { operator, untilMs: now() + LINK_LIFE_MS });
+      return code;
+    },
+    redeem(code) {
+      const digest = digestOf(code);
+      const link = open.get(digest);
+      open.delete(digest);
+      return link !== undefined && now() <= link.untilMs ? link.operator : null;
+    },
+  };
+}
