@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
 import { parseDatabaseRoles } from '../config/prepare.js';
 import { spiffeOfCertificate } from '../domain/identity/spiffe.js';
+import type { DevelopmentFile } from '../stack/development.js';
+import { DEVELOPMENT_AGENTS } from './dev-pki.js';
 import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from './deployment-files.js';
 
 let folder: string;
@@ -36,6 +38,15 @@ describe('the files of a deployment', () => {
     expect(spiffeOfCertificate(certificate('worker', 'tls.crt'))).toBe('spiffe://gate.local/service/proxy');
     expect(certificate('hil', 'tls.crt').checkHost('hil')).toBe('hil');
     expect(certificate('operator', 'support-bot.crt').subjectAltName).toContain('/tenant/acme/agent/support-bot/');
+  });
+
+  it('tell the operator of every development agent, with the certificate that is its own', () => {
+    const { agents } = JSON.parse(text('operator', 'dev.json')) as DevelopmentFile;
+    expect(Object.keys(agents ?? {})).toEqual([...DEVELOPMENT_AGENTS]);
+    for (const [name, { cert, key, spiffe }] of Object.entries(agents ?? {})) {
+      expect([cert, key]).toEqual([`/run/gate/${name}.crt`, `/run/gate/${name}.key`]);
+      expect(spiffeOfCertificate(certificate('operator', `${name}.crt`))).toBe(spiffe);
+    }
   });
 
   it('separate the engine’s CA from that of the data plane', () => {

@@ -1,7 +1,14 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import type { DevelopmentFile } from '../stack/development.js';
-import { type DevLeaf, type DevPki, ensureDevelopmentPki, ensureDevelopmentSecrets, ensureToken } from './dev-pki.js';
+import {
+  DEVELOPMENT_AGENTS,
+  type DevLeaf,
+  type DevPki,
+  ensureDevelopmentPki,
+  ensureDevelopmentSecrets,
+  ensureToken,
+} from './dev-pki.js';
 import { replaceFile } from '../domain/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
@@ -186,9 +193,8 @@ function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFil
     temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null },
     upstream: { url: 'http://tools:9000/mcp', demonstration: true },
     health: {},
-    agents: {
-      'support-bot': { ...agentOf('support-bot'), spiffe: agents['support-bot'].spiffe },
-      'build-bot': { ...agentOf('build-bot'), spiffe: agents['build-bot'].spiffe },
-    },
+    agents: Object.fromEntries(
+      DEVELOPMENT_AGENTS.map((name) => [name, { ...agentOf(name), spiffe: agents[name].spiffe }]),
+    ),
   };
 }
