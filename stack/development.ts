@@ -520,6 +520,9 @@ function developmentFile(
 export function stackLogger(stateDir: string, level: string): Logger {
   mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
   tightenFile(join(stateDir, 'logs', 'gate.log'));
+  const file = pino.destination({ dest: join(stateDir, 'logs', 'gate.log'), sync: false, mode: PRIVATE_FILE });
+  // A full disk takes no line of a log. What cannot be recorded is refused elsewhere, and the process goes on for when there is room.
+  file.on('error', () => undefined);
   const logger = pino(
     {
       level,
@@ -531,7 +534,7 @@ export function stackLogger(stateDir: string, level: string): Logger {
     pino.multistream([
       {
         level: level as pino.Level,
-        stream: pino.destination({ dest: join(stateDir, 'logs', 'gate.log'), sync: false, mode: PRIVATE_FILE }),
+        stream: file,
       },
       { level: 'error', stream: process.stderr },
     ]),
