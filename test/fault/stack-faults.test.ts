@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -183,5 +184,59 @@ describe('stores on Postgres', () => {
     expect(performance.now() - from).toBeLessThan(45_000);
     expect(gate.output()).toMatch(/stopped; parked calls stay parked until the next start\n$/);
     await postgres.restart();
+  });
+});
+
+/** A file system of a few megabytes, which only root can make; `null` elsewhere. */
+function smallDisk(at: string): { remove(): void } | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return null;
+  const mount = (...args: string[]) => execFileSync('mount', args, { stdio: 'ignore' });
+  try {
+    mkdirSync(at, { recursive: true });
+    mount('-t', 'tmpfs', '-o', 'size=64m', 'gate-test', at);
+  } catch {
+    return null;
+  }
+  return {
+    remove: () => void execFileSync('umount', ['-l', at], { stdio: 'ignore' }),
+  };
+}
+
+describe('stores on a disk', () => {
+  let disk: ReturnType<typeof smallDisk> = null;
+  let stateDir: string;
+  const ballast = () => join(stateDir, 'ballast');
+  beforeAll(async () => {
+    stateDir = join(folder, 'disk');
+    disk = smallDisk(stateDir);
+    if (!disk) return void process.stderr.write('skipped: a small file system of its own needs root on Linux\n');
+    await start({}, stateDir);
+  }, STACK_START_LIMIT_MS);
+  afterAll(async () => {
+    await gate?.stop();
+    disk?.remove();
+  }, 60_000);
+
+  it('that is full: nothing is let through that cannot be recorded; with room again everything goes on', async () => {
+    if (!disk) return;
+    const parked = await park();
+    const before = ran('list_files');
+    const { bsize, bavail } = statfsSync(stateDir);
+    writeFileSync(ballast(), Buffer.alloc(bsize * Math.max(0, bavail - 2)));
+    try {
+      for (let more = 0; more < 64; more += 1) writeFileSync(`${ballast()}-${more}`, Buffer.alloc(4_096));
+    } catch {
+      // Full to the last page.
+    }
+    const replies = await Promise.all(Array.from({ length: 8 }, () => read().catch(() => null)));
+    const allowed = replies.filter((reply) => reply?.status === 200).length;
+    expect(ran('list_files') - before).toBe(allowed);
+    expect(replies.filter((reply) => reply?.status === 503).length).toBeGreaterThan(0);
+    rmSync(ballast());
+    for (let more = 0; more < 64; more += 1) rmSync(`${ballast()}-${more}`, { force: true });
+    await served();
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
+    await gate.kinds(parked.correlationId, 'upstream.outcome');
+    expect(await gate.verify()).toMatchObject({ valid: true });
   });
 });
