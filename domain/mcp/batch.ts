@@ -132,7 +132,7 @@ export async function judgeSiblings(
   receivedMs: number,
 ): Promise<PolicyDecision> {
   const histories = historiesOf(input.agent_history, siblings, receivedMs);
-  const judged = (index: number, kept: readonly HistoryEvent[]) => {
+  const judged = async (index: number, kept: readonly HistoryEvent[]) => {
     const { tool, arguments: given } = siblings[index] as SiblingCall;
     const { sensitive_steps = [], ...history } = histories[index] ?? input.agent_history;
     const steps = [...sensitive_steps, ...kept].slice(-HISTORY_LENGTH);

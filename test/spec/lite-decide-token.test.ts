@@ -56,9 +56,9 @@ describe('lite without tokens: whoever asks does not decide', () => {
       });
     const claim = { decision: 'approve', decided_by: 'operator:cfo', tenant: '_legacy_unqualified' };
     for (const [path, sent] of [
-      [`/decide/${String(body.pending_id)}`, claim],
-      [`/decide/${String(body.correlation_id)}`, claim],
-      [`/pending/${String(body.pending_id)}/decide`, { decision: 'allow' }],
+      [`/decide/${body.pending_id as string}`, claim],
+      [`/decide/${body.correlation_id as string}`, claim],
+      [`/pending/${body.pending_id as string}/decide`, { decision: 'allow' }],
       ['/login/link', undefined],
     ] as const)
       expect((await ask('POST', path, sent)).status).toBe(401);
@@ -69,7 +69,7 @@ describe('lite without tokens: whoever asks does not decide', () => {
   it('records who the token says decided, whatever a body claims', async () => {
     const { call, send } = await open();
     const { body } = await call('wire_transfer');
-    const decided = await send('POST', `/decide/${String(body.pending_id)}`, {
+    const decided = await send('POST', `/decide/${body.pending_id as string}`, {
       body: { decision: 'deny', decided_by: 'operator:cfo', approver_assertion: { subject: 'cfo' } },
     });
     expect(decided.body).toMatchObject({ status: 'denied', decided_by: 'operator:lite' });
