@@ -283,6 +283,32 @@ export const ENGINE_FAULTS: readonly Fault[] = [
       }),
   },
   {
+    name: "one call's decision, repeated sealed as it was at another call: refused, and nothing runs",
+    run: (bench) =>
+      withGate(bench, async (gate) => {
+        const host = await gate.start();
+        const [key, other] = [await park(host), await park(host)];
+        const signed = await host.sign({ key, decision: 'approve', requestId: randomUUID(), lifeMs: 60_000 });
+        // Whoever reads the engine's store, has no key, and sends what lies there.
+        const [ours] = bench.engine.codecs;
+        let kept: Awaited<ReturnType<typeof ours.encode>> = [];
+        const reader = await bench.engine.client([
+          {
+            encode: async (payloads) => (kept = await ours.encode(payloads)),
+            decode: (payloads) => ours.decode(payloads),
+          },
+        ]);
+        expect(await sendDecision(reader, key, signed)).toMatchObject({ applied: true });
+        expect(await settled(host, key)).toMatchObject({ state: 'completed', decision: 'approved' });
+        const thief = await bench.engine.client([
+          { encode: () => Promise.resolve(kept), decode: (payloads) => ours.decode(payloads) },
+        ]);
+        expect(await refusalOf(sendDecision(thief, other, signed))).toBe('decision_refused');
+        expect(await host.state({ key: other })).toMatchObject({ state: 'parked', review: { status: 'pending' } });
+        expect([bench.tools.executed(key), bench.tools.executed(other)]).toEqual([1, 0]);
+      }),
+  },
+  {
     name: 'a pipeline bug (poisoned workflow): the reconciliation schedule closes expiry, row and ledger',
     run: (bench) =>
       withGate(
