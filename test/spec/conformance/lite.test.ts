@@ -29,6 +29,7 @@ conformance(
       decide: (correlationId, decision, reason) =>
         bot.request('POST', `/decide/${correlationId}`, {
           body: { decision, ...(reason !== undefined && { reason }) },
+          headers: { authorization: `Bearer ${gate.lite.ownDecideToken?.token ?? ''}` },
         }),
       rows: (correlationId, last) =>
         eventually(`the row ${last}`, async () => {
