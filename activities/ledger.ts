@@ -155,6 +155,7 @@ export type LedgerActivities = ReturnType<typeof createLedgerActivities>;
 
 export type AlarmKind =
   | 'alarm.record_tampered'
+  | 'alarm.review_tampered'
   | 'alarm.forged_decision'
   | 'alarm.reconciled'
   | 'alarm.row_refused'
@@ -186,6 +187,14 @@ export function alarmRow(alarm: {
     tenant: alarm.tenant ?? 'system',
   });
 }
+
+/** What is said of a review that Gate did not write, by whoever finds it first: one row, whoever else finds it. */
+export const tamperedReview = (pendingId: string, correlationId: string) => ({
+  correlation_id: correlationId,
+  kind: 'alarm.review_tampered' as const,
+  reasoning: 'the stored review is not what Gate wrote: nobody can decide it, and nothing runs by it',
+  detail: { pending_id: pendingId },
+});
 
 const unlessRefused = (error: unknown): void => {
   if (!isRowRefusal(error)) throw error;

@@ -12,6 +12,7 @@ import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js
 import type { Reviews } from '../domain/review/ports.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
+import { tamperedReview } from './ledger.js';
 import { stagedFor } from './staged.js';
 
 /** What became of a decision that reached the workflow. */
@@ -38,7 +39,7 @@ export interface ReviewActivityOptions {
   /** Leaves an alarm row behind when a decision's signature does not hold. */
   readonly alarm: (alarm: {
     correlation_id: string;
-    kind: 'alarm.forged_decision';
+    kind: 'alarm.forged_decision' | 'alarm.review_tampered';
     reasoning: string;
     detail: JsonObject;
   }) => Promise<void>;
@@ -208,7 +209,9 @@ export const createReviewActivities = ({
       const final =
         error instanceof GateError &&
         (error.code === 'not_found' || error.code === 'already_decided' || error.code === 'not_pending');
-      if (!final) throw error;
+      const tampered = error instanceof GateError && error.code === 'review_tampered';
+      if (tampered) await alarm(tamperedReview(settled.pending_id, correlationId));
+      else if (!final) throw error;
     }
     await calls.followedUp(correlationId, 'review');
   },

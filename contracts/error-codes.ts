@@ -343,7 +343,7 @@ export const ERROR_CODES = {
     status: 409,
     retry: 'no',
     meaning:
-      'The stored review is not what Gate wrote: its arguments are not those of its digest. Nobody can decide it.',
+      'The stored review is not what Gate wrote. Nobody can approve or deny it; its call ends at its deadline and nothing runs.',
   },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
   ledger_entry_conflict: {

@@ -24,6 +24,7 @@ export const EVENT_KINDS = [
   'alarm.row_refused',
   'alarm.call_stuck',
   'alarm.record_tampered',
+  'alarm.review_tampered',
   'tool_definition.drifted',
   'tool_definition.accepted',
   'tool_class.set',

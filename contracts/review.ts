@@ -3,7 +3,8 @@ import { jsonObject, jsonValue } from './json.js';
 import { stateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 
-export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired']);
+/** `tampered`: the stored row is not what Gate wrote; nobody can decide it, and nothing of it is shown. */
+export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'tampered']);
 export type ReviewStatus = z.infer<typeof reviewStatus>;
 
 export const reviewOrder = z.enum(['newest', 'oldest']);

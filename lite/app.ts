@@ -257,6 +257,7 @@ const STATUSES: Readonly<Record<z.infer<typeof ListQuery>['status'], readonly z.
   approved: ['approved'],
   denied: ['denied'],
   expired: ['expired'],
+  tampered: ['tampered'],
   decided: ['approved', 'denied'],
-  all: ['pending', 'approved', 'denied', 'expired'],
+  all: ['pending', 'approved', 'denied', 'expired', 'tampered'],
 };

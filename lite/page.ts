@@ -262,6 +262,13 @@ interface MainPage {
 function mainPage({ waiting, next, calls, csrf, openAgents, chain, nowMs }: MainPage): string {
   const time = (iso: string) => shownTime(iso, nowMs);
   const articles = waiting.map(({ row, contract }, index) => {
+    if (row.status === 'tampered')
+      return `
+<article aria-labelledby="call-${index}">
+  <h3 id="call-${index}" class="bad">tampered</h3>
+  <p>${text(row.risk_summary)} Its call ends at its deadline.</p>
+  <p><small>call <code>${text(row.correlation_id)}</code></small></p>
+</article>`;
     const given = argumentsShown(row);
     const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
     return `

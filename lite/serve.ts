@@ -26,6 +26,7 @@ import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
+import { sealReviews } from '../domain/review/seal-reviews.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
@@ -110,7 +111,10 @@ export async function startLite({
   const file = await openLocalFile({
     file: ledgerFile,
     migrations: liteMigrations,
-    prepare: (store) => sealCalls(store as unknown as Store<CallTables>, keys.ring, now),
+    async prepare(store) {
+      await sealCalls(store as unknown as Store<CallTables>, keys.ring, now);
+      await sealReviews(store as unknown as Store<ReviewTables>, keys.ring, now);
+    },
     ...(maxPages !== undefined && { maxPages }),
   });
   const registry = new Registry();

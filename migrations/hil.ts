@@ -51,4 +51,30 @@ const attempts: Migration = {
   },
 };
 
-export const hilMigrations: Record<string, Migration> = { '0001-review-rows': reviewRows, '0002-attempts': attempts };
+/**
+ * 0003: what tells a row that Gate wrote from one that somebody else wrote: a counter that grows with every change and a MAC over the whole
+ * row, and the mark that says that every row of this store has one. Adds columns without a default and a small table; locks the table for
+ * a moment on Postgres.
+ */
+const macs: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const [column, type] of [
+      ['version', 'bigint'],
+      ['mac', 'text'],
+    ] as const)
+      if (!(await hasColumn(db, 'reviews', column)))
+        await db.schema.alterTable('reviews').addColumn(column, type).execute();
+    await db.schema
+      .createTable('review_seal')
+      .ifNotExists()
+      .addColumn('id', 'integer', (column) => column.primaryKey())
+      .addColumn('mac', 'text', (column) => column.notNull())
+      .execute();
+  },
+};
+
+export const hilMigrations: Record<string, Migration> = {
+  '0001-review-rows': reviewRows,
+  '0002-attempts': attempts,
+  '0003-macs': macs,
+};

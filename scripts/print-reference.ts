@@ -144,6 +144,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.row_conflict': 'Somebody sent other content under the id of an entry that exists. The entry stayed as it was.',
   'alarm.record_tampered':
     'The stored record of a call was not what Gate wrote; `reasoning` says what did not hold. The call is closed: nothing runs under its id any more.',
+  'alarm.review_tampered':
+    'The stored review of a call was not what Gate wrote. Nobody can decide it; the call ends at its deadline and nothing runs.',
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
   'alarm.row_refused':
     'The ledger refused a row of a call for good. This one stands for it: its kind, its id, why, and the digest of what was refused.',

@@ -306,6 +306,8 @@ async function startHil(parts: Apart<'hil'>): Promise<Ports> {
     }),
   );
   parts.onStop(() => reviews.close());
+  // Its row in the ledger is the worker's to write, when the call ends.
+  reviews.onTampered(({ id }, reason) => logger.error({ pending_id: id, reason }, 'a review is not what Gate wrote'));
   const engine = await openEngine(parts, config.engine);
   const service = buildHil({
     config: config.own,

@@ -1,7 +1,13 @@
 import { createRecordActivities, type RecordActivities } from '../activities/call-record.js';
 import { createCallbackActivities, type CallbackActivities } from '../activities/deliver.js';
 import { createInspectionActivities, type InspectionActivities } from '../activities/inspection.js';
-import { alarmRow, createLedgerActivities, type LedgerActivities, type OnAlarm } from '../activities/ledger.js';
+import {
+  alarmRow,
+  createLedgerActivities,
+  type LedgerActivities,
+  type OnAlarm,
+  tamperedReview,
+} from '../activities/ledger.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
 import {
   createReconcileActivities,
@@ -9,7 +15,7 @@ import {
   type ReconcileOptions,
   type Runs,
 } from '../activities/reconcile.js';
-import { createReviewActivities, type ReviewActivities } from '../activities/review.js';
+import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
 import type { Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
@@ -20,6 +26,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { Reviews } from '../domain/review/ports.js';
+import { reviewIdOf } from '../domain/review/sealed-review.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 
@@ -73,16 +80,22 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...(ports.onLedgerUndone && { onUndone: ports.onLedgerUndone }),
     onAlarm: ports.onAlarm,
   });
+  const alarm: ReviewActivityOptions['alarm'] = async (said) => {
+    ports.onAlarm?.(said.correlation_id, said.reasoning, said.kind);
+    await ledger.append([alarmRow(said)]);
+  };
   const review = createReviewActivities({
     calls,
     reviews: ports.reviews,
     definitions: ports.definitions,
     verify: ports.verifyDecision,
-    alarm: async (alarm) => {
-      ports.onAlarm?.(alarm.correlation_id, alarm.reasoning, alarm.kind);
-      await ledger.append([alarmRow(alarm)]);
-    },
+    alarm,
     ...clock,
+  });
+  // At once where the store is here; in any case when its call ends, by whoever settles the row.
+  ports.reviews.onTampered?.(({ id, correlation_id }) => {
+    const named = reviewIdOf(correlation_id) === id ? correlation_id : id;
+    alarm(tamperedReview(id, named)).catch(() => undefined);
   });
   // What the store closes because it is not Gate's own is told at once; what fails here stays due, for reconciliation or the next start.
   calls.onTampered(({ correlation_id: correlationId, outcome }) => {

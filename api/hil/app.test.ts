@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { pendingRequest, type PendingRequest, type SignedDecision } from '../../contracts/review.js';
@@ -16,6 +17,8 @@ import { SETTLES_AS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { createHilService } from './app.js';
+
+const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
 
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 const TOKEN = 'dev-token-0123456789abcdefghijklmnop';
@@ -153,7 +156,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
   reviews = await openReviewStore({
     target: { file: join(directory, 'hil.db') },
-    payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
+    payloadKeys,
     clock: () => now,
   });
   sender = honestSender();
@@ -346,11 +349,10 @@ describe('spec 4.4: reading rows', () => {
     const path = join(directory, 'hil.db');
     await service.close();
     await reviews.close();
-    reviews = await openReviewStore({
-      target: { file: path },
-      payloadKeys: parseKeyRing(`k1:${'fedcba9876543210'.repeat(4)}`),
-      clock: () => now,
-    });
+    const editor = new DatabaseSync(path);
+    editor.exec('update reviews set payload = null');
+    editor.close();
+    reviews = await openReviewStore({ target: { file: path }, payloadKeys, clock: () => now });
     service = start();
     expect(await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).toMatchObject({
       status: 503,
@@ -848,7 +850,7 @@ describe('spec 4.8: health and metrics', () => {
     });
     reviews = await openReviewStore({
       target: { file: join(directory, 'hil.db') },
-      payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
+      payloadKeys,
     });
   });
 });

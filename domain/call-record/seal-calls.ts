@@ -1,44 +1,34 @@
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { errorText, GateError } from '../errors.js';
 import type { Store } from '../store/database.js';
+import { sealStore } from '../store/seal-store.js';
 import type { CallTables } from './call-store.js';
 import { RECORD_COLUMNS, recordSealing, type RecordRow } from './sealed-record.js';
 
 const PAGE = 500;
 
 /**
- * To be run once at every opening, before a record is read. The first time it gives every record of an earlier Gate its MAC, as far as its
- * sealed verdict and decision lead to the state it is in, and closes the others as tampered; then it marks the store, under the record
- * key. From then on a record without a MAC is one that somebody put there. A store that holds a record with a MAC was marked: where the
- * mark is gone, somebody took it away, and nothing is given a MAC again. All in one transaction.
- *
- * Throws `store_unavailable` when the mark was made with keys that are not here: a Gate with the wrong keys would close every call.
+ * To be run once at every opening (`domain/store/seal-store.ts`). A record of an earlier Gate gets its MAC as far as its sealed verdict and
+ * decision lead to the state it is in; the others are closed as tampered.
  */
-export async function sealCalls(store: Store<CallTables>, keys: KeyRing, now: () => number = Date.now): Promise<void> {
+export function sealCalls(store: Store<CallTables>, keys: KeyRing, now: () => number = Date.now): Promise<void> {
   const sealing = recordSealing(keys);
-  await store.db.transaction().execute(async (transaction) => {
-    if (store.kind === 'postgres')
-      await sql`select pg_advisory_xact_lock(hashtextextended('gate.call-seal', 0))`.execute(transaction);
-    const mark = await transaction.selectFrom('call_seal').select('mac').executeTakeFirst();
-    if (mark && !holds(mark.mac)) throw otherKeys('the mark does not hold');
-    if (mark && sealing.sealIsCurrent(mark.mac)) return;
-    if (!mark && !(await anyWithMac(transaction))) await adoptAll(transaction);
-    const mac = sealing.sealOfStore();
-    await transaction
-      .insertInto('call_seal')
-      .values({ id: 1, mac })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet({ mac }))
-      .execute();
+  return sealStore(store, {
+    keys,
+    table: 'call_seal',
+    message: 'gate.call-store/1: every record has a mac',
+    use: 'call-store',
+    rows: 'call records',
+    keysAre: 'record keys',
+    anyWithMac: async (transaction) =>
+      (await transaction
+        .selectFrom('call_records')
+        .select('correlation_id')
+        .where('mac', 'is not', null)
+        .limit(1)
+        .executeTakeFirst()) !== undefined,
+    adoptAll,
   });
-
-  function holds(mac: string): boolean {
-    try {
-      return sealing.sealHolds(mac);
-    } catch (error) {
-      throw otherKeys(errorText(error));
-    }
-  }
 
   async function adoptAll(transaction: Kysely<CallTables>): Promise<void> {
     for (let after = ''; ; ) {
@@ -63,17 +53,3 @@ export async function sealCalls(store: Store<CallTables>, keys: KeyRing, now: ()
     }
   }
 }
-
-const anyWithMac = async (transaction: Kysely<CallTables>): Promise<boolean> =>
-  (await transaction
-    .selectFrom('call_records')
-    .select('correlation_id')
-    .where('mac', 'is not', null)
-    .limit(1)
-    .executeTakeFirst()) !== undefined;
-
-const otherKeys = (why: string): GateError =>
-  new GateError(
-    'store_unavailable',
-    `the call records were written under other record keys (${why}): give Gate those keys, or put the store back that belongs to these`,
-  );

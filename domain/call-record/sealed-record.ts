@@ -3,6 +3,7 @@ import { type AgentHistory, HISTORY_LENGTH, type HistoryEvent } from '../../cont
 import type { KeyRing } from '../crypto/key-ring.js';
 import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
+import { rowContent, type RowContent } from '../store/row-content.js';
 import type { MovePatch } from './call-store.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
 import { nextState, TAMPERED, type CallMove } from './transitions.js';
@@ -79,9 +80,9 @@ export const RECORD_COLUMNS = [...AUTHENTICATED, 'mac'] as const;
 export type RecordRow = Pick<StoredRecord, (typeof RECORD_COLUMNS)[number]>;
 
 /** The authenticated columns as they are hashed: a sealed value is its authentication tag, which no two values share. */
-export type Authenticated = { readonly [Column in (typeof AUTHENTICATED)[number]]: string | number | null };
+export type Authenticated = RowContent<(typeof AUTHENTICATED)[number]>;
 
-const NUMBERS: ReadonlySet<string> = new Set([
+const CONTENT = rowContent(AUTHENTICATED, [
   'version',
   'deadline_ms',
   'not_after_ms',
@@ -89,26 +90,12 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'updated_ms',
   'counted_ms',
 ]);
-/** AES-GCM's tag is the end of a sealed value (`domain/crypto/key-ring.ts`). */
-const TAG_BYTES = 16;
-const hashed = (column: string, value: unknown): string | number | null => {
-  if (value === null || value === undefined) return null;
-  if (value instanceof Uint8Array) {
-    const sealed = column.endsWith('_sealed');
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    return `${sealed ? '' : 'bytes:'}${bytes.toString('hex', sealed ? Math.max(0, bytes.length - TAG_BYTES) : 0)}`;
-  }
-  // Postgres gives its bigint columns back as text. What is no number must not look like none at all.
-  return NUMBERS.has(column) && Number.isFinite(Number(value)) ? Number(value) : String(value as string | number);
-};
-export const authenticatedOf = (row: Pick<StoredRecord, (typeof AUTHENTICATED)[number]>): Authenticated =>
-  Object.fromEntries(AUTHENTICATED.map((column) => [column, hashed(column, row[column])])) as Authenticated;
+export const authenticatedOf = CONTENT.of;
+export const withChanges = CONTENT.after;
 
 /** The form of the MAC's message; another one is another number. */
 const MAC_FORM = 'gate.call-record/1';
 const MAC_USE = 'call-record';
-const SEAL_MESSAGE = 'gate.call-store/1: every record has a mac';
-const SEAL_USE = 'call-store';
 
 /** A record as it was read: opened, or why it is not what Gate wrote. */
 export type ReadRecord =
@@ -161,8 +148,7 @@ export function recordSealing(keys: KeyRing) {
   const seal = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
   const open = (sealed: Uint8Array | null, id: string, kind: string) =>
     sealed === null ? null : (JSON.parse(keys.open(sealed, `${id}/${kind}`).toString('utf8')) as unknown);
-  const message = (authenticated: Authenticated) =>
-    JSON.stringify([MAC_FORM, ...AUTHENTICATED.map((column) => authenticated[column])]);
+  const message = (authenticated: Authenticated) => CONTENT.message(MAC_FORM, authenticated);
   const macOf = (authenticated: Authenticated) => keys.authenticate(message(authenticated), MAC_USE);
   const withMac = <Row extends StoredRecord>(row: Row): Row => ({ ...row, mac: macOf(authenticatedOf(row)) });
   const opened = (row: RecordRow, kinds: typeof KINDS | typeof EARLIER_KINDS): CallRecord => ({
@@ -209,11 +195,6 @@ export function recordSealing(keys: KeyRing) {
         return { fault: `the retained answer does not open: ${errorText(error)}` };
       }
     },
-
-    /** Marks a store in which every record has a MAC; `holds` throws when the key it was made with is not in the ring. */
-    sealOfStore: () => keys.authenticate(SEAL_MESSAGE, SEAL_USE),
-    sealHolds: (seal: string) => keys.authentic(seal, SEAL_MESSAGE, SEAL_USE),
-    sealIsCurrent: (seal: string) => seal.startsWith(`${keys.activeKeyId}:`),
 
     /** The row of a verdict that was just reached. */
     newRecord(
@@ -371,16 +352,6 @@ const KINDS = { verdict: 'record/verdict', decision: 'record/decision', outcome:
 /** The same in records that had no MAC. */
 const EARLIER_KINDS = { verdict: 'verdict', decision: 'decision', outcome: 'outcome' } as const;
 const DAY_MS = 86_400_000;
-
-export const withChanges = (was: Authenticated, changed: Partial<StoredRecord>): Authenticated => ({
-  ...was,
-  ...(Object.fromEntries(
-    AUTHENTICATED.filter((column) => changed[column] !== undefined).map((column) => [
-      column,
-      hashed(column, changed[column]),
-    ]),
-  ) as Partial<Authenticated>),
-});
 
 /** The record after a move that was made, without a look at the store. */
 export const recordAfter = (

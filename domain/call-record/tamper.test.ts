@@ -3,13 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DatabaseSync } from '@photostructure/sqlite';
-import pg from 'pg';
 import type { CallInput, CallState } from '../../contracts/call.js';
 import { CALL_STATES } from '../../contracts/call.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { callInput } from '../../test/support/call-input.js';
-import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { type KeyRing, keyRing } from '../crypto/key-ring.js';
 import type { Store } from '../store/database.js';
@@ -44,10 +42,8 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   call_tombstones: ['correlation_id', 'digest', 'purged_ms'],
 };
 
-interface Place {
+interface Place extends EditedStore {
   open(keys?: KeyRing): Promise<CallStore>;
-  columns(): Promise<Record<string, Record<string, string>>>;
-  all(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   remove(): Promise<void>;
 }
 
@@ -55,16 +51,6 @@ async function sqlitePlace(opened: (file: string, keys: KeyRing) => Promise<Call
   let store: CallStore | null = null;
   const folder = await mkdtemp(join(tmpdir(), 'gate-tamper-'));
   const file = join(folder, 'calls.db');
-  const all: Place['all'] = async (text, values = []) => {
-    // Until what was written is in the file, nobody but its process can read it, and nobody at all write.
-    await store?.ready();
-    const connection = new DatabaseSync(file);
-    try {
-      return connection.prepare(text).all(...(values as string[])) as Record<string, unknown>[];
-    } finally {
-      connection.close();
-    }
-  };
   return {
     async open(keys = KEYS) {
       store = null;
@@ -78,56 +64,21 @@ async function sqlitePlace(opened: (file: string, keys: KeyRing) => Promise<Call
         },
       };
     },
-    all,
-    columns: async () =>
-      grouped(
-        await all(
-          `select m.name as "table", c.name as "column", c.type as "type" from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`,
-        ),
-      ),
+    // Until what was written is in the file, nobody but its process can read it, and nobody at all write.
+    ...editedSqlite(file, async () => store?.ready()),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
-let postgres: TestPostgres | null = null;
-let schemas = 0;
-afterAll(() => postgres?.stop());
+afterAll(stopEditedPostgres);
 async function postgresPlace(): Promise<Place> {
-  postgres ??= await startPostgres();
-  const { url } = postgres;
-  const schema = `tamper_${(schemas += 1)}`;
-  const all: Place['all'] = async (text, values = []) => {
-    const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
-    await client.connect();
-    let at = 0;
-    try {
-      const numbered = text.replace(/\?/g, () => `$${(at += 1)}`);
-      return (await client.query<Record<string, unknown>>(numbered, [...values])).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const { target, ...edited } = await editedPostgres('calls');
   return {
-    open: (keys = KEYS) => openCallStore({ target: { url, schema }, keys, now }),
-    all,
-    columns: async () =>
-      grouped(
-        await all(
-          `select table_name as "table", column_name as "column", data_type as "type" from information_schema.columns where table_schema = current_schema()`,
-        ),
-      ),
+    open: (keys = KEYS) => openCallStore({ target, keys, now }),
+    ...edited,
     remove: () => Promise.resolve(),
   };
 }
-
-const grouped = (rows: readonly Record<string, unknown>[]): Record<string, Record<string, string>> => {
-  const tables: Record<string, Record<string, string>> = {};
-  for (const { table, column, type } of rows) {
-    if (/^(kysely|sqlite|lite_start)/.test(String(table))) continue;
-    (tables[String(table)] ??= {})[String(column)] = String(type).toLowerCase();
-  }
-  return tables;
-};
 
 const inFile = async (file: string, keys: KeyRing): Promise<CallStore> => {
   const opened = await openLocalFile({
@@ -270,13 +221,7 @@ describe.each([
   };
   const rowOf = async (id: string) =>
     (await place.all('select * from call_records where correlation_id = ?', [id]))[0] as Record<string, unknown>;
-  const put = (id: string, values: Record<string, unknown>) => {
-    const columns = Object.keys(values);
-    return place.all(
-      `update call_records set ${columns.map((column) => `${column} = ?`).join(', ')} where correlation_id = ?`,
-      [...columns.map((column) => values[column]), id],
-    );
-  };
+  const put = (id: string, values: Record<string, unknown>) => place.put('call_records', 'correlation_id', id, values);
   const restarted = async (keys?: KeyRing) => {
     await store.close();
     await start(keys);

@@ -5,7 +5,7 @@ import type { NewReview, PendingRequest, SettledReview, SignedDecision } from '.
  * safe to repeat. Throws GateError; `store_unavailable` and `pipeline_unavailable` are worth a retry, every other code is not.
  */
 export interface Reviews {
-  /** The row of this correlation id, created unless it is there. `pending_conflict`: bound to another payload, agent or tenant. */
+  /** The row of this correlation id, created unless it is there. `pending_conflict`: bound to another payload, agent or tenant; `review_tampered`. */
   createOnce(review: NewReview): Promise<PendingRequest>;
   /**
    * Takes back a row whose call was answered 503. Nothing to take back is fine, and so is a row that an attempt which began after this
@@ -14,6 +14,8 @@ export interface Reviews {
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /** First settlement wins and is returned again for the same one; another one is `already_decided`. */
   settle(settled: SettledReview): Promise<PendingRequest>;
+  /** Where the store is in this process: told of each row that was just closed because Gate did not write it. */
+  onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
 }
 
 export type DecisionOutcome =

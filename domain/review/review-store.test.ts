@@ -544,19 +544,29 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       const { row: next } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
       expect(next.retention['payload_key_id']).toBe('k3');
       await store.close();
-      store = await open(parseKeyRing(`k2:${'fedcba9876543210'.repeat(4)}`));
+      await expect(open(parseKeyRing(`k2:${'fedcba9876543210'.repeat(4)}`))).rejects.toMatchObject({
+        code: 'store_unavailable',
+        status: 503,
+      });
+      store = await open(parseKeyRing(`k3:${'00112233445566778899aabbccddeeff'.repeat(2)}`));
       await expect(store.get(row.id)).rejects.toMatchObject({ code: 'payload_unavailable', status: 503 });
     });
 
-    it('that does not open hides no other row, and can still be settled by the workflow', async () => {
+    it('whose key is not there hides no other row, and is settled by the workflow when the key is back', async () => {
       const { row: lost } = await store.createOnce(newReview());
+      const k9 = `k9:${'0123456789abcdef'.repeat(3)}0000000000000000`;
+      const both = parseKeyRing(`${k9},k2:${'0123456789abcdef'.repeat(4)}`);
       await store.close();
-      store = await open(parseKeyRing(`k9:${'0123456789abcdef'.repeat(3)}0000000000000000`));
+      await (await open(both)).close();
+      store = await open(parseKeyRing(k9));
       const { row: fine } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
       const listed = (await store.list({ tenant: 'acme' })).rows;
       expect(listed.find((row) => row.id === fine.id)).toEqual(summary(fine));
-      expect(listed.find((row) => row.id === lost.id)).toEqual(summary(lost));
+      expect(listed.find((row) => row.id === lost.id)).toMatchObject({ status: 'tampered', request_payload: {} });
       await expect(store.get(lost.id)).rejects.toMatchObject({ code: 'payload_unavailable' });
+      await expect(store.settle(settled({ status: 'denied' }))).rejects.toMatchObject({ code: 'payload_unavailable' });
+      await store.close();
+      store = await open(both);
       expect((await store.settle(settled({ status: 'denied' }))).status).toBe('denied');
     });
   });

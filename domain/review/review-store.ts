@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type {
   ListedReview,
@@ -9,7 +10,7 @@ import type {
   SettledReview,
 } from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
-import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
@@ -17,11 +18,13 @@ import { createTurns } from '../store/turns.js';
 import { backlogFull } from './backlog.js';
 import { minimizePayload } from './minimize.js';
 import type { Reviews } from './ports.js';
+import { sealReviews } from './seal-reviews.js';
+import { HEAD_COLUMNS, reviewIdOf, reviewSealing, type ReviewHead } from './sealed-review.js';
 import { storable } from './storable.js';
 import { deadlineOf, TTL_SWEEP } from './transitions.js';
 
 /** The table of `migrations/hil.ts`. Postgres gives its bigint columns back as text. */
-interface ReviewTable {
+export interface StoredReview {
   id: string;
   correlation_id: string;
   tenant: string;
@@ -48,13 +51,19 @@ interface ReviewTable {
   settled: string | null;
   withdrawn_at: string | null;
   attempt_ms: number | string | null;
+  /** Grows with every change. `null`, as `mac`, in a row of an earlier Gate until the store is opened by this one. */
+  version: number | string | null;
+  /** Over everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */
+  mac: string | null;
 }
 export interface ReviewTables {
-  reviews: ReviewTable;
+  reviews: StoredReview;
+  review_seal: { id: number; mac: string };
 }
-type Row = Selectable<ReviewTable>;
-/** What a list is made of: a row without its payload. */
-type Head = Omit<Row, 'payload' | 'attempt_ms'>;
+type Row = Selectable<StoredReview>;
+type Head = ReviewHead;
+
+export { reviewIdOf };
 
 interface Annotations {
   readonly review_reasons: string[];
@@ -92,17 +101,23 @@ export interface ReviewStore {
    * The deadline is not judged here: what the workflow settled is what happened. `not_found`, `not_pending` (withdrawn).
    */
   settle(settled: SettledReview): Promise<PendingRequest>;
-  /** `null` for an unknown row, a withdrawn one, and one of another tenant alike. `payload_unavailable` when it does not decrypt. */
+  /**
+   * `null` for an unknown row, a withdrawn one, and one of another tenant alike. `payload_unavailable` when it does not decrypt;
+   * `review_tampered` when Gate did not write what lies there, of which nothing is shown.
+   */
   get(id: string, tenant?: string): Promise<PendingRequest | null>;
   byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
   /**
    * In the order asked for, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row's size
    * keeps another from being seen; `get` has the whole. `next_before` is where to go on, `null` at the end. `invalid_request` when `before`
-   * names no row of the tenant.
+   * names no row of the tenant. A row that Gate did not write as it stands is `tampered` and shows nothing else; such rows are listed
+   * beside those that wait.
    */
   list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
   /** Over all tenants, for metrics: how many rows wait, and since when the oldest does. */
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
+  /** Told of each row that was just closed as tampered, and why; somebody has to append its alarm. */
+  onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -121,25 +136,37 @@ export interface ReviewLimits {
 }
 const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
 const METADATA_LIFE_SECONDS = 2_592_000;
-
-/** A row's id follows from its correlation id, so a create met twice can only be one row. */
-export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil', correlationId.toLowerCase());
+/** Versions remembered per process. */
+const SEEN_REVIEWS = 10_000;
+const ATTEMPTS = 5;
+/** The last moment that a Date can be. */
+const LATEST_MS = 8.64e15;
 
 /**
  * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id; `expired` is computed from the stored deadline whenever
  * a row is read, never from a workflow or sweeper being alive (DESIGN 1). A store that fails is `store_unavailable`.
  */
 export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewStore> {
-  return reviewStoreOver(await openStore<ReviewTables>(target, hilMigrations), options);
+  const store = await openStore<ReviewTables>(target, hilMigrations);
+  try {
+    await sealReviews(store, options.payloadKeys, options.clock);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return reviewStoreOver(store, options);
 }
 
-/** The review rows over a store that is open and migrated. Takes the store over: `close` closes it. */
+/** The review rows over a store that is open, migrated and sealed. Takes the store over: `close` closes it. */
 export function reviewStoreOver(
   store: Store<ReviewTables>,
   { payloadKeys, clock = Date.now, perAgent }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
   const oneAtATime = createTurns();
+  const sealing = reviewSealing(payloadKeys);
+  const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
+  const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
 
   const stored = (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
     asked(() => db.selectFrom('reviews').selectAll().where(column, '=', value).executeTakeFirst());
@@ -150,15 +177,69 @@ export function reviewStoreOver(
     tenant: string | undefined,
   ): Promise<PendingRequest | null> {
     const row = await stored(column, value.toLowerCase());
-    if (!row || row.withdrawn_at !== null || (tenant !== undefined && row.tenant !== tenant)) return null;
-    return view(row, opened(row), clock());
+    if (!row || (tenant !== undefined && row.tenant !== tenant)) return null;
+    const holds = await held(row);
+    return holds.withdrawn_at === null ? view(holds, opened(holds), clock()) : null;
+  }
+
+  /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, and is nobody's attack. */
+  function faultIn(row: Head): string | null {
+    try {
+      return sealing.fault(row, seen.get(row.id));
+    } catch (cause) {
+      throw new GateError('payload_unavailable', undefined, { cause });
+    }
+  }
+
+  /** The row if it is what Gate wrote last; otherwise it is closed as `tampered` there and then. */
+  async function checked<Some extends Head>(row: Some): Promise<Some> {
+    const why = faultIn(row);
+    if (why === null) return remembered(row);
+    // A look may have begun before a change and ended after it, and then saw an older row than is there.
+    const again = await asked(() =>
+      db.selectFrom('reviews').select(HEAD_COLUMNS).where('id', '=', row.id).executeTakeFirst(),
+    );
+    if (!again) return { ...row, status: 'tampered' };
+    if (faultIn(again) === null) return remembered({ ...row, ...again });
+    const closed = sealing.changed(again, { status: 'tampered', withdrawn_at: null }, seen.get(row.id));
+    await asked(() => db.updateTable('reviews').set(closed).where('id', '=', row.id).execute());
+    for (const listener of listeners) listener(again, why);
+    return remembered({ ...row, ...again, ...closed });
+  }
+  const remembered = <Some extends Head>(row: Some): Some => {
+    seen.set(row.id, Math.max(Number(row.version), seen.get(row.id) ?? 0));
+    return row;
+  };
+  /** The same for whoever can do nothing with a row that does not hold. */
+  async function held<Some extends Head>(row: Some): Promise<Some> {
+    const known = await checked(row);
+    if (known.status === 'tampered') throw new GateError('review_tampered');
+    return known;
+  }
+
+  /** Changes the row over exactly what was read and held. False where somebody was faster. */
+  async function change(row: Row, to: Partial<StoredReview>): Promise<boolean> {
+    const changed = sealing.changed(row, to);
+    const { numUpdatedRows } = await asked(() =>
+      db
+        .updateTable('reviews')
+        .set(changed)
+        .where('id', '=', row.id)
+        .where('version', '=', row.version)
+        // The one column beside the MAC: a newer attempt that came since has its row.
+        .where('attempt_ms', row.attempt_ms === null ? 'is' : '=', row.attempt_ms)
+        .executeTakeFirst(),
+    );
+    if (numUpdatedRows !== 1n) return false;
+    remembered({ ...row, ...changed });
+    return true;
   }
 
   function opened(row: Row): JsonObject {
     let payload: JsonObject;
     try {
       if (row.payload === null) throw new Error('the payload is gone');
-      payload = JSON.parse(payloadKeys.open(row.payload, row.id).toString('utf8')) as JsonObject;
+      payload = JSON.parse(sealing.openPayload(row.payload, row.id).toString('utf8')) as JsonObject;
     } catch (cause) {
       throw new GateError('payload_unavailable', undefined, { cause });
     }
@@ -168,7 +249,10 @@ export function reviewStoreOver(
   }
 
   /** Throws unless this agent may have one row more waiting. A row that is there already, or was withdrawn, is judged by what it adds. */
-  async function assertRoom({ id, tenant, agent_id, payload_bytes }: ReviewTable, limits: ReviewLimits): Promise<void> {
+  async function assertRoom(
+    { id, tenant, agent_id, payload_bytes }: StoredReview,
+    limits: ReviewLimits,
+  ): Promise<void> {
     const waiting = await asked(() =>
       db
         .selectFrom('reviews')
@@ -204,7 +288,7 @@ export function reviewStoreOver(
   }
 
   /** The stored form of a new review; its `created_at` is the workflow's, so that row and timer share one deadline. */
-  function newRow(review: NewReview): ReviewTable {
+  function newRow(review: NewReview): StoredReview {
     const digest = `sha256:${sha256Hex(canonicalOr400('request_payload', review.request_payload))}`;
     // Sealed as it came, not as it is hashed: the approver sees the arguments in the order the agent wrote them.
     const payload = JSON.stringify(review.request_payload);
@@ -217,7 +301,7 @@ export function reviewStoreOver(
       projected_cost_micros: review.projected_cost_micros ?? null,
       callback_url: review.callback_url ?? null,
     };
-    return {
+    return sealing.withMac({
       id,
       correlation_id: review.correlation_id.toLowerCase(),
       tenant: storable('tenant', review.tenant),
@@ -229,7 +313,7 @@ export function reviewStoreOver(
       approval_tier: review.approval_tier ?? null,
       original_payload_digest: digest,
       annotations: JSON.stringify(annotations),
-      payload: payloadKeys.seal(payload, id),
+      payload: sealing.sealPayload(payload, id),
       payload_bytes: Buffer.byteLength(payload),
       payload_key_id: payloadKeys.activeKeyId,
       minimized_payload: JSON.stringify(minimizePayload(review.request_payload, digest)),
@@ -241,10 +325,12 @@ export function reviewStoreOver(
       settled: null,
       withdrawn_at: null,
       attempt_ms: review.attempt_ms ?? null,
-    };
+      version: 1,
+      mac: null,
+    });
   }
 
-  async function create(review: NewReview, row: ReviewTable): Promise<{ row: PendingRequest; created: boolean }> {
+  async function create(review: NewReview, row: StoredReview): Promise<{ row: PendingRequest; created: boolean }> {
     const inserted = await asked(() =>
       db
         .insertInto('reviews')
@@ -253,17 +339,13 @@ export function reviewStoreOver(
         .executeTakeFirst(),
     );
     if (inserted.numInsertedOrUpdatedRows === 1n)
-      return { row: view(row, review.request_payload, clock()), created: true };
-    const replaced = await asked(() =>
-      db
-        .updateTable('reviews')
-        .set(row)
-        .where('id', '=', row.id)
-        .where('withdrawn_at', 'is not', null)
-        .where('created_ms', '<', row.created_ms)
-        .executeTakeFirst(),
-    );
-    if (replaced.numUpdatedRows === 1n) return { row: view(row, review.request_payload, clock()), created: true };
+      return { row: view(remembered(row), review.request_payload, clock()), created: true };
+    const there = await stored('id', row.id);
+    let first = there && (await held(there));
+    if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
+      if (await change(first, row)) return { row: view(row, review.request_payload, clock()), created: true };
+      first = await stored('id', row.id);
+    }
     // The row is this attempt's now: an older one that fails after this may not take it back.
     if (row.attempt_ms !== null)
       await asked(() =>
@@ -275,14 +357,16 @@ export function reviewStoreOver(
           .where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<', row.attempt_ms)]))
           .execute(),
       );
-    const first = await stored('id', row.id);
+    const now = await stored('id', row.id);
+    first = now && (await held(now));
     if (!first || first.withdrawn_at !== null)
       throw new GateError('not_pending', 'This review was withdrawn; its call was answered 503.');
+    const standing = first;
     const same = (['original_payload_digest', 'agent_id', 'tenant'] as const).every(
-      (field) => first[field] === row[field],
+      (field) => standing[field] === row[field],
     );
     if (!same) throw new GateError('pending_conflict');
-    return { row: viewAnyway(first), created: false };
+    return { row: viewAnyway(standing), created: false };
   }
 
   return {
@@ -298,37 +382,32 @@ export function reviewStoreOver(
     },
 
     async withdraw(correlationId, attemptMs) {
-      const id = reviewIdOf(correlationId);
-      let open = db
-        .updateTable('reviews')
-        .set({ withdrawn_at: new Date(clock()).toISOString(), payload: null })
-        .where('id', '=', id)
-        .where('status', '=', 'pending')
-        .where('withdrawn_at', 'is', null);
-      if (attemptMs !== undefined)
-        open = open.where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<=', attemptMs)]));
-      const hidden = await asked(() => open.executeTakeFirst());
-      if (hidden.numUpdatedRows === 1n) return;
-      const row = await stored('id', id);
-      if (row?.settled) throw alreadyDecided(viewAnyway(row));
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const row = await stored('id', reviewIdOf(correlationId));
+        // One that Gate did not write is shown as such, and nobody can decide it: it stays for whoever looks into it.
+        if (!row || (await checked(row)).status === 'tampered') return;
+        const known = await held(row);
+        if (known.withdrawn_at !== null) return;
+        if (known.settled) throw alreadyDecided(viewAnyway(known));
+        if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
+        if (await change(known, { withdrawn_at: new Date(clock()).toISOString(), payload: null })) return;
+      }
+      throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
     },
 
     async settle(settled) {
       const text = canonicalOr400('settlement', settled);
-      await asked(() =>
-        db
-          .updateTable('reviews')
-          .set({ status: settled.status, settled: text })
-          .where('id', '=', settled.pending_id)
-          .where('status', '=', 'pending')
-          .where('withdrawn_at', 'is', null)
-          .execute(),
-      );
-      const row = await stored('id', settled.pending_id);
-      if (!row) throw new GateError('not_found');
-      if (row.withdrawn_at !== null) throw new GateError('not_pending');
-      if (row.settled !== text) throw alreadyDecided(viewAnyway(row));
-      return viewAnyway(row);
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const row = await stored('id', settled.pending_id);
+        if (!row) throw new GateError('not_found');
+        const known = await held(row);
+        if (known.withdrawn_at !== null) throw new GateError('not_pending');
+        if (known.settled === text) return viewAnyway(known);
+        if (known.settled !== null || known.status !== 'pending') throw alreadyDecided(viewAnyway(known));
+        const to = { status: settled.status, settled: text };
+        if (await change(known, to)) return viewAnyway({ ...known, ...to });
+      }
+      throw new GateError('store_unavailable', 'the review changes faster than it can be settled');
     },
 
     get: (id, tenant) => read('id', id, tenant),
@@ -347,7 +426,8 @@ export function reviewStoreOver(
         .where((where) =>
           where.or(
             statuses.flatMap((one) => {
-              if (one === 'pending') return [where.and([where('status', '=', one), where('deadline_ms', '>', now)])];
+              if (one === 'pending')
+                return [where.and([where('status', 'in', [one, 'tampered']), where('deadline_ms', '>', now)])];
               const written = where('status', '=', one);
               return one === 'expired'
                 ? [written, where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', now)])]
@@ -375,7 +455,15 @@ export function reviewStoreOver(
           .limit(limit + 1)
           .execute(),
       );
-      const rows = found.slice(0, limit);
+      const rows = await Promise.all(
+        found.slice(0, limit).map((row) =>
+          checked(row).catch((error: unknown): Head => {
+            if (error instanceof GateError && error.code === 'payload_unavailable')
+              return { ...row, status: 'tampered' };
+            throw error;
+          }),
+        ),
+      );
       return {
         rows: rows.map((row): ListedReview => ({ ...view(row, null, now, 'summary'), payload_summary: true })),
         next_before: rows.length < found.length ? (rows.at(-1)?.id ?? null) : null,
@@ -395,6 +483,8 @@ export function reviewStoreOver(
       return { pending: Number(count), oldest_created_ms: oldest === null ? null : Number(oldest) };
     },
 
+    onTampered: (listener) => void listeners.push(listener),
+
     async ready() {
       await asked(() => db.selectFrom('reviews').select('id').limit(1).execute());
     },
@@ -408,35 +498,12 @@ export const reviewsOf = (store: ReviewStore): Reviews => ({
   createOnce: async (review) => (await store.createOnce(review)).row,
   withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
   settle: (settled) => store.settle(settled),
+  onTampered: (listener) => store.onTampered(listener),
 });
 
 /** `already_decided` with how the row stands (review sheet 6.2). */
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
   new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
-
-const HEAD_COLUMNS = [
-  'id',
-  'correlation_id',
-  'tenant',
-  'agent_id',
-  'agent_spiffe',
-  'method',
-  'risk_summary',
-  'state_namespace',
-  'approval_tier',
-  'original_payload_digest',
-  'annotations',
-  'payload_bytes',
-  'payload_key_id',
-  'minimized_payload',
-  'protected_at',
-  'created_ms',
-  'deadline_ms',
-  'ttl_seconds',
-  'status',
-  'settled',
-  'withdrawn_at',
-] as const satisfies readonly (keyof Head)[];
 
 /** What closed the row: what was written, or the deadline once it has passed. */
 function settlementOf(row: Head, now: number): SettledReview | null {
@@ -455,6 +522,7 @@ function settlementOf(row: Head, now: number): SettledReview | null {
 
 /** The row as it is shown at `now`. `payload` is the opened request, `null` when it cannot be opened or, for a summary, was not. */
 function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' | 'summary' = 'whole'): PendingRequest {
+  if (row.status === 'tampered') return tamperedView(row);
   const settled = settlementOf(row, now);
   const principal = settled?.principal ?? null;
   const minimized = JSON.parse(row.minimized_payload) as JsonObject;
@@ -507,6 +575,36 @@ function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' 
       minimization_profile: 'hil-request-v1',
       minimized_payload: minimized,
     },
+  };
+}
+
+/** Of a row that Gate did not write nothing is shown but where it lies: somebody else may have chosen every word of it. */
+function tamperedView(row: Head): PendingRequest {
+  const created = Number(row.created_ms);
+  return {
+    id: row.id,
+    correlation_id: row.correlation_id,
+    tenant: row.tenant,
+    agent_id: 'unknown',
+    agent_spiffe: null,
+    method: 'unknown',
+    request_payload: {},
+    risk_summary: 'This review is not what Gate wrote, or its key is not here: nobody can decide it.',
+    review_reasons: [],
+    created_at: iso(Math.abs(created) < LATEST_MS ? created : 0),
+    ttl_seconds: 0,
+    status: 'tampered',
+    decided_at: null,
+    decided_by: null,
+    decision_reason: null,
+    decided_via: null,
+    approver_provenance: null,
+    approver_assertion: null,
+    credential_kind: null,
+    original_payload_digest: '',
+    approval_tier: null,
+    state_namespace: 'operator',
+    retention: { payload_availability: 'unavailable', minimized_payload: {} },
   };
 }
 

@@ -53,9 +53,9 @@ export const isDecidedBy = (
   settled.decided_at === sent.decided_at &&
   settled.decided_by === sent.principal.subject;
 
-/** Nothing leads out of a settled status; the first decision stands. */
+/** Nothing leads out of a settled status; the first decision stands. A row that Gate did not write says nothing of one. */
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>
-  !REVIEW_MOVES.some((move) => move.from === status);
+  status !== 'tampered' && !REVIEW_MOVES.some((move) => move.from === status);
 
 /** Who closed a row that nobody decided, and through what (review sheet 3). */
 export const TTL_SWEEP = 'system:ttl-sweep';
@@ -74,7 +74,8 @@ export const deadlineOf = (review: { readonly created_at: string; readonly ttl_s
 export function whyNotDecidable(
   review: { readonly status: ReviewStatus; readonly created_at: string; readonly ttl_seconds: number },
   nowMs: number,
-): 'already_decided' | 'pending_expired' | null {
+): 'already_decided' | 'pending_expired' | 'not_pending' | null {
+  if (review.status === 'tampered') return 'not_pending';
   if (review.status === 'expired') return 'pending_expired';
   if (isSettled(review.status)) return 'already_decided';
   return nowMs >= deadlineOf(review) ? 'pending_expired' : null;

@@ -175,4 +175,35 @@ describe('a decision', () => {
     expect(answer).toMatchObject({ status: 409, body: { error: 'review_tampered' } });
     expect(tools.executed).toHaveLength(0);
   });
+
+  it('is not taken, approve or deny, about a review whose words somebody chose, which is listed as tampered and told once', async () => {
+    const id = idOf(await replayed('wire_transfer', randomUUID(), TRANSFER));
+    const waits = randomUUID();
+    const again = () => replayed('wire_transfer', waits, { ...TRANSFER, amount: 26 });
+    const other = idOf(await again());
+    await edited(() => {
+      sql("update reviews set risk_summary = 'a harmless look', agent_id = 'trusted-bot' where correlation_id = ?", id);
+    });
+    const listed = (await gate.send('GET', '/pending')).body as unknown as Record<string, string>[];
+    const rowOf = (call: string) => listed.find(({ correlation_id }) => correlation_id === call);
+    expect(rowOf(id)).toMatchObject({ status: 'tampered', agent_id: 'unknown', method: 'unknown' });
+    expect(JSON.stringify(rowOf(id))).not.toContain('harmless');
+    expect(rowOf(other)).toMatchObject({ status: 'pending' });
+    for (const decision of ['approve', 'deny', 'approve'])
+      expect(await gate.send('POST', `/decide/${rowOf(id)?.['id']}`, { body: { decision } })).toMatchObject({
+        status: 409,
+        body: { error: 'review_tampered' },
+      });
+    await edited(() => undefined);
+    await gate.send('GET', '/pending');
+    expect(kinds(id).filter((kind) => kind === 'alarm.review_tampered')).toHaveLength(1);
+    expect(await gate.send('POST', `/decide/${rowOf(other)?.['id']}`, { body: { decision: 'approve' } })).toMatchObject(
+      {
+        status: 200,
+      },
+    );
+    const limit = Date.now() + 20_000;
+    while ((await again()).status !== 200 && Date.now() < limit);
+    expect(tools.executed).toHaveLength(1);
+  });
 });

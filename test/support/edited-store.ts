@@ -1,0 +1,75 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import pg from 'pg';
+import { startPostgres, type TestPostgres } from './postgres.js';
+
+/** A store as somebody has it who may write it and has no key. */
+export interface EditedStore {
+  /** Columns with their types by table, without those of the migrator and of SQLite itself. */
+  columns(): Promise<Record<string, Record<string, string>>>;
+  all(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  put(table: string, key: string, id: string, values: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+const grouped = (rows: readonly Record<string, unknown>[]): Record<string, Record<string, string>> => {
+  const tables: Record<string, Record<string, string>> = {};
+  for (const { table, column, type } of rows) {
+    if (/^(kysely|sqlite|lite_start)/.test(String(table))) continue;
+    (tables[String(table)] ??= {})[String(column)] = String(type).toLowerCase();
+  }
+  return tables;
+};
+
+const editedWith = (all: EditedStore['all'], columns: string): EditedStore => ({
+  all,
+  columns: async () => grouped(await all(columns)),
+  put(table, key, id, values) {
+    const names = Object.keys(values);
+    return all(`update ${table} set ${names.map((name) => `${name} = ?`).join(', ')} where ${key} = ?`, [
+      ...names.map((name) => values[name]),
+      id,
+    ]);
+  },
+});
+
+/** `written` resolves when what was written so far is in the file. */
+export const editedSqlite = (file: string, written: () => Promise<unknown> = () => Promise.resolve()): EditedStore =>
+  editedWith(async (text, values = []) => {
+    await written();
+    const connection = new DatabaseSync(file);
+    try {
+      return connection.prepare(text).all(...(values as string[])) as Record<string, unknown>[];
+    } finally {
+      connection.close();
+    }
+  }, `select m.name as "table", c.name as "column", c.type as "type" from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`);
+
+let postgres: TestPostgres | null = null;
+let schemas = 0;
+export const stopEditedPostgres = async (): Promise<void> => postgres?.stop();
+
+/** A schema of its own in one cluster for the whole file of tests. */
+export async function editedPostgres(
+  name: string,
+): Promise<EditedStore & { readonly target: { readonly url: string; readonly schema: string } }> {
+  postgres ??= await startPostgres();
+  const { url } = postgres;
+  const schema = `edited_${name}_${(schemas += 1)}`;
+  const all: EditedStore['all'] = async (text, values = []) => {
+    const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
+    await client.connect();
+    let at = 0;
+    try {
+      const numbered = text.replace(/\?/g, () => `$${(at += 1)}`);
+      return (await client.query<Record<string, unknown>>(numbered, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    ...editedWith(
+      all,
+      `select table_name as "table", column_name as "column", data_type as "type" from information_schema.columns where table_schema = current_schema()`,
+    ),
+    target: { url, schema },
+  };
+}
