@@ -158,7 +158,7 @@ export const ERROR_CODES = {
     status: 503,
     retry: 'no',
     meaning:
-      'The classes of the tools were changed outside Gate or are of another key; every tool waits. Put the store back, or begin anew: `gate tools forget --all`.',
+      'The classes of the tools were changed outside Gate, are older than the ledger says, or are of another key; every tool waits. Put the store back, or begin anew: `gate tools forget --all`.',
   },
   tool_class_outdated: {
     status: 409,

@@ -25,6 +25,7 @@ export const EVENT_KINDS = [
   'alarm.call_stuck',
   'alarm.record_tampered',
   'alarm.review_tampered',
+  'alarm.tool_classes_outdated',
   'tool_definition.drifted',
   'tool_definition.accepted',
   'tool_class.set',

@@ -30,6 +30,7 @@ import { sealReviews } from '../domain/review/seal-reviews.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
 import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
 import { operatorsClasses, toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
@@ -139,7 +140,7 @@ export async function startLite({
     command: child && [child.command, ...child.args],
   });
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now, ...pinsLog(logger) });
-  const classes = toolClassStoreOver(file.store<ToolClassTables>(), keys.ring, now);
+  const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring, now), ledger);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const upstream =

@@ -146,6 +146,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'The stored record of a call was not what Gate wrote; `reasoning` says what did not hold. The call is closed: nothing runs under its id any more.',
   'alarm.review_tampered':
     'The stored review of a call was not what Gate wrote. Nobody can decide it; the call ends at its deadline and nothing runs.',
+  'alarm.tool_classes_outdated':
+    'The stored classes of an upstream are older than the ledger says, so somebody put them back or a change did not come to be: every tool of it waits.',
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
   'alarm.row_refused':
     'The ledger refused a row of a call for good. This one stands for it: its kind, its id, why, and the digest of what was refused.',

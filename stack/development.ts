@@ -17,6 +17,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { openReviewStore, reviewsOf } from '../domain/review/review-store.js';
+import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { bundleWorkflows } from '../engine/bundle.js';
@@ -163,7 +164,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the engine', () => starting.then((started) => started.own?.stop()), ENGINE_STOP_LIMIT_MS);
     const bundling = bundleWorkflows();
     for (const begun of [starting, bundling]) begun.catch(() => undefined);
-    const { calls, pins, classes } = await openProxyStore(config.shared, config.callStore.recordKeys, logger);
+    const { calls, pins, classes: stored } = await openProxyStore(config.shared, config.callStore.recordKeys, logger);
     undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);
@@ -178,6 +179,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       ...signatures,
     });
     undo.push('the ledger', () => ledger.close());
+    const classes = boundToLedger(stored, ledger);
     const sweeps = startLedgerSweeps(ledger, config.ledger, logger, signatures.timeStamps?.trust ?? null);
     undo.push('the sweeps of the ledger', () => sweeps.stop());
     const reviews = await openReviewStore({

@@ -24,6 +24,7 @@ import { openLedger } from '../domain/ledger/ledger-store.js';
 import { openReviewStore } from '../domain/review/review-store.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -345,7 +346,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     tls,
     calls,
     pins,
-    classes,
+    classes: boundToLedger(classes, ledger),
     toolsName: upstreamName({ name: config.upstream.upstreamName, url: config.upstream.upstreamUrl }),
     operators: config.operators.operators ?? [],
     policies: await needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() })),
@@ -419,7 +420,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       inspector: createBrainClient({ url: urls.brainUrl, fetch: to.brain }),
       policies: createPolicyClient({ url: urls.policyUrl, fetch: to.policy }),
       tools: operatorsClasses({
-        store: classes,
+        store: boundToLedger(classes, ledger),
         upstream: upstreamName({ name: own.upstreamName, url: own.upstreamUrl }),
         onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
       }),

@@ -41,7 +41,7 @@ const NOTHING: ClassSet = { generation: 0, tools: new Map() };
 
 /**
  * What operators said of tools, beside the call records and sealed with their key: who edits the store classes nothing, he can at most put
- * back a whole earlier set or take it away.
+ * back a whole earlier set or take it away, which `boundToLedger` finds.
  */
 export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing, now: () => number = Date.now) {
   const known = new Map<string, { readonly sealed: Buffer; readonly set: ClassSet }>();
@@ -85,9 +85,17 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
       }
     },
 
+    /** The newest version that is known elsewhere (`bound-to-ledger.ts`). */
+    told: (_tenant: string, _upstream: string): Promise<number> => Promise.resolve(0),
+
     /** Stores the set that comes after `before`. False where another one came first. */
-    async write(tenant: string, upstream: string, before: number, tools: ClassSet['tools']): Promise<boolean> {
-      const generation = before + 1;
+    async write(
+      tenant: string,
+      upstream: string,
+      before: number,
+      tools: ClassSet['tools'],
+      generation = before + 1,
+    ): Promise<boolean> {
       const text = JSON.stringify({ generation, tools: Object.fromEntries(tools) });
       const sealed = keys.seal(text, place(tenant, upstream));
       if (before === 0) {

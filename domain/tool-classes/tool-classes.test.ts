@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { NewLedgerRow } from '../../contracts/ledger.js';
+import type { LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { boundToLedger } from './bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from './class-store.js';
 import { operatorsClasses, toolClassing } from './tool-classes.js';
 
@@ -37,14 +38,18 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   const process_ = async (keys = KEYS, upstream = UPSTREAM) => {
     const db = await openStore<ToolClassTables>(target, callMigrations, { tool_classes: toolClassMigrations });
     open.push(db);
-    const store = toolClassStoreOver(db, keys);
     const ledger = {
+      byCorrelation: async (id: string) => {
+        if (ledgerIsAway) throw new Error('the ledger is away');
+        return rows.filter((row) => row.correlation_id === id) as LedgerEntry[];
+      },
       append: async (added: readonly NewLedgerRow[]) => {
         if (ledgerIsAway) throw new Error('the ledger is away');
         rows.push(...added);
         return [];
       },
     };
+    const store = boundToLedger(toolClassStoreOver(db, keys), ledger);
     const byName = (tool: string) => (tool === 'list_files' ? ({ class: 'read', source: 'name' } as const) : null);
     return {
       db,
@@ -113,6 +118,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   });
 
   it('is not in force where the ledger did not take its row', async () => {
+    expect(await gate.of('create_issue')).toEqual({});
     ledgerIsAway = true;
     await expect(set('create_issue', 'change')).rejects.toThrow('the ledger is away');
     expect(await gate.of('create_issue')).toEqual({});
@@ -209,6 +215,63 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       expect(await gate.of('create_issue', 'list_files')).toEqual({});
       await set('create_issue', 'change');
       expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+    });
+
+    describe('an older set', () => {
+      const older = { rows: [] as { generation: unknown; sealed: unknown }[] };
+      const putBack = async () => {
+        await edit(sql`delete from tool_class_sets where tenant = 'acme'`);
+        for (const { generation, sealed } of older.rows)
+          await edit(sql`insert into tool_class_sets values ('acme', ${UPSTREAM}, ${generation}, ${sealed})`);
+      };
+      const alarms = () => rows.filter(({ event_kind: kind }) => kind === 'alarm.tool_classes_outdated');
+      beforeEach(async () => {
+        await set('create_issue', 'change');
+        const found = await sql<{
+          generation: unknown;
+          sealed: unknown;
+        }>`select generation, sealed from tool_class_sets where tenant = 'acme'`.execute(gate.db.db);
+        older.rows = found.rows;
+        await set('create_issue', 'deny');
+      });
+
+      it('put back opens no tool again, while it runs or after a restart: every tool waits, and one row says so', async () => {
+        await putBack();
+        expect(await gate.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+        const restarted = await process_();
+        expect(await restarted.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+        await expect(set('create_issue', 'change')).rejects.toMatchObject({ code: 'tool_classes_unreadable' });
+        expect(new Set(alarms().map(({ id }) => id)).size).toBe(1);
+        expect(
+          await operatorsClasses({ store: restarted.store, upstream: UPSTREAM }).of('rival', 'bot', ['create_issue']),
+        ).toEqual({
+          create_issue: { class: 'change' },
+        });
+        await restarted.classing.forget(OPERATOR, { all: true });
+        await restarted.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+        await putBack();
+        expect(await (await process_()).of('create_issue', 'list_files')).toEqual(UNREADABLE);
+      });
+
+      it('or none at all, where the ledger has one, is found, until the operator begins anew', async () => {
+        older.rows = [];
+        await putBack();
+        const restarted = await process_();
+        expect(await restarted.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+        await restarted.classing.forget(OPERATOR, { all: true });
+        expect(await (await process_()).of('create_issue', 'list_files')).toEqual({});
+      });
+
+      it('is not told from the newest by a process that starts while the ledger is away: every tool waits until it answers', async () => {
+        ledgerIsAway = true;
+        const restarted = await process_();
+        expect(await restarted.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+        // A process that knows the newest goes on.
+        expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
+        ledgerIsAway = false;
+        expect(await restarted.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
+        expect(alarms()).toEqual([]);
+      });
     });
 
     it('classes nothing with a key of his own', async () => {

@@ -4,6 +4,7 @@ import type { ClassedTool, ForgetToolClass, SetToolClass, ToolList } from '../..
 import { uuidFromDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import { classesIdOf } from './bound-to-ledger.js';
 import type { ClassSet, ToolClassStore } from './class-store.js';
 import type { ToolClasses } from './port.js';
 
@@ -133,11 +134,14 @@ export function toolClassing({
       if ('all' in what) {
         // Also a set that cannot be read: what is forgotten needs no reading.
         const set = await store.read(by.tenant, upstream).catch(() => null);
-        const generation = await store.generation(by.tenant, upstream);
+        const found = await store.generation(by.tenant, upstream);
+        // Behind what the ledger has: an older set that was put back must not be newer than this.
+        const generation = Math.max(found, await store.told(by.tenant, upstream));
         if (generation === 0) return 0;
         const before = { generation, tools: set?.tools ?? new Map<string, ClassedTool>() };
         await ledger.append([classRow(by, before, 'tool_class.forgotten', null, { readable: set !== null })]);
-        if (!(await store.write(by.tenant, upstream, generation, new Map()))) throw new GateError('tool_classes_busy');
+        if (!(await store.write(by.tenant, upstream, found, new Map(), generation + 1)))
+          throw new GateError('tool_classes_busy');
         return before.tools.size;
       }
       const { tool } = what;
@@ -192,7 +196,7 @@ export function toolClassing({
           : `${tool ?? 'every tool'} is not classed any more`,
       policy_decision: decision,
       state_namespace: 'operator',
-      correlation_id: id,
+      correlation_id: classesIdOf(tenant, upstream),
       tenant,
       actor_sub: subject,
     });
