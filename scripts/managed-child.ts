@@ -64,11 +64,14 @@ export async function startChild(spec: ChildSpec): Promise<ManagedChild> {
     renameSync(spec.logFile, `${spec.logFile}.1`);
   const log = openSync(spec.logFile, 'a', PRIVATE_FILE);
   try {
+    // What the program makes, its database above all, is for the owner alone from its first moment. A child has the umask of its birth.
+    const umask = process.umask(0o077);
     const child = spawn(spec.command, [...spec.args], {
       detached: true,
       stdio: ['ignore', log, log],
       env: spec.env ?? process.env,
     });
+    process.umask(umask);
     const exited = new Promise<string>((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
       child.once('error', (error) => resolve(error.message));

@@ -211,7 +211,7 @@ async function assertFree(host: string, port: number): Promise<void> {
  */
 function prepareDatabase(file: string, progress: (line: string) => void): void {
   mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 });
-  // The server makes its file as its umask says; what it made before is closed to others here.
+  // What a server that an earlier Gate started made as its umask said is closed to others here.
   for (const part of ['', '-wal', '-shm']) tightenFile(file + part);
   if (!existsSync(file) || hasNamespace(file)) return;
   const aside = `${file}.unfinished-${Date.now()}`;

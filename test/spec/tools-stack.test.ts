@@ -1,3 +1,5 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
@@ -24,6 +26,23 @@ afterAll(async () => {
 
 const cli = (...args: string[]) => command.done(['tools', ...args], { GATE_STATE_DIR: gate.stateDir });
 const body: JsonObject = { tool: 'create_issue', class: 'change' };
+
+it('what a first start leaves in its folder is for its owner alone: databases, the engine’s too, logs and every folder', async () => {
+  const open: string[] = [];
+  const found: string[] = [];
+  for (const entry of await readdir(gate.stateDir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(gate.stateDir.length + 1);
+    // What is put in another's place meanwhile is looked at under its own name.
+    const { mode } = await stat(path).catch(() => ({ mode: 0 }));
+    found.push(name);
+    // Certificates and public keys are for everybody; what the demonstration's tools keep lies in a folder that is closed.
+    const meant = /\.(crt|pub)$/.test(name) || name.startsWith('demo/');
+    if ((mode & 0o077) !== 0 && !meant) open.push(`${(mode & 0o777).toString(8)} ${name}`);
+  }
+  expect(open).toEqual([]);
+  expect(found).toEqual(expect.arrayContaining(['data/temporal.db', 'data/hil.db', 'data/calls.db', 'logs/gate.log']));
+});
 
 describe('gate tools, over the running stack', () => {
   it('lets a tool wait until it is classed, and run from then on', async () => {
