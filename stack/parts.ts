@@ -31,6 +31,7 @@ import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
 import type { EgressSource } from '../contracts/ledger-egress.js';
 import type { Ledger } from '../contracts/ledger.js';
 import { type CallStore, callStoreOver, type CallTables } from '../domain/call-record/call-store.js';
+import { sealCalls } from '../domain/call-record/seal-calls.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -162,6 +163,12 @@ export async function openProxyStore(
     callMigrations,
     { pins: toolPinMigrations, sessions: upstreamSessionMigrations, tool_classes: toolClassMigrations },
   );
+  try {
+    await sealCalls(store as unknown as Store<CallTables>, keys);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   return {
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
     pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, ...(logger && pinsLog(logger)) }),
