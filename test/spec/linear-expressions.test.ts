@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { check } from 'recheck';
+import { check, type Diagnostics } from 'recheck';
 import { composedExpressions } from '../../domain/expressions/linear.js';
 import {
   expressionsIn,
   expressionsOf,
+  growthFault,
   NOT_FROM_OUTSIDE,
   productFiles,
   type WrittenExpression,
@@ -34,11 +35,11 @@ async function superlinear(all: readonly WrittenExpression[]): Promise<string[]>
   const faults: string[] = [];
   const next = async (): Promise<void> => {
     for (let one = open.pop(); one !== undefined; one = open.pop()) {
-      const { status, ...found } = await check(one.pattern, one.flags, { timeout: 120_000 });
-      if (status === 'safe') known.add(written(one));
+      const found = await check(one.pattern, one.flags, { timeout: 120_000 });
+      if (found.status === 'safe' || (found.status === 'vulnerable' && !works(one, found))) known.add(written(one));
       else
         faults.push(
-          `${one.file}: ${written(one)} is ${status}${'attack' in found && found.attack ? `: ${found.attack.pattern}` : ''}`,
+          `${one.file}: ${written(one)} is ${found.status}${found.status === 'vulnerable' ? `: ${found.attack.pattern}` : ''}`,
         );
     }
   };
@@ -46,6 +47,23 @@ async function superlinear(all: readonly WrittenExpression[]): Promise<string[]>
   mkdirSync(join(ROOT, '.cache'), { recursive: true });
   writeFileSync(KEPT, JSON.stringify([...known]));
   return faults;
+}
+
+/**
+ * Whether an attack that was found is one. Where an expression looks around or back, the prover tries texts at random and calls a long
+ * one that is read in many steps an attack; what decides is how the time grows with it.
+ */
+function works(
+  { pattern, flags }: WrittenExpression,
+  { complexity, attack: { pumps, suffix } }: Extract<Diagnostics, { status: 'vulnerable' }>,
+): boolean {
+  if (complexity.type === 'exponential') return true;
+  const expression = new RegExp(pattern, flags.replaceAll(/[gy]/g, ''));
+  const reading = (repeats: number) => {
+    const text = pumps.map(({ prefix, pump, bias }) => prefix + pump.repeat(repeats + bias)).join('') + suffix;
+    return () => void expression.test(text);
+  };
+  return growthFault(reading, 4_000) !== null;
 }
 
 let literals: WrittenExpression[];
