@@ -100,9 +100,9 @@ describe('spec 2.2: allow, 200', () => {
     const failed = await bot.call('failing_tool', { reason: 'no luck' });
     expect(failed.status).toBe(200);
     expect(failed.body).toMatchObject({ result: { isError: true, content: [{ text: 'no luck' }] } });
-    const unknown = await (await gate.agent('plain-bot')).call('frobnicate_file', {});
+    const unknown = await (await gate.agent('plain-bot')).call('list_frobnications', {});
     expect(unknown.status).toBe(200);
-    expect(JSON.stringify(unknown.body)).toMatch(/frobnicate_file/);
+    expect(JSON.stringify(unknown.body)).toMatch(/list_frobnications/);
   });
 });
 
@@ -501,15 +501,16 @@ describe('spec 5, proxy sheet 4: who may call', () => {
   });
 
   it('takes tenant and agent from the certificate, never from a header or the body', async () => {
-    const reply = await bot.send(
-      rpc('tools/call', { name: 'list_files', arguments: {}, agent_id: 'build-bot', tenant: 'evil' }, 1),
-      {
-        ...selected(),
-        'x-gate-agent-id': 'build-bot',
-        'x-gate-tenant-scope': 'evil',
-        authorization: 'Bearer build-bot',
-      },
-    );
+    const claims = { 'x-gate-agent-id': 'build-bot', 'x-gate-tenant-scope': 'evil', authorization: 'Bearer build-bot' };
+    const named = { name: 'list_files', arguments: {}, agent_id: 'build-bot', tenant: 'evil' };
+    expect(await bot.send(rpc('tools/call', named, 1), { ...selected(), ...claims })).toMatchObject({
+      status: 400,
+      body: { error: 'unjudged_field' },
+    });
+    const reply = await bot.send(rpc('tools/call', { name: 'list_files', arguments: {} }, 1), {
+      ...selected(),
+      ...claims,
+    });
     expect(reply.status).toBe(200);
     for (const row of await gate.rows(reply.correlationId, (kinds) => kinds.includes('upstream.outcome')))
       expect(row).toMatchObject({ agent_id: 'support-bot', tenant: 'acme' });

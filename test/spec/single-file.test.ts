@@ -98,7 +98,11 @@ withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} 
       expect(await ended).toBe(0);
       expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 16 entries');
       expect((await inEmpty(['replay', answers[1]?.correlation_id as string])).stdout).toContain('the same: deny');
-      expect((await readdir(join(folder, 'empty'))).sort()).toEqual(['gate-lite.db', 'gate-lite.db.keys']);
+      expect((await readdir(join(folder, 'empty'))).sort()).toEqual([
+        'gate-lite.db',
+        'gate-lite.db.decide-token',
+        'gate-lite.db.keys',
+      ]);
       expect(await readdir(env.TMPDIR)).toEqual([]);
     },
     LIMIT_MS,
