@@ -79,7 +79,7 @@ export function createUpstreamActivities({
   return {
     /**
      * The one attempt: claims the record before a byte is sent, stores the outcome before it returns. Whoever does not get the claim sends
-     * nothing and returns what the record says, so a second run never is a second effect (spec 8.3). `version` is what the host knows the
+     * nothing and returns what the record says, so a second run never is a second effect. `version` is what the host knows the
      * record to have reached: an older one is closed as tampered, and so is an approval that HIL did not sign for this very action.
      */
     async callUpstream(

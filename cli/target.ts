@@ -115,7 +115,7 @@ export async function asLite<T>(
     );
   throw new CliError(refusalText(response.status, text), LITE_EXIT[response.status] ?? (response.status < 500 ? 2 : 5));
 }
-/** Lite sheet 16. */
+/** Exit codes: 3 who asks may not, 4 there is no such row or it is decided already. */
 const LITE_EXIT: Readonly<Record<number, number>> = { 401: 3, 403: 3, 404: 4, 409: 4 };
 
 function refusalText(status: number, text: string): string {

@@ -1,4 +1,4 @@
-/** The services whose every route is governed by caller id and capability. The four of spec 4.9, Gate's own brain, and the operators' routes of the proxy. */
+/** The services whose every route is governed by caller id and capability. HIL, identity, ledger and policy engine, Gate's own brain, and the operators' routes of the proxy. */
 export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine' | 'brain' | 'proxy';
 export type RouteMethod = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
 

@@ -91,7 +91,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     return payload;
   });
 
-  app.get('/health', () => ({ status: 'ok', mode, ledger: 'ready' }));
+  // The process is up whatever its file is like; the answer says which.
+  app.get('/health', () => ({ status: 'ok', mode, ledger: ledgerState() }));
   registerProbes(
     app as never,
     options.registry,
@@ -180,6 +181,15 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     done();
   });
   return app;
+
+  function ledgerState(): 'ready' | 'unavailable' {
+    try {
+      ledger.ready();
+      return 'ready';
+    } catch {
+      return 'unavailable';
+    }
+  }
 
   /** Whoever may decide may class. */
   function classerOf(request: FastifyRequest): Classer {

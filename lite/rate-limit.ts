@@ -15,8 +15,8 @@ export interface RateLimitOptions {
 }
 
 /**
- * Refuses an agent that calls faster than it may: a bucket per agent, for tool calls and control methods alike, and each call of a batch
- * (lite sheet 7 and 12). Throws `rate_limited` with the seconds to wait, and `batch_too_large` where no wait would help.
+ * Refuses an agent that calls faster than it may: a bucket per agent, for tool calls and control methods alike, and each call of a batch.
+ * Throws `rate_limited` with the seconds to wait, and `batch_too_large` where no wait would help.
  */
 export function createRateLimit({ config, refusals, onLimited, now }: RateLimitOptions) {
   const { rateLimitQps: qps, rateLimitBurst: burst } = config;

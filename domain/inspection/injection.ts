@@ -254,7 +254,7 @@ const WEAK_CONFIDENCE = [0, 0.2, 0.35, 0.45] as const;
 const atMost = (steps: readonly number[], count: number): number => steps[Math.min(count, steps.length - 1)] as number;
 
 /**
- * Confidence of brain sheet 6: one piece of evidence 0.6, two 0.85, three 0.95. Strong phrases are evidence, and so are the weak ones
+ * Confidence: one piece of evidence 0.6, two 0.85, three 0.95. Strong phrases are evidence, and so are the weak ones
  * beside a strong one, an order that follows, and writing that hides from people. Weak phrases alone stay below every detection.
  */
 function judge(

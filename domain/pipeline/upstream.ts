@@ -16,7 +16,7 @@ export type UpstreamOutcome =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect (spec 8.3). What is sent is built from the request
+ * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect. What is sent is built from the request
  * by `domain/mcp/outgoing.ts`, never the request itself.
  */
 export interface Upstream {

@@ -704,6 +704,7 @@ describe('the file', () => {
     const other = new DatabaseSync(gate.ledger);
     other.exec('BEGIN IMMEDIATE');
     await expect(openLite({}, { folder })).rejects.toThrow('locked by another process');
+    expect((await gate.send('GET', '/health')).body).toEqual({ status: 'ok', mode: 'enforce', ledger: 'unavailable' });
     other.exec('ROLLBACK');
     other.close();
     await open({}, { folder });

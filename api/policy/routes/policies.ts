@@ -12,7 +12,7 @@ const ruleFacts = z.object({
   reason: z.string().nullable(),
 });
 
-/** Policy sheet 8: a row of the active set. */
+/** A row of the active set. */
 const policyRow = z.object({
   name: z.string(),
   content_type: z.enum(['rego', 'json']),
@@ -42,7 +42,7 @@ const policyList = z.object({
   policies: z.array(policyRow),
 });
 
-/** Policy sheet 9: what this process has loaded and judges with, by name. */
+/** What this process has loaded and judges with, by name. */
 export function policyRoutes(app: ServiceApp, set: PolicySet): void {
   let answer: Promise<z.infer<typeof policyList>> | undefined;
   app.get('/policies', { schema: { response: { 200: policyList } } }, () => (answer ??= listOf(set)));

@@ -24,7 +24,7 @@ export interface AuthorizationRouteOptions {
 
 const UNKNOWN = 'no authorization under this id';
 
-/** The signed word that a host may execute its call: `gate.execution/v1`, stage `authorization` (proxy sheet 8, DESIGN section 7). One that a person approved is signed on HIL's signature, verified anew. */
+/** The signed word that a host may execute its call: `gate.execution/v1`, stage `authorization`. One that a person approved is signed on HIL's signature, verified anew. */
 export function registerAuthorizations(
   app: ServiceApp,
   { calls, signer, verifyDecision, limits, now = Date.now }: AuthorizationRouteOptions,
