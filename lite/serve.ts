@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
+import type { Kysely } from 'kysely';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LiteConfig } from '../config/lite.js';
@@ -28,7 +29,7 @@ import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { sealReviews } from '../domain/review/seal-reviews.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
-import { toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
+import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
@@ -113,7 +114,9 @@ export async function startLite({
     file: ledgerFile,
     migrations: liteMigrations,
     async prepare(store) {
-      await sealCalls(store as unknown as Store<CallTables>, keys.ring, now);
+      await sealCalls(store as unknown as Store<CallTables>, keys.ring, now, (transaction) =>
+        adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys.ring, pinsLog(logger).onAdopted),
+      );
       await sealReviews(store as unknown as Store<ReviewTables>, keys.ring, now);
     },
     ...(maxPages !== undefined && { maxPages }),
@@ -139,7 +142,7 @@ export async function startLite({
     url: config.upstreamUrl,
     command: child && [child.command, ...child.args],
   });
-  const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now, ...pinsLog(logger) });
+  const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now });
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring, now), ledger);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');

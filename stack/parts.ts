@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
+import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createHilService } from '../api/hil/app.js';
@@ -59,7 +60,12 @@ import type { ReviewStore } from '../domain/review/review-store.js';
 import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
 import { type ToolClassStore, toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
-import { type ToolPinStore, type ToolPinTables, toolPinStoreOver } from '../domain/tool-definitions/pin-store.js';
+import {
+  adoptPins,
+  type ToolPinStore,
+  type ToolPinTables,
+  toolPinStoreOver,
+} from '../domain/tool-definitions/pin-store.js';
 import { toolPinning } from '../domain/tool-definitions/pinning.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
@@ -164,14 +170,16 @@ export async function openProxyStore(
     { pins: toolPinMigrations, sessions: upstreamSessionMigrations, tool_classes: toolClassMigrations },
   );
   try {
-    await sealCalls(store as unknown as Store<CallTables>, keys);
+    await sealCalls(store as unknown as Store<CallTables>, keys, Date.now, (transaction) =>
+      adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys, logger && pinsLog(logger).onAdopted),
+    );
   } catch (error) {
     await store.close();
     throw error;
   }
   return {
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
-    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, ...(logger && pinsLog(logger)) }),
+    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys }),
     classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };

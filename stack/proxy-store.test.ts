@@ -58,6 +58,27 @@ describe('the store of the proxy and the worker', () => {
     await expect(open('two')).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
+  it.each([
+    ['the pins alone', []],
+    ['the note of an earlier Gate and every list with a tag', ["delete from tool_pin_sets where tenant = ''"]],
+    ['what was seen as well', ['delete from tool_seen_sets', "delete from tool_pin_sets where agent <> 'bot'"]],
+  ])('signs no pins that somebody put there without a tag, having written %s', async (_what, also) => {
+    const owner = { tenant: 'default', agent: 'bot' };
+    const first = await open('one');
+    await first.pins.pin(owner, new Map([['a', 'a'.repeat(64)]]));
+    await first.pins.saw(owner, new Map([['a', 'a'.repeat(64)]]), true);
+    await first.calls.close();
+    const store = editedSqlite(join(folder, 'data', 'calls.db'));
+    for (const statement of also) await store.all(statement);
+    await store.all(
+      `update tool_pin_sets set content = replace(content, '${'a'.repeat(64)}', '${'b'.repeat(64)}'), tag = null`,
+    );
+    const again = await open('one');
+    expect(await again.pins.read(owner)).toMatchObject({ tampered: true, digests: new Map() });
+    await again.calls.close();
+    expect(await store.all('select tag from tool_pin_sets')).toEqual([{ tag: null }]);
+  });
+
   it('has every column of every table classified', async () => {
     await (await open('one')).calls.close();
     const tables = await editedSqlite(join(folder, 'data', 'calls.db')).columns();

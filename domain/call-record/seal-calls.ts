@@ -9,9 +9,15 @@ const PAGE = 500;
 
 /**
  * To be run once at every opening (`domain/store/seal-store.ts`). A record of an earlier Gate gets its MAC as far as its sealed verdict and
- * decision lead to the state it is in; the others are closed as tampered.
+ * decision lead to the state it is in; the others are closed as tampered. What else an earlier Gate left in the same place is taken over by
+ * `others`, in the same transaction and under the same mark: never again afterwards.
  */
-export function sealCalls(store: Store<CallTables>, keys: KeyRing, now: () => number = Date.now): Promise<void> {
+export function sealCalls(
+  store: Store<CallTables>,
+  keys: KeyRing,
+  now: () => number = Date.now,
+  others: (transaction: Kysely<CallTables>) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const sealing = recordSealing(keys);
   return sealStore(store, {
     keys,
@@ -27,7 +33,10 @@ export function sealCalls(store: Store<CallTables>, keys: KeyRing, now: () => nu
         .where('mac', 'is not', null)
         .limit(1)
         .executeTakeFirst()) !== undefined,
-    adoptAll,
+    async adoptAll(transaction) {
+      await adoptAll(transaction);
+      await others(transaction);
+    },
   });
 
   async function adoptAll(transaction: Kysely<CallTables>): Promise<void> {

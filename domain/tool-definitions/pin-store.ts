@@ -1,4 +1,4 @@
-import type { Insertable } from 'kysely';
+import type { Insertable, Kysely } from 'kysely';
 import { canonicalJson } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
@@ -9,7 +9,7 @@ interface SealedSet {
   tenant: string;
   agent: string;
   content: string;
-  /** Null only in sets that an older Gate left: they are taken over once, by `adopt`. */
+  /** Null only in sets that an older Gate left, until `adoptPins` took them over; afterwards it is the mark of a foreign hand. */
   tag: string | null;
 }
 export interface ToolPinTables {
@@ -67,26 +67,48 @@ interface PinSet {
 }
 type SetTable = 'tool_pin_sets' | 'tool_seen_sets';
 
-/** The owner of the note that sets without a tag were taken over: from then on there are none. */
-const ADOPTED: PinOwner = { tenant: '', agent: '' };
+/** The owner of no agent's list: the note that an earlier Gate left here once it had taken lists over. */
+const NOBODY = '';
 const REVIEW_KEPT_MS = 40 * 86_400_000;
 const ATTEMPTS = 20;
 
 export interface ToolPinStoreOptions {
   readonly keys: KeyRing;
   readonly now?: () => number;
-  /** Sets of an older Gate were taken over as they stood: told once. */
-  readonly onAdopted?: (lists: number) => void;
+}
+
+const tagOf = (keys: KeyRing, table: SetTable, { tenant, agent }: PinOwner, content: string): string =>
+  keys.authenticate(canonicalJson([tenant, agent, content]), table);
+
+/**
+ * Gives the lists of an older Gate, which have no tag, theirs as they stand. To be run where the store gets the mark of its keys and at no
+ * other time: a list without a tag in a marked store is one that somebody put there. Where one list has a tag, none is taken over.
+ */
+export async function adoptPins(
+  transaction: Kysely<ToolPinTables>,
+  keys: KeyRing,
+  onAdopted: (lists: number) => void = () => undefined,
+): Promise<void> {
+  for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const)
+    if (await transaction.selectFrom(table).select('agent').where('tag', 'is not', null).limit(1).executeTakeFirst())
+      return;
+  const found = await transaction.selectFrom('tool_pin_sets').selectAll().execute();
+  for (const { tenant, agent, content } of found)
+    await transaction
+      .updateTable('tool_pin_sets')
+      .set({ tag: tagOf(keys, 'tool_pin_sets', { tenant, agent }, content) })
+      .where('tenant', '=', tenant)
+      .where('agent', '=', agent)
+      .execute();
+  if (found.length > 0) onAdopted(found.length);
 }
 
 export function toolPinStoreOver(
   { db }: Store<ToolPinTables>,
-  { keys, now = Date.now, onAdopted }: ToolPinStoreOptions,
+  { keys, now = Date.now }: ToolPinStoreOptions,
 ): ToolPinStore {
   const time = () => new Date(now()).toISOString();
-  const tagOf = (table: string, { tenant, agent }: PinOwner, content: string) =>
-    keys.authenticate(canonicalJson([tenant, agent, content]), table);
-  const holds = (table: string, owner: PinOwner, content: string, tag: string | null): boolean => {
+  const holds = (table: SetTable, owner: PinOwner, content: string, tag: string | null): boolean => {
     try {
       return tag !== null && keys.authentic(tag, canonicalJson([owner.tenant, owner.agent, content]), table);
     } catch {
@@ -102,37 +124,8 @@ export function toolPinStoreOver(
       .where('agent', '=', agent)
       .executeTakeFirst();
 
-  /** Once for each store: what an older Gate pinned has no tag, and gets one as it stands. Without a tag afterwards is tampered with. */
-  let adopted: Promise<void> | null = null;
-  const adopt = async () => {
-    if (await rowOf('tool_pin_sets', ADOPTED)) return;
-    const found = await db.selectFrom('tool_pin_sets').selectAll().where('tag', 'is', null).execute();
-    for (const { tenant, agent, content } of found)
-      await db
-        .updateTable('tool_pin_sets')
-        .set({ tag: tagOf('tool_pin_sets', { tenant, agent }, content) })
-        .where('tenant', '=', tenant)
-        .where('agent', '=', agent)
-        .where('tag', 'is', null)
-        .execute();
-    await db
-      .insertInto('tool_pin_sets')
-      .values({ ...ADOPTED, content: '{}', tag: tagOf('tool_pin_sets', ADOPTED, '{}') })
-      .onConflict((conflict) => conflict.columns(['tenant', 'agent']).doNothing())
-      .execute();
-    if (found.length > 0) onAdopted?.(found.length);
-  };
-  const ready = async () => {
-    adopted ??= adopt();
-    await adopted.catch((error: unknown) => {
-      adopted = null;
-      throw error;
-    });
-  };
-
   /** The set as it stands, and the row it stands in, for the compare-and-set. */
   async function setOf<Content>(table: SetTable, owner: PinOwner, empty: Content) {
-    await ready();
     const row = await rowOf(table, owner);
     const tampered = row !== undefined && !holds(table, owner, row.content, row.tag);
     return { row, tampered, content: row && !tampered ? (JSON.parse(row.content) as Content) : empty };
@@ -152,7 +145,7 @@ export function toolPinStoreOver(
       const next = made(structuredClone(content));
       if (next === null) return;
       const text = canonicalJson(next as never);
-      const written = { content: text, tag: tagOf(table, owner, text) };
+      const written = { content: text, tag: tagOf(keys, table, owner, text) };
       if (row?.content === text && row.tag !== null) return;
       const values: Insertable<SealedSet> = { tenant: owner.tenant, agent: owner.agent, ...written };
       const done = row
@@ -270,7 +263,7 @@ export async function pinOwnersIn(
   const rows = await db
     .selectFrom('tool_pin_sets')
     .select(['tenant', 'agent', 'content'])
-    .where('tenant', '!=', ADOPTED.tenant)
+    .where('tenant', '!=', NOBODY)
     .orderBy('tenant')
     .orderBy('agent')
     .execute();

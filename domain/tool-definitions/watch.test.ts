@@ -9,7 +9,7 @@ import { type LedgerStore, openLedger } from '../ledger/ledger-store.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../store/database.js';
 import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definitions.js';
-import { type ToolPinStore, toolPinStoreOver, type ToolPinTables } from './pin-store.js';
+import { adoptPins, type ToolPinStore, toolPinStoreOver, type ToolPinTables } from './pin-store.js';
 import { watchToolDefinitions } from './watch.js';
 
 const KEYS = keyRing(new Map([['one', Buffer.alloc(32, 'one')]]));
@@ -34,8 +34,8 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
   let adopted: number[];
   /** The text of an answer, where it is not that of a page. */
   let raw: string | null = null;
-  const openPins = (keys = KEYS) =>
-    toolPinStoreOver(store, { keys, now: () => clock, onAdopted: (lists) => adopted.push(lists) });
+  const openPins = (keys = KEYS) => toolPinStoreOver(store, { keys, now: () => clock });
+  const adopt = () => adoptPins(store.db, KEYS, (lists) => adopted.push(lists));
 
   beforeEach(async () => {
     place = await ledgerPlace(kind);
@@ -544,6 +544,18 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
       await old.close();
       store = await openStore<ToolPinTables>(place.target, toolPinMigrations);
       pins = openPins();
+      await adopt();
+    });
+
+    it('are what they were and no more: once one list has a tag, none is given one', async () => {
+      expect(adopted).toEqual([1]);
+      await store.db
+        .insertInto('tool_pin_sets')
+        .values({ ...OWNER, agent: 'late', content: '{"complete":true,"tools":{}}', tag: null })
+        .execute();
+      await adopt();
+      expect(adopted).toEqual([1]);
+      expect(await pins.read({ ...OWNER, agent: 'late' })).toMatchObject({ tampered: true });
     });
 
     it('stand: no tool counts as changed, the whole definition is pinned with the next list, and a row says so', async () => {
