@@ -18,22 +18,20 @@ export const createInspectionActivities = ({ calls, inspector }: { calls: CallSt
     const siblings = siblingsOf(call.method, call.tool, request.body);
     const histories = historiesOf(history, siblings, call.received_ms);
     try {
-      const found = await Promise.all(
-        siblings.map(({ method, params }, index) =>
-          inspector.inspect({
-            agent_id: call.agent,
-            tenant: call.tenant,
-            jsonrpc: '2.0',
-            method,
-            params,
-            correlation_id: call.correlation_id,
-            prior_requests: (histories[index] ?? history).recent_sequence.map((prior) => ({
-              method: prior.method,
-              tool: prior.tool,
-            })),
-          }),
-        ),
-      );
+      const asked = siblings.map(({ method, params }, index) => ({
+        agent_id: call.agent,
+        tenant: call.tenant,
+        jsonrpc: '2.0' as const,
+        method,
+        params,
+        correlation_id: call.correlation_id,
+        prior_requests: (histories[index] ?? history).recent_sequence.map((prior) => ({
+          method: prior.method,
+          tool: prior.tool,
+        })),
+      }));
+      const found = await (inspector.inspectAll?.(asked) ??
+        Promise.all(asked.map((request) => inspector.inspect(request))));
       return { available: true, inspection: worstInspection(found) };
     } catch (error) {
       return { available: false, reason: foreignText(errorText(error), 300) };

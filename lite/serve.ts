@@ -172,6 +172,10 @@ export async function startLite({
         metrics.inspected();
         return inspector.inspect(request);
       },
+      inspectAll(requests) {
+        for (const _ of requests) metrics.inspected();
+        return inspector.inspectAll(requests);
+      },
     },
     policies: createLocalEvaluator(policies),
     tools: operatorsClasses({ store: classes, upstream: toolsName, now, onFault: unreadable }),

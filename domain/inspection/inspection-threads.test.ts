@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,28 +72,37 @@ describe('a large request in a thread', () => {
   });
 
   it('is one with more than 16,384 characters, wherever they are; a small one stays', () => {
-    expect(isLarge(asking('x'.repeat(16_000)))).toBe(false);
-    expect(isLarge(asking('x'.repeat(17_000)))).toBe(true);
-    const holding = (value: unknown) => isLarge({ method: 'm', params: { value } as never });
+    expect(isLarge([asking('x'.repeat(16_000))])).toBe(false);
+    expect(isLarge([asking('x'.repeat(17_000))])).toBe(true);
+    const holding = (value: unknown) => isLarge([{ method: 'm', params: { value } as never }]);
     expect(holding({ ['k'.repeat(17_000)]: 1 })).toBe(true);
     expect(holding(Array.from({ length: 17_000 }, () => null))).toBe(true);
     expect(holding(Array.from({ length: 200 }, () => ['y'.repeat(90)]))).toBe(true);
     expect(holding(Array.from({ length: 100 }, () => ['y'.repeat(90)]))).toBe(false);
   });
 
+  it('is one whose calls are large together', async () => {
+    const calls = [1, 2, 3].map((call) => asking(`${call} ${'x'.repeat(6_000)}`));
+    expect(calls.map((call) => isLarge([call]))).toEqual([false, false, false]);
+    expect(isLarge(calls)).toBe(true);
+    const verdicts = await inspecting().inspectAll(calls);
+    const inPlace = createInspector({ personas: noPersonas });
+    expect(verdicts).toEqual(await Promise.all(calls.map((call) => inPlace.inspect(call))));
+    await expect(inspecting({ script: forever(), limitMs: 300 }).inspectAll(calls)).rejects.toMatchObject({
+      code: 'provider_unavailable',
+    });
+  });
+
   it('holds up nobody else: the event loop turns while 900 kB of repetitions are inspected', async () => {
     const threads = inspecting();
     await threads.inspect(asking(LARGE));
-    const delay = monitorEventLoopDelay({ resolution: 5 });
     const request = asking(`rm ${'-rm '.repeat(225_000)}x`, 'run_command');
     let turns = 0;
     const turning = setInterval(() => (turns += 1), 1);
-    delay.enable();
     const small = threads.inspect(asking('hello'));
     const large = threads.inspect(request);
     expect((await small).authorized).toBe(true);
     await large;
-    delay.disable();
     clearInterval(turning);
     expect(turns).toBeGreaterThan(3);
   });
@@ -121,9 +129,51 @@ describe('what is not inspected is refused as provider_unavailable', () => {
     expect(said[2]?.message).toContain('wait for inspection already');
   });
 
+  it('within the limit too where the thread starts slowly; the next request finds that thread', async () => {
+    const script = threadThat(
+      `setTimeout(() => {
+        parentPort.on('message', () => parentPort.postMessage({ answer: [{ authorized: true }] }));
+        parentPort.postMessage('ready');
+      }, 1500);`,
+    );
+    const threads = inspecting({ script, limitMs: 600 });
+    const answered: string[] = [];
+    const later = new Promise<void>((resolve) => {
+      setTimeout(() => {
+        answered.push('what comes after 1.4 s');
+        resolve();
+      }, 1_400);
+    });
+    await threads.inspect(asking(LARGE)).catch((error: Error) => answered.push(error.message));
+    await later;
+    expect(answered).toEqual([expect.stringContaining('took longer than 600 ms'), 'what comes after 1.4 s']);
+    const again = async (): Promise<boolean> =>
+      (await threads.inspect(asking(LARGE)).catch(() => null))?.authorized ?? again();
+    expect(await again()).toBe(true);
+  });
+
+  it('within the limit where the thread starts within it and then does not answer: the start is not counted apart', async () => {
+    const script = threadThat(
+      `setTimeout(() => { parentPort.on('message', () => { for (;;); }); parentPort.postMessage('ready'); }, 900);`,
+    );
+    const order: string[] = [];
+    const later = new Promise<void>((resolve) => {
+      setTimeout(() => resolve(void order.push('the limit and a half')), 2_250);
+    });
+    await inspecting({ script, limitMs: 1_500 })
+      .inspect(asking(LARGE))
+      .catch((error: Error) => order.push(error.message));
+    await later;
+    expect(order).toEqual([expect.stringContaining('took longer than 1500 ms'), 'the limit and a half']);
+  });
+
   it.each([
-    ['a thread that ends', "parentPort.on('message', () => process.exit(3));"],
-    ['a thread that throws', "parentPort.on('message', () => { throw new Error('broken'); });"],
+    ['a thread that ends', "parentPort.on('message', () => process.exit(3)); parentPort.postMessage('ready');"],
+    [
+      'a thread that throws',
+      "parentPort.on('message', () => { throw new Error('broken'); }); parentPort.postMessage('ready');",
+    ],
+    ['a thread that ends before it is ready', 'process.exit(3);'],
     ['a thread that does not start', "throw new Error('broken');"],
   ])(
     'by %s',

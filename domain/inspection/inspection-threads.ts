@@ -1,207 +1,66 @@
-import { existsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import type { InspectionResponse, InspectRequest } from '../../contracts/inspection.js';
-import type { Json } from '../../contracts/json.js';
-import type { ErrorCodeName } from '../../contracts/error-codes.js';
-import { GateError } from '../errors.js';
+import { LOOKED_AT_IN_PLACE, sizeOf } from '../large.js';
+import { compiledScript, createThreads, type ThreadLimits } from '../threads.js';
 import type { Persona, Personas } from './personas.js';
-import type { ReadyInspector } from './port.js';
+import type { Inspector, ReadyInspector } from './port.js';
 import type { HeuristicLevel } from './texts.js';
 
-/** Up to this many characters a request is inspected where it is asked for: sending it to a thread would take longer. */
-export const INSPECTED_IN_PLACE = 16_384;
-/** From being asked, or from the start of a thread that was started for it, to having answered. Below what a workflow gives the step. */
-const LIMIT_MS = 4_000;
-/** A thread that was not started by then is not waited for. */
-const START_MS = 4_000;
-/** Large requests that may wait for a thread; those that could not be answered in time anyway are refused at once. */
-const LONGEST_QUEUE = 32;
-/** A thread that needs more ends, and the request it had is not inspected. */
-const MEMORY_MB = 512;
-
-export interface InspectionThreads extends ReadyInspector {
+export interface InspectionThreads extends Required<ReadyInspector> {
   /** Starts a thread, so that the first large request finds one. */
   warm(): void;
   /** Ends the threads; what they were asked is refused. */
   close(): Promise<void>;
 }
 
-export interface InspectionThreadOptions {
+export interface InspectionThreadOptions extends ThreadLimits {
   readonly personas: Personas;
   readonly level?: HeuristicLevel;
-  readonly threads?: number;
-  readonly limitMs?: number;
-  readonly longestQueue?: number;
   /** The compiled inspection-thread.js. */
   readonly script?: URL;
 }
 
-/** What a thread is started with, what it is asked, and what it says. */
+/** What a thread is started with. */
 export interface ThreadStart {
   readonly personas: readonly (readonly [string, Persona])[];
   readonly level: HeuristicLevel;
 }
-export type ThreadAnswer =
-  | { readonly verdict: InspectionResponse }
-  | { readonly refused: { readonly code: ErrorCodeName | null; readonly message: string } };
 
-interface Asked {
-  readonly request: InspectRequest;
-  readonly settle: (answer: ThreadAnswer) => void;
-  /** Its thread is being started; and is there: the time begins. */
-  readonly starting: () => void;
-  readonly begin: () => void;
-}
-
-/** Beside this module once it is compiled; tests run the sources and start the compiled thread. */
-function compiledThread(): URL {
-  const beside = new URL('./inspection-thread.js', import.meta.url);
-  return existsSync(beside) ? beside : new URL('../../dist/domain/inspection/inspection-thread.js', import.meta.url);
-}
-
-const unavailable = (why: string): ThreadAnswer => ({ refused: { code: 'provider_unavailable', message: why } });
+/** The calls of one request, each by itself. */
+export const inspectEach = (
+  inspector: Inspector,
+  calls: readonly InspectRequest[],
+): Promise<readonly InspectionResponse[]> => Promise.all(calls.map((call) => inspector.inspect(call)));
 
 /**
- * The same inspector with large requests in threads of its own, so that inspecting a megabyte holds up nobody else. Fails closed, as
- * `provider_unavailable`: when a verdict takes longer than the limit (the thread is ended), when too many wait, when a thread ends. A
- * request that is refused was not inspected, and asking again is safe.
+ * The same inspector with large requests in threads of its own, so that inspecting a megabyte holds up nobody else, however many calls
+ * it is divided into. Fails closed, as `provider_unavailable`: when a verdict takes longer than the limit (the thread is ended), when
+ * too many wait, when a thread ends. A request that is refused was not inspected, and asking again is safe.
  */
 export function inspectLargeInThreads(
   inPlace: ReadyInspector,
-  {
-    personas,
-    level = 'standard',
-    threads = Math.max(1, Math.min(4, availableParallelism() - 1)),
-    limitMs = LIMIT_MS,
-    longestQueue = LONGEST_QUEUE,
-    script,
-  }: InspectionThreadOptions,
+  { personas, level = 'standard', script, ...limits }: InspectionThreadOptions,
 ): InspectionThreads {
-  const material = entriesOf(personas);
-  const idle: Worker[] = [];
-  const ready = new WeakSet<Worker>();
-  const busy = new Map<Worker, Asked>();
-  const waiting: Asked[] = [];
-  let closed = false;
-
-  function started(): Worker {
-    const worker = new Worker(script ?? compiledThread(), {
-      workerData: { personas: material, level } satisfies ThreadStart,
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
-    });
-    // An idle thread keeps no process alive.
-    worker.unref();
-    worker.on('message', (answer: ThreadAnswer | 'ready') => {
-      if (answer === 'ready') {
-        ready.add(worker);
-        busy.get(worker)?.begin();
-      } else finish(worker, answer, true);
-    });
-    worker.on('error', (error) => finish(worker, unavailable(`the inspection thread failed: ${error.message}`), false));
-    worker.on('exit', () => finish(worker, unavailable('the inspection thread ended'), false));
-    return worker;
-  }
-
-  function finish(worker: Worker, answer: ThreadAnswer, usable: boolean): void {
-    const asked = busy.get(worker);
-    busy.delete(worker);
-    if (!usable && idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
-    if (asked === undefined) return;
-    if (usable && !closed) idle.push(worker);
-    asked.settle(answer);
-    next();
-  }
-
-  function next(): void {
-    while (waiting.length > 0 && (idle.length > 0 || busy.size < threads)) {
-      const asked = waiting.shift() as Asked;
-      const worker = idle.pop() ?? started();
-      busy.set(worker, asked);
-      if (!ready.has(worker)) asked.starting();
-      worker.postMessage(asked.request);
-    }
-  }
-
-  const inThread = (request: InspectRequest): Promise<ThreadAnswer> =>
-    new Promise((resolve) => {
-      if (closed) return resolve(unavailable('inspection is being stopped'));
-      if (waiting.length >= longestQueue)
-        return resolve(unavailable(`${longestQueue} large requests wait for inspection already; try again later`));
-      const asked: Asked = {
-        request,
-        settle(answer) {
-          clearTimeout(timer);
-          resolve(answer);
-        },
-        starting() {
-          clearTimeout(timer);
-          timer = setTimeout(tooLate, Math.max(limitMs, START_MS));
-        },
-        begin() {
-          clearTimeout(timer);
-          timer = setTimeout(tooLate, limitMs);
-        },
-      };
-      let timer = setTimeout(tooLate, limitMs);
-      function tooLate(): void {
-        const late = unavailable(
-          `inspection took longer than ${limitMs} ms and was ended; the request was not inspected`,
-        );
-        const worker = [...busy].find(([, one]) => one === asked)?.[0];
-        if (worker === undefined) {
-          waiting.splice(waiting.indexOf(asked), 1);
-          asked.settle(late);
-        } else {
-          finish(worker, late, false);
-          void worker.terminate();
-        }
-      }
-      waiting.push(asked);
-      next();
-    });
-
+  const threads = createThreads<readonly InspectRequest[], readonly InspectionResponse[]>({
+    work: 'inspection',
+    code: 'provider_unavailable',
+    script: script ?? compiledScript(import.meta.url, 'inspection-thread'),
+    material: { personas: entriesOf(personas), level } satisfies ThreadStart,
+    ...limits,
+  });
+  const inspectAll = (calls: readonly InspectRequest[]) =>
+    isLarge(calls) ? threads.ask(calls) : inspectEach(inPlace, calls);
   return {
-    async inspect(request) {
-      if (!isLarge(request)) return inPlace.inspect(request);
-      const answer = await inThread(request);
-      if ('verdict' in answer) return answer.verdict;
-      throw new GateError(answer.refused.code ?? 'provider_unavailable', answer.refused.message);
-    },
+    inspectAll,
+    inspect: async (call) => (await inspectAll([call]))[0] as InspectionResponse,
     ready: () => inPlace.ready(),
-    warm() {
-      if (!closed && idle.length + busy.size === 0) idle.push(started());
-    },
-    async close() {
-      closed = true;
-      const workers = [...idle.splice(0), ...busy.keys()];
-      for (const asked of waiting.splice(0)) asked.settle(unavailable('inspection is being stopped'));
-      for (const worker of busy.keys()) finish(worker, unavailable('inspection is being stopped'), false);
-      await Promise.all(workers.map((worker) => worker.terminate()));
-    },
+    warm: () => threads.warm(),
+    close: () => threads.close(),
   };
 }
 
-/** Whether a request holds more than may be inspected in place: characters of keys and texts, and one for each value. */
-export function isLarge({ method, params }: Pick<InspectRequest, 'method' | 'params'>): boolean {
-  let size = method.length;
-  const open: Json[] = [params as Json];
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    size += typeof value === 'string' ? value.length : 1;
-    if (size > INSPECTED_IN_PLACE) return true;
-    if (Array.isArray(value)) {
-      if (value.length > INSPECTED_IN_PLACE) return true;
-      for (const item of value) open.push(item);
-    } else if (value !== null && typeof value === 'object') {
-      for (const key in value) {
-        size += key.length;
-        if (size > INSPECTED_IN_PLACE) return true;
-        open.push(value[key] as Json);
-      }
-    }
-  }
-  return false;
-}
+/** Whether the calls of a request together hold more than may be inspected in place. */
+export const isLarge = (calls: readonly Pick<InspectRequest, 'method' | 'params'>[]): boolean =>
+  sizeOf(calls.map(({ method, params }) => [method, params])) > LOOKED_AT_IN_PLACE;
 
 /** Personas as a thread can be given them. */
 const entriesOf = (personas: Personas): [string, Persona][] =>
