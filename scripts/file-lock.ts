@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sha256Hex } from '../domain/crypto/digest.js';
 
 const TOUCH_EVERY_MS = 2_000;
 const STALE_AFTER_MS = 30_000;
@@ -24,7 +35,7 @@ export async function withFileLock<Result>(
   held.add(mark);
   const started = Date.now();
   let told = started;
-  while (!take(file, mark)) {
+  while (claimFile(file, mark, (where, holder) => !abandoned(where, holder)) !== null) {
     const waited = Date.now() - started;
     if (waited > options.timeoutMs) {
       held.delete(mark);
@@ -45,37 +56,61 @@ export async function withFileLock<Result>(
   } finally {
     clearInterval(touch);
     held.delete(mark);
-    if (holderOf(file) === mark) rmSync(file, { force: true });
+    releaseFile(file, mark);
   }
 }
 
-function take(file: string, mark: string): boolean {
+/** `null` when `mark` holds the file now; else who does. `lives` says whether a mark's owner is there; it is given the file that bears it. */
+export function claimFile(file: string, mark: string, lives: (file: string, holder: string) => boolean): string | null {
+  // Linked with its words in it, so that nobody reads a claim that is being written.
+  const own = `${file}.${randomUUID()}`;
+  writeFileSync(own, mark, { flag: 'wx', mode: 0o600 });
   try {
-    writeFileSync(file, mark, { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  const holder = holderOf(file);
-  if (holder !== null && abandoned(file, holder)) removeAbandoned(file, holder);
-  return false;
-}
-
-/** Moves the lock aside first: of two that saw the same dead holder, one moves it, and a lock taken in between is put back. */
-function removeAbandoned(file: string, holder: string): void {
-  const aside = `${file}.${randomUUID()}`;
-  try {
-    renameSync(file, aside);
-    if (readFileSync(aside, 'utf8') !== holder) linkSync(aside, file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
+    return claimWith(own, file, lives);
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(own, { force: true });
   }
 }
 
-function holderOf(file: string): string | null {
+function claimWith(own: string, file: string, lives: (file: string, holder: string) => boolean): string | null {
+  for (;;) {
+    try {
+      linkSync(own, file);
+      return null;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = holderOf(file);
+    if (holder === null) continue;
+    if (lives(file, holder)) return holder;
+    // Of all that see this dead claim one may put its own in place of it: the one that holds a claim to do so, taken as any other.
+    const right = `${file}.after-${sha256Hex(holder).slice(0, 16)}`;
+    const first = claimWith(own, right, lives);
+    if (first !== null) return first;
+    try {
+      if (holderOf(file) === holder) {
+        replaceWith(own, file);
+        return null;
+      }
+    } finally {
+      rmSync(right, { force: true });
+    }
+  }
+}
+
+/** A rename of a name onto another name of the same file does nothing: what is renamed is a copy. */
+function replaceWith(own: string, file: string): void {
+  const copy = `${own}.copy`;
+  copyFileSync(own, copy);
+  renameSync(copy, file);
+}
+
+/** Lets go of what `mark` holds, and of nothing else. */
+export function releaseFile(file: string, mark: string): void {
+  if (holderOf(file) === mark) rmSync(file, { force: true });
+}
+
+export function holderOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

@@ -170,7 +170,7 @@ function fingerprintOf(spec: ChildSpec): string {
 }
 
 /** When the process of this pid began, as opaque text; `null` when there is none, or only its remains. */
-function bornAt(pid: number): string | null {
+export function bornAt(pid: number): string | null {
   if (process.platform === 'linux') {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

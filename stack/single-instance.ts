@@ -1,37 +1,45 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { claimFile, holderOf, releaseFile } from '../scripts/file-lock.js';
+import { bornAt } from '../scripts/managed-child.js';
 import { StartError } from './parts.js';
 
 /**
- * Two stacks over one state folder would fight over its files and its engine. The file holds the pid of the one that runs; a pid that is
- * gone, or that another program got meanwhile, does not count. Throws StartError naming the other process. Returns the release.
+ * Two stacks over one state folder would fight over its files and its engine. The file names the process that runs, by its pid and the
+ * moment it began: one that is gone, or whose pid another program got meanwhile, does not count. Of any number that ask at once one gets
+ * it. Throws StartError naming the other process. Returns the release.
  */
 export function claimStateFolder(file: string, stateDir: string): () => void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
-      return () => rmSync(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 3) throw error;
-      const pid = Number(readFileSync(file, 'utf8'));
-      if (isGate(pid))
-        throw new StartError(
-          `Gate already runs over ${stateDir} (process ${pid}); stop it, or set GATE_STATE_DIR to another folder`,
-        );
-      rmSync(file, { force: true });
-    }
-  }
+  const mark = `${process.pid} ${bornAt(process.pid) ?? ''}`;
+  const holder = claimFile(file, mark, (_file, other) => gateOf(other) !== null);
+  if (holder === null) return () => releaseFile(file, mark);
+  const pid = pidOf(holder);
+  throw new StartError(
+    `Gate already runs over ${stateDir} (process ${pid}); stop it, or set GATE_STATE_DIR to another folder. ` +
+      `If process ${pid} is not Gate, remove ${file}`,
+  );
 }
 
 /** The process that runs over a state folder by its pid file, or `null`. */
 export function runningGate(file: string): number | null {
-  const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-  return isGate(pid) ? pid : null;
+  const holder = existsSync(file) ? holderOf(file) : null;
+  return holder === null ? null : gateOf(holder);
 }
 
-function isGate(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
+const pidOf = (holder: string): number => Number(holder.split(' ')[0]);
+
+function gateOf(holder: string): number | null {
+  const pid = pidOf(holder);
+  if (!Number.isInteger(pid) || pid <= 0) return null;
+  const born = holder.slice(holder.indexOf(' ') + 1);
+  const lives = holder.includes(' ') && born !== '' ? bornAt(pid) === born : mayBeGate(pid);
+  return lives ? pid : null;
+}
+
+/** An earlier version wrote the pid alone: then the command line has to tell Gate from whatever got the pid since. */
+function mayBeGate(pid: number): boolean {
+  if (pid === process.pid) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -39,7 +47,7 @@ function isGate(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
   try {
-    return /gate|jest|node/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+    return /gate|node/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
   } catch {
     return true;
   }
