@@ -67,8 +67,9 @@ export type PolicyInput = z.infer<typeof policyInput>;
 /** One text of the arguments that is SQL, or looks like it. */
 export const sqlFinding = z.object({
   /**
-   * From the least to the worst: `text` cannot be read and stands where only statements stand; `session` acts on the connection alone;
-   * `unreadable` looks like SQL of some database and may do anything; `destructive` drops, truncates, or changes every row of a table.
+   * From the least to the worst: `text` cannot be read and stands where only statements stand, or begins as they do; `session` acts on
+   * the connection alone; `unreadable` looks like SQL of some database and may do anything; `destructive` drops, truncates, or changes
+   * every row of a table.
    */
   effect: z.enum(['text', 'none', 'read', 'session', 'change', 'unreadable', 'destructive']),
   /** The statement in a few words. */

@@ -3,7 +3,14 @@ import { loadPolicySet, type PolicySet } from '../policy/policy-set.js';
 import { shippedPolicyDirectory } from '../policy/policy-sources.js';
 import { loadSqlParser } from './parser.js';
 import { createSqlReader, type SqlReader } from './read-sql.js';
-import { CHANGING_STATEMENTS, DESTRUCTIVE_STATEMENTS, HARMLESS_TEXTS, PLAIN_READS } from './corpus.js';
+import {
+  CHANGING_STATEMENTS,
+  DESTRUCTIVE_STATEMENTS,
+  DIALECT_STATEMENTS,
+  DISGUISED_STATEMENTS,
+  HARMLESS_TEXTS,
+  PLAIN_READS,
+} from '../../test/vectors/sql-corpus.js';
 
 let policies: PolicySet;
 beforeAll(async () => {
@@ -38,6 +45,24 @@ const OTHER_WAYS: readonly Way[] = [
   ['a writing tool, nested', 'edit_file', (newText) => ({ path: 'a', edits: [{ oldText: 'x', newText }] })],
   ['a mail', 'send_email', (body) => ({ to: 'a@example.test', body })],
   ['a search', 'search_docs', (query) => ({ query })],
+];
+
+/** Arguments that no list of names knows. */
+const UNNAMED_WAYS: readonly Way[] = [
+  ['a reading tool, its path', 'read_file', (path) => ({ path })],
+  ['a search, its short name', 'search', (q) => ({ q })],
+  ['a search, its filter', 'search', (filter) => ({ filter })],
+  ['a reader of rows, its condition', 'get_rows', (where) => ({ where })],
+];
+/** Where nothing but statements stand. */
+const STATEMENT_ONLY_WAYS: readonly Way[] = [
+  ['query tool, sql', 'query_database', (sql) => ({ sql })],
+  ['query tool, query', 'query_database', (query) => ({ query })],
+  ['query tool, query in parts', 'query_database', (text) => ({ query: { text } })],
+  ['any tool, sql', 'get_row', (sql) => ({ sql })],
+  ...['q', 'text', 'filter', 'anything'].map(
+    (name): Way => [`tool of a database, ${name}`, 'postgres_query', (text) => ({ [name]: text })],
+  ),
 ];
 
 /** Every text by every way; the table is printed, the exceptions are the test's. */
@@ -83,6 +108,45 @@ describe('SQL in the arguments of a call', () => {
     expect(measured(OTHER_WAYS.slice(1), DESTRUCTIVE_STATEMENTS, ['green'])).toEqual([]);
   });
 
+  it('denies or makes wait what is written to pass for prose, in arguments of any name', () => {
+    expect(measured(UNNAMED_WAYS, DISGUISED_STATEMENTS, ['yellow', 'red'])).toEqual([]);
+    expect(measured(UNNAMED_WAYS, HARMLESS_TEXTS, ['green'])).toEqual([]);
+    expect(measured(STATEMENT_WAYS, DISGUISED_STATEMENTS, ['yellow', 'red'])).toEqual([]);
+  });
+
+  it('makes what no grammar here knows wait where nothing but statements stand', () => {
+    expect(measured(STATEMENT_ONLY_WAYS, DIALECT_STATEMENTS, ['yellow'])).toEqual([]);
+    expect(measured(STATEMENT_ONLY_WAYS, PLAIN_READS, ['green'])).toEqual([]);
+    for (const args of [{ q: 'select 1', sort: 'desc' }, { table: 'users', format: 'table' }, { q: 'active users' }])
+      expect({ args, verdict: verdictOf('postgres_query', args) }).toEqual({ args, verdict: 'green' });
+  });
+
+  it.each<[string, object]>([
+    ['a comment in front', { q: `/*${'x'.repeat(70_000)}*/ DELETE FROM users` }],
+    ['blanks in front', { q: `${' '.repeat(66_000)}DROP TABLE users` }],
+    [
+      'a comment in front, and another argument of padding',
+      { q: '/* x */ DELETE FROM users', z: 'x y '.repeat(16_380) },
+    ],
+    ['the same, the padding first', { a: 'x y '.repeat(16_380), q: `${' '.repeat(20)}DELETE FROM users` }],
+    ['padding in many arguments', { ...Array.from({ length: 70 }, () => 'x y '.repeat(250)), q: '(DELETE FROM users' }],
+    ['words in front', { q: `${'x y '.repeat(20_000)} DELETE FROM users` }],
+    ['a number that ends where the word begins', { q: `${'x y '.repeat(20_000)} 1DELETE FROM users` }],
+    ['a letter as JSON writes it', { q: `{"pad": "${'x y '.repeat(20_000)}", "sql": "\\u0044ROP TABLE users"}` }],
+    ['letters of double width', { q: `${'x y '.repeat(20_000)} ＤＲＯＰ TABLE users` }],
+    ['what nobody sees', { q: `${'x y '.repeat(20_000)} dr\u200bop TABLE users` }],
+    ['an argument name', { [`${'x y '.repeat(20_000)} DROP TABLE users`]: 1 }],
+    ['no head at all', { q: `${'1 '.repeat(40_000)} abc` }],
+  ])('waits for a person where a statement may stand beyond what is read: %s', (_name, args) => {
+    for (const tool of ['list_files', 'postgres_query', 'query_database'])
+      expect(verdictOf(tool, args)).toMatch(/^(?:yellow|red)$/);
+  });
+
+  it('lets a long text run that can hold no statement', () => {
+    for (const text of ['lorem ipsum dolor, '.repeat(10_000), 'x'.repeat(1_000_000), '1 '.repeat(100_000)])
+      expect(verdictOf('list_files', { task: text })).toBe('green');
+  });
+
   it('makes what is no plain read wait for a person', () => {
     expect(measured(STATEMENT_WAYS, CHANGING_STATEMENTS, ['yellow'])).toEqual([]);
   });
@@ -95,7 +159,7 @@ describe('hostile texts', () => {
   });
   const UNITS =
     `/* */ /*! ( select( [ { " ' \` $a$ $ e' U&' \\ '\\ -- # ; select; union/**/select/**/ 1+ -/**/ +- <>= | @ x, 0x a. not/**/ case/**/when/**/
-    delete/**/ drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
+    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
       /\s+/,
     );
   const seconds = (text: string): number => {

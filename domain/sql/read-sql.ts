@@ -1,9 +1,9 @@
 import type { SqlFinding, SqlFacts } from '../../contracts/policy.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
-import type { SqlParser } from './parser.js';
+import type { SqlNode, SqlParser } from './parser.js';
 import { block, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
-import { EFFECTS, readStatements, worse, type Reading } from './statements.js';
-import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, STATEMENT_WORDS } from './words.js';
+import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
+import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
 
 /** What is read for SQL in one call's arguments. What lies beyond and has a statement's word in it cannot be vouched for. */
 export const SQL_BOUNDS = {
@@ -48,7 +48,13 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
     const found: SqlFinding[] = [];
     const open: { value: unknown; path: readonly string[]; unpacked: number }[] = [{ value, path: [], unpacked: 0 }];
     const read = (text: string, path: readonly string[]): void => {
-      const options = { parser, budget, strict: strict.has(path.at(-1)?.toLowerCase() ?? '') };
+      const names = path.map((name) => name.toLowerCase());
+      const options = {
+        parser,
+        budget,
+        strict: strict.has(names.at(-1) ?? ''),
+        within: names.some((name) => strict.has(name)),
+      };
       // What a person or a tool may take for the same: without what nobody sees, and with letters of every width made plain.
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
       for (const reading of plain === text ? [text] : [text, plain]) {
@@ -100,24 +106,27 @@ function packed(text: string): unknown {
 interface TextOptions {
   readonly parser: SqlParser;
   readonly budget: Budget;
+  /** The argument holds nothing but statements. */
   readonly strict: boolean;
+  /** So does it, or one that it is in. */
+  readonly within: boolean;
+}
+interface Parsed {
+  readonly statements: readonly SqlNode[];
+  readonly reading: Reading;
 }
 /** By Postgres' parser, where the part's tokens say that it will take it in bounded time. */
-type PartParser = (part: string, lexed: Lexed) => Reading | null;
+type PartParser = (part: string, lexed: Lexed) => Parsed | null;
 type TextFinding = Omit<SqlFinding, 'path'>;
 
 /** No text without one of these is a statement of any kind. */
 const HINT = /\b(?:[a-z]{2,}|[xs]p_[a-z_]+)\b/i;
 
-function readText(text: string, { parser, budget, strict }: TextOptions): TextFinding | null {
+function readText(text: string, { parser, budget, strict, within }: TextOptions): TextFinding | null {
   const other = strict && text.trim() !== '' ? ({ effect: 'text', kind: 'text', form: 'statement' } as const) : null;
   if (!HINT.test(text)) return other;
   if (text.length > budget.read) {
-    // Read in part only: enough to see how it begins.
-    const head = lex(text.slice(0, 1_024), POSTGRES).tokens.find((token) => token.kind === 'word');
-    return head && (STATEMENT_WORDS.has(head.text) || text.includes(';'))
-      ? { effect: 'unreadable', kind: 'more text than is read', form: 'statement' }
-      : other;
+    return mayHoldStatement(text) ? { effect: 'unreadable', kind: 'more text than is read', form: 'statement' } : other;
   }
   budget.read -= text.length;
   const lexed = lex(text, POSTGRES);
@@ -134,19 +143,67 @@ function readText(text: string, { parser, budget, strict }: TextOptions): TextFi
     budget.parsed -= part.length;
     budget.parses -= 1;
     const statements = parser(part);
-    return statements && statements.length > 0 ? readStatements(statements, procedure) : null;
+    return statements && statements.length > 0 ? { statements, reading: readStatements(statements, procedure) } : null;
   };
 
   if (first?.kind === 'word' && STATEMENT_WORDS.has(first.text)) {
-    const reading = parse(text, lexed);
-    if (reading) return wholeText(text, lexed, reading);
+    const parsed = parse(text, lexed);
+    if (parsed) return wholeText(text, lexed, parsed);
   }
   const looks = looksOf(text, lexed, parse);
   if (looks) return looks;
   const mention = mentionOf(lexed.tokens);
   if (mention) return { ...mention, form: 'mention' };
-  return other;
+  const head = headOf(text, lexed.tokens);
+  if (head === undefined) return other;
+  // No grammar here knows it, and it begins as statements do: one where nothing but statements stand, and in a tool that speaks SQL.
+  return within
+    ? { effect: 'unreadable', kind: head.toUpperCase(), form: 'mention' }
+    : { effect: 'text', kind: 'text', form: 'mention' };
 }
+
+/** The word that begins one of the text's statements, if any of them begins with one of SQL's. */
+function headOf(text: string, tokens: readonly Token[]): string | undefined {
+  for (const piece of pieces(tokens, text)) {
+    const start = piece.findIndex((token) => token.kind !== 'symbol');
+    const head = piece[start];
+    if (head?.kind !== 'word' || !STATEMENT_WORDS.has(head.text)) continue;
+    // Alone, most are a setting's value: `desc`, `table`, `show`.
+    if (piece.length > start + 1 || head.text === 'reindex') return head.text;
+  }
+  return undefined;
+}
+
+/** Characters of a text that is not read at all in which its first word is looked for. */
+const HEAD_LENGTH = 1_024;
+
+/** Whether a text that is too long to be read can hold a statement: where it cannot be said that it does not, it may. */
+function mayHoldStatement(text: string): boolean {
+  const head = lex(text.slice(0, HEAD_LENGTH), POSTGRES).tokens.find((token) => token.kind === 'word');
+  // A letter may be written as JSON writes any.
+  return !head || STATEMENT_WORDS.has(head.text) || /;|\\u00/.test(text) || hasChangingWord(text);
+}
+
+/** A changing word anywhere, in quotes and comments too. `1delete` is two words to some databases. */
+function hasChangingWord(text: string): boolean {
+  const longest = 32;
+  let from = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (at < text.length && isWordPart(text.charCodeAt(at))) continue;
+    if (at > from && at - from <= longest) {
+      const word = text
+        .slice(from, at)
+        .toLowerCase()
+        .replace(/^\d+(?:e\d+)?/, '');
+      if (CHANGING_WORDS.has(word) || /^(?:xp|sp)_[a-z]/.test(word)) return true;
+    }
+    from = at + 1;
+  }
+  return false;
+}
+
+const isWordPart = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122);
 
 /** What a procedural block does when it runs. */
 const procedure = (body: string): Reading | null => {
@@ -157,11 +214,13 @@ const procedure = (body: string): Reading | null => {
 };
 
 /** A text that Postgres reads from end to end. */
-function wholeText(text: string, lexed: Lexed, reading: Reading): TextFinding | null {
+function wholeText(text: string, lexed: Lexed, { statements, reading }: Parsed): TextFinding | null {
   const { tokens } = lexed;
-  if (namesOnlyPronouns(tokens)) return { ...reading, form: 'prose' };
+  if (isProse(statements, tokens)) return { ...reading, form: 'prose' };
   if (reading.effect === 'read') return { ...(otherwiseRead(text, tokens) ?? reading), form: 'statement' };
-  return { ...reading, form: couldBeEnglish(tokens) ? 'phrase' : 'statement' };
+  // "Notify team" acts on the connection alone, and is English. SET ROLE is neither.
+  const effect = reading.effect === 'session' && !couldBeRemark(tokens) ? 'change' : reading.effect;
+  return { ...reading, effect, form: couldBeEnglish(tokens) ? 'phrase' : 'statement' };
 }
 
 /** What another database may make of a text that is a read to Postgres: its comments and strings end elsewhere. */
@@ -193,28 +252,12 @@ function hotWords(tokens: readonly Token[]): string | undefined {
 }
 
 /** "Delete from my list" is a statement about a table "my" to a grammar, and to nobody else. */
-function namesOnlyPronouns(tokens: readonly Token[]): boolean {
-  const leading = new Set([
-    'delete',
-    'from',
-    'only',
-    'update',
-    'truncate',
-    'table',
-    'drop',
-    'if',
-    'exists',
-    'lock',
-    'analyze',
-    'show',
-    'select',
-    'grant',
-  ]);
-  const target = tokens.find(
-    (token) => !(token.kind === 'word' && (leading.has(token.text) || OBJECT_WORDS.has(token.text))),
-  );
-  return target?.kind === 'word' && DETERMINERS.has(target.text);
-}
+const isProse = (statements: readonly SqlNode[], tokens: readonly Token[]): boolean =>
+  DETERMINERS.has(onlyTarget(statements) ?? '') && tokens.every((token) => token.kind === 'word' || token.text === ';');
+
+/** What acts on the connection, and is not told from English by any of its words: "set status to done", "lock doors". */
+const couldBeRemark = (tokens: readonly Token[]): boolean =>
+  tokens.every((token) => token.kind === 'word' || token.text === ';') && !SESSION_WORDS.has(tokens[1]?.text ?? '');
 
 /** Bare words throughout, and none of the forms that only SQL has: "grant access on Monday to Bob", "truncate description". */
 const couldBeEnglish = (tokens: readonly Token[]): boolean =>
@@ -247,8 +290,10 @@ function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | n
       const [first, last] = [piece[0], piece.at(-1)];
       if (shape?.effect === 'destructive' || !first || !last || parts.length === 1) continue;
       if (first.kind !== 'word' || !STATEMENT_WORDS.has(first.text)) continue;
-      const reading = parse(whole.slice(first.from, last.to), lexedSo);
-      if (reading && reading.effect !== 'session' && !namesOnlyPronouns(piece) && !couldBeEnglish(piece))
+      const parsed = parse(whole.slice(first.from, last.to), lexedSo);
+      if (!parsed || isProse(parsed.statements, piece) || couldBeEnglish(piece)) continue;
+      const { reading } = parsed;
+      if (reading.effect !== 'session' || !couldBeRemark(piece))
         add(worse(reading, { effect: 'unreadable', kind: reading.kind }));
     }
     add(fragmentOf(tokens));

@@ -39,7 +39,7 @@ const startsLine = (text: string, before: Token | undefined, token: Token): bool
 /** The place behind a name with its dots: `db..users`, `[dbo].[users]`. */
 function behindName(tokens: readonly Token[], from: number): number {
   let at = from;
-  if (!named(tokens[at])) return -1;
+  if (!named(tokens[at]) && !completed(tokens, at)) return -1;
   at += 1;
   while (symbol(tokens[at], '.')) {
     at += 1;
@@ -48,8 +48,23 @@ function behindName(tokens: readonly Token[], from: number): number {
   return at;
 }
 
+/** A word of English that is a name by what follows: `my.accounts`, `a, accounts`. */
+function completed(tokens: readonly Token[], at: number): boolean {
+  const [word, sign, next] = tokens.slice(at, at + 3);
+  if (word?.kind !== 'word' || !named(next)) return false;
+  return symbol(sign, ',') || (symbol(sign, '.') && sign?.from === word.to && next?.from === sign?.to);
+}
+
 /** What one statement looks like, or null where it looks like none. */
 export function shapeOf(piece: readonly Token[]): Reading | null {
+  // An escape of ODBC and JDBC in front is a value or a call, and what follows is code.
+  let escaped = 0;
+  for (let at = 0, open = false; at < piece.length && (open || symbol(piece[at], '{')); at += 1) {
+    open = !symbol(piece[at], '}');
+    if (!open) escaped = at + 1;
+  }
+  const behind = escaped > 0 ? shapeOf(piece.slice(escaped)) : null;
+  if (behind) return behind;
   const start = piece.findIndex((token) => !symbol(token, '(', '{'));
   const tokens = start > 0 ? piece.slice(start) : piece;
   const [first] = tokens;
@@ -61,14 +76,22 @@ export function shapeOf(piece: readonly Token[]): Reading | null {
       return deletion(tokens);
     case 'update': {
       const set = tokens.slice(1, 10).findIndex((token) => is(token, 'set'));
-      if (set < 1 || !named(tokens[1]) || !symbol(tokens[behindName(tokens, set + 2)], '=', ':', '+', '-')) return null;
+      if (set < 1) return null;
+      const assigned = tokens[behindName(tokens, set + 2)];
+      if (behindName(tokens, 1) < 0) return symbol(assigned, '=') ? unreadable('UPDATE') : null;
+      if (!symbol(assigned, '=', ':', '+', '-')) return null;
       return tokens.some((token) => is(token, 'where'))
         ? unreadable('UPDATE')
         : { effect: 'destructive', kind: 'UPDATE without a condition' };
     }
     case 'insert':
-    case 'replace': {
+    case 'replace':
+    case 'upsert':
+    case 'import': {
       const into = tokens.slice(1, 5).findIndex((token) => is(token, 'into', 'overwrite')) + 1;
+      // "Insert into the box" names none.
+      if (into > 0 && is(tokens[into + 2], 'values') && symbol(tokens[into + 3], '('))
+        return unreadable(first.text.toUpperCase());
       const target = into > 0 ? behindName(tokens, into + 1) : first.text === 'insert' ? behindName(tokens, 1) : -1;
       const next = tokens[target];
       return target > 0 && (symbol(next, '(') || is(next, 'values', 'select', 'set', 'default', 'with', 'exec'))
@@ -166,17 +189,25 @@ const CLAUSES = new Set(
 /** DELETE of any dialect. Where no WHERE follows, everything goes. */
 function deletion(tokens: readonly Token[]): Reading | null {
   let at = 1;
+  const top = is(tokens[at], 'top');
   while (
-    is(tokens[at], 'low_priority', 'quick', 'ignore', 'top') ||
+    is(tokens[at], 'low_priority', 'quick', 'ignore', 'top', 'percent') ||
     symbol(tokens[at], '(', ')') ||
     tokens[at]?.kind === 'number'
   )
     at += 1;
   const explicit = is(tokens[at], 'from');
+  const joined = explicit ? null : deletionFromAnother(tokens, at);
+  if (joined) return joined;
   if (explicit) at += 1;
   if (is(tokens[at], 'only')) at += 1;
   const end = behindName(tokens, at);
-  if (end < 0) return null;
+  if (end < 0) {
+    const clause = is(tokens[at + 1], 'limit', 'order', 'where', 'using', 'partition', 'join');
+    return explicit && clause && tokens.slice(at).some((token) => token.kind !== 'word') ? unreadable('DELETE') : null;
+  }
+  // Two words, and the whole statement to Transact-SQL.
+  if (!explicit && end === tokens.length && !top) return unreadable('DELETE');
   const condition = tokens.findIndex((token) => is(token, 'where'));
   const next = tokens[end];
   const plain =
@@ -203,11 +234,42 @@ function deletion(tokens: readonly Token[]): Reading | null {
     (next.kind === 'word' &&
       (tokens[end + 1] === undefined || is(tokens[end + 1], 'where', 'using', 'join', 'inner', 'left', 'limit')));
   if (!plain) return null;
-  const written = explicit || tokens.some((token) => token.kind === 'name') || condition > 0;
-  if (!written) return null;
-  if (condition < 0) return { effect: 'destructive', kind: 'DELETE without a condition' };
+  const written = explicit || top || tokens.some((token) => token.kind === 'name') || condition > 0;
+  return written ? conditioned(tokens, condition) : null;
+}
+
+/** `DELETE a FROM accounts a`, `DELETE t FROM t JOIN s ON ...`: the first names what a later one stands for. */
+function deletionFromAnother(tokens: readonly Token[], at: number): Reading | null {
+  const target = tokens[at];
+  const from = tokens.slice(at, at + LOOK_AHEAD).findIndex((token) => is(token, 'from')) + at;
+  if ((target?.kind !== 'word' && target?.kind !== 'name') || from <= at) return null;
+  const end = behindName(tokens, from + 1);
+  const names = end > 0 ? end : is(tokens[from + 1], target.text) ? from + 2 : -1;
+  if (names < 0) return null;
+  const alias = is(tokens[names], 'as') ? tokens[names + 1] : tokens[names];
+  const same = tokens[names - 1]?.text === target.text && (alias === undefined || isClause(alias));
+  const join = tokens.findIndex((token) => is(token, 'join'));
+  const related = join > from && tokens.slice(join).some((token) => is(token, 'on', 'using'));
+  const condition = tokens.findIndex((token) => is(token, 'where'));
+  const compared = condition > from && tokens.slice(condition).some((token) => symbol(token, '=', '<', '>'));
+  return alias?.text === target.text || same || related || compared ? conditioned(tokens, condition) : null;
+}
+
+const isClause = (token: Token): boolean => symbol(token, ',') || (token.kind === 'word' && CLAUSES.has(token.text));
+
+function conditioned(tokens: readonly Token[], condition: number): Reading | null {
+  if (condition < 0 || holdsForAll(tokens.slice(condition + 1)))
+    return { effect: 'destructive', kind: 'DELETE without a condition' };
   return comparesAt(tokens, condition + 1) ? unreadable('DELETE') : null;
 }
+
+/** `1=1`, `true`: the conditions that need no grammar. */
+const holdsForAll = (condition: readonly Token[]): boolean =>
+  (condition.length === 3 &&
+    constant(condition[0]) &&
+    symbol(condition[1], '=') &&
+    sameText(condition[0], condition[2])) ||
+  (condition.length === 1 && is(condition[0], 'true'));
 
 /** "where id = 7", not "where the light is". */
 const comparesAt = (tokens: readonly Token[], from: number): boolean =>

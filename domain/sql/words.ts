@@ -4,15 +4,20 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 export const STATEMENT_WORDS = words(
   `abort alter analyse analyze attach backup begin bulk call checkpoint close cluster comment commit copy create dbcc deallocate
   declare delete deny desc describe detach disable discard do drop enable end exec execute explain export fetch flush go grant handler
-  if import insert install kill listen load lock merge move notify optimize pragma prepare print purge put reassign reconfigure refresh
-  reindex release rename repair replace reset restore revoke rollback savepoint security select set show shutdown start table
-  truncate unlisten unload unlock update upsert use vacuum values waitfor while with`,
+  if import insert install kill listen load lock merge move msck notify optimize pragma prepare print purge put reassign reconfigure refresh
+  reindex release rename repair replace reset restore resume revoke rollback savepoint security select set show shutdown start suspend
+  system table truncate uncache undrop unlisten unload unlock update upsert use vacuum values waitfor while with`,
 );
 
 /** Words of a change. In a text that Postgres takes for a read, they are what another database may run. */
 export const CHANGING_WORDS = words(
   `alter attach backup bulk call create dbcc delete deny drop dumpfile exec execute grant insert into kill load_file merge
   opendatasource openquery openrowset outfile reconfigure restore revoke shutdown truncate update`,
+);
+
+/** Behind the first word of what acts on the connection, where English has none: SET ROLE, LOCK TABLE, VACUUM FULL. */
+export const SESSION_WORDS = words(
+  'analyze authorization characteristics constraints freeze full global local role session table verbose',
 );
 
 /** What can be created, changed and dropped. */

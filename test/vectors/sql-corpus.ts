@@ -412,3 +412,85 @@ IF 1=1 EXEC('drop')
 `
   .split('\n')
   .filter((line) => line !== '');
+
+/** Statements whose names are words of English, or whose verb stands where none is looked for. */
+export const DISGUISED_STATEMENTS: readonly string[] = `
+UPDATE a SET balance=0 FROM accounts a
+UPDATE a, accounts SET balance=0
+UPDATE my JOIN accounts ON 1=1 SET balance=0
+UPDATE a SET balance=0
+DELETE a FROM accounts a WHERE 1=1
+DELETE a FROM accounts a
+DELETE a FROM accounts AS a WHERE a.id = 7
+DELETE a FROM users u JOIN accounts a ON 1=1
+DELETE a, u FROM users u JOIN accounts a ON 1=1
+DELETE t FROM t JOIN s ON 1=1
+DELETE t FROM t
+DELETE a FROM a JOIN s ON 1=1
+DELETE accounts
+DELETE dbo.accounts
+DELETE TOP (100) accounts
+DELETE TOP (10) PERCENT accounts
+DELETE TOP (100) FROM accounts
+DROP TABLE my, accounts
+DROP TABLE my, \`accounts\`
+DROP TABLE my.accounts
+DROP TABLE my; DROP TABLE accounts
+DROP TABLE "my"
+TRUNCATE my, accounts
+TRUNCATE TABLE my.accounts
+delete  from my.accounts
+delete from my.\`accounts\`
+DELETE FROM "my"
+DELETE FROM my WHERE true
+DELETE FROM my USING accounts
+DELETE FROM my RETURNING *
+DELETE FROM a LIMIT 10
+DELETE FROM it; DELETE FROM my
+DELETE FROM a WHERE id IN (select id from accounts)
+WITH x AS (select 1) DELETE FROM my
+SET ROLE admin
+SET SESSION AUTHORIZATION admin
+SET session_replication_role = replica
+LOCK TABLE accounts
+LOCK TABLE my, accounts
+VACUUM FULL accounts
+VACUUM (FULL) accounts
+{fn x} DELETE FROM accounts
+{fn x} {fn y} DROP TABLE accounts
+{fn x} SELECT 1; DELETE FROM accounts
+REPLACE INTO a VALUES (1)
+INSERT INTO a VALUES (1)
+UPSERT INTO accounts VALUES (1)
+`
+  .split('\n')
+  .filter((line) => line !== '');
+
+/** Statements of one database, which no grammar here knows: what they do is anybody's guess. */
+export const DIALECT_STATEMENTS: readonly string[] = `
+UPSERT INTO accounts VALUES (1)
+UPSERT accounts
+BULK INSERT accounts FROM 'x'
+IMPORT INTO accounts CSV DATA ('x')
+IMPORT FOREIGN DATA x
+DISABLE TRIGGER x ON accounts
+ENABLE TRIGGER ALL ON accounts
+PURGE BINARY LOGS TO 'x'
+PURGE RECYCLEBIN
+UNDROP TABLE accounts
+MSCK REPAIR TABLE accounts
+REINDEX
+REINDEX accounts
+RESTORE TABLE accounts
+OPTIMIZE accounts
+SYSTEM SHUTDOWN
+SUSPEND DATABASE x
+USE accounts
+DESCRIBE accounts
+SHOW FULL COLUMNS FROM accounts
+1; REINDEX accounts
+(UPSERT accounts)
+{fn x} ; UNDROP TABLE accounts
+`
+  .split('\n')
+  .filter((line) => line !== '');
