@@ -233,7 +233,8 @@ export const ERROR_CODES = {
   orchestrator_unavailable: {
     status: 503,
     retry: 'after_wait',
-    meaning: 'The workflow engine did not answer in time; the decision was not taken.',
+    meaning:
+      'The workflow engine did not answer in time. The decision may still take effect for some seconds: look at the row, and send it again while it waits.',
   },
   // Internal services.
   invalid_request: {
