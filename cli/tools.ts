@@ -134,7 +134,9 @@ export function registerTools(program: Command): void {
 }
 
 const classOf = (tool: ListedTool): string =>
-  tool.suspended ? `${tool.class ?? ''} (suspended: its definition changed)` : (tool.class ?? 'not classed: waits');
+  tool.suspended
+    ? `${tool.class ?? ''} (suspended: its definition changed or is not listed)`
+    : (tool.class ?? 'not classed: waits');
 
 const SAYERS: Readonly<Record<ListedTool['source'], string>> = {
   operator: 'operator',

@@ -29,7 +29,7 @@ export type ToolClass = z.infer<typeof toolClass>;
 /** The operator's class of a tool; `suspended` says why it lets nothing through. */
 export const toolClassFact = z.object({
   class: toolClass.optional(),
-  suspended: z.enum(['definition_changed', 'unreadable']).optional(),
+  suspended: z.enum(['definition_changed', 'definition_not_seen', 'unreadable']).optional(),
 });
 export type ToolClassFact = z.infer<typeof toolClassFact>;
 

@@ -14,7 +14,8 @@ import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
-import type { Classer, ToolClassing } from '../domain/tool-classes/tool-classes.js';
+import type { Operator } from '../domain/operator.js';
+import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
 import { isAllowedAddress } from './hosts.js';
 import { registerPage } from './page.js';
@@ -192,7 +193,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   }
 
   /** Whoever may decide may class. */
-  function classerOf(request: FastifyRequest): Classer {
+  function classerOf(request: FastifyRequest): Operator {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);
     const only = access.tenants.length === 1 ? access.tenants[0] : undefined;

@@ -143,7 +143,7 @@ export async function startLite({
     command: child && [child.command, ...child.args],
   });
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now });
-  const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring, now), ledger);
+  const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring), ledger);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const upstream =
@@ -152,7 +152,6 @@ export async function startLite({
       pins,
       ledger,
       block: config.blockPoisonedDefinitions,
-      saw: (owner, shown) => classes.saw(owner, toolsName, shown),
       ...toolWatchLog(logger),
     });
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
@@ -178,7 +177,7 @@ export async function startLite({
       },
     },
     policies: createLocalEvaluator(policies),
-    tools: operatorsClasses({ store: classes, upstream: toolsName, now, onFault: unreadable }),
+    tools: operatorsClasses({ store: classes, pins, upstream: toolsName, onFault: unreadable }),
     reviews: reviewsOf(reviews),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
@@ -264,6 +263,7 @@ export async function startLite({
     loopback: isLoopback(config.host),
     classing: toolClassing({
       store: classes,
+      pins,
       upstream: toolsName,
       ledger,
       byName: (tool) => policies.classOf(toolsName, tool),

@@ -3,7 +3,7 @@ import { dialectOf } from './dialect.js';
 
 /**
  * 0001: what operators said of an upstream's tools, one sealed set per tenant and upstream, and the definitions that agents were shown
- * last, which a class is bound to. New tables; locks nothing.
+ * last (until 0002). New tables; locks nothing.
  */
 const createTables: Migration = {
   async up(db: Kysely<unknown>) {
@@ -31,4 +31,17 @@ const createTables: Migration = {
   },
 };
 
-export const toolClassMigrations: Record<string, Migration> = { '0001-tool-classes': createTables };
+/**
+ * 0002: what agents were shown stands in `tool_seen_sets` alone, where a tag is over it; nothing was over these rows. A class whose agent
+ * has no list there waits for its next one.
+ */
+const dropSightings: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.dropTable('tool_sightings').ifExists().execute();
+  },
+};
+
+export const toolClassMigrations: Record<string, Migration> = {
+  '0001-tool-classes': createTables,
+  '0002-no-sightings': dropSightings,
+};

@@ -198,7 +198,7 @@ function eventsPage(): string {
   );
 }
 
-const SERVICES: readonly GovernedService[] = ['hil', 'identity', 'ledger', 'policy-engine', 'brain'];
+const SERVICES: readonly GovernedService[] = ['hil', 'identity', 'ledger', 'policy-engine', 'brain', 'proxy'];
 
 function routesPage(): string {
   const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES];

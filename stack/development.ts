@@ -220,6 +220,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       policies: createLocalEvaluator(policies),
       tools: operatorsClasses({
         store: classes,
+        pins,
         upstream: toolsName,
         onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
       }),

@@ -370,12 +370,12 @@ export function buildProxy({ config, pins, classes, toolsName, operators, polici
       pins,
       ledger: parts.ledger,
       block: config.blockPoisonedDefinitions,
-      saw: (owner, tools) => classes.saw(owner, toolsName, tools),
       ...toolWatchLog(logger),
     }),
     tools: {
       classing: toolClassing({
         store: classes,
+        pins,
         upstream: toolsName,
         ledger: parts.ledger,
         byName: (tool) => policies.classOf(toolsName, tool),

@@ -37,7 +37,6 @@ const NOT_COVERED = {
   rate_hits: 'more calls, each of them judged',
   sensitive_steps: 'a step is taken out of an agent’s history, or put in',
   call_setbacks: 'a try of reconciliation is put off, or made again',
-  tool_sightings: 'a changed definition is not seen, or one is seen that was not',
   tool_pins: 'ended: read by nobody',
   tool_pin_lists: 'ended: read by nobody',
 };

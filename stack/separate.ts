@@ -421,6 +421,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       policies: createPolicyClient({ url: urls.policyUrl, fetch: to.policy }),
       tools: operatorsClasses({
         store: boundToLedger(classes, ledger),
+        pins,
         upstream: upstreamName({ name: own.upstreamName, url: own.upstreamUrl }),
         onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
       }),

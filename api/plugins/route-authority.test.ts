@@ -159,6 +159,7 @@ beforeAll(async () => {
   running.proxy = createService({ name: 'proxy', governed: 'proxy', ...common() });
   toolRoutes(running.proxy.app, {
     classing: toolClassing({
+      pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys }),
       store: toolClassStoreOver(calls as unknown as Store<ToolClassTables>, keys),
       upstream: 'demo',
       ledger,

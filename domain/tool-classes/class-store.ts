@@ -7,14 +7,6 @@ import type { Store } from '../store/database.js';
 
 export interface ToolClassTables {
   tool_class_sets: { tenant: string; upstream: string; generation: number; sealed: Uint8Array };
-  tool_sightings: {
-    tenant: string;
-    upstream: string;
-    agent: string;
-    tool: string;
-    sha256: string;
-    seen_ms: number;
-  };
   call_records: Pick<
     StoredRecord,
     'tenant' | 'tool' | 'sibling_tools' | 'state' | 'tier' | 'created_ms' | 'pending_id'
@@ -27,36 +19,16 @@ export interface ClassSet {
   readonly tools: ReadonlyMap<string, ClassedTool>;
 }
 
-export interface Sighting {
-  readonly tool: string;
-  readonly sha256: string;
-}
-
 const sealedSet = z.object({ generation: z.number().int(), tools: z.record(z.string(), classedTool) });
-/** Names of tools kept per agent, whatever more its upstream shows it. */
-const NAMES_KEPT = 5_000;
-/** A statement takes some ten thousand values at most. */
-const ROWS_AT_ONCE = 500;
 const NOTHING: ClassSet = { generation: 0, tools: new Map() };
 
 /**
  * What operators said of tools, beside the call records and sealed with their key: who edits the store classes nothing, he can at most put
  * back a whole earlier set or take it away, which `boundToLedger` finds.
  */
-export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing, now: () => number = Date.now) {
+export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing) {
   const known = new Map<string, { readonly sealed: Buffer; readonly set: ClassSet }>();
   const place = (tenant: string, upstream: string) => `tool-classes/${tenant}/${upstream}`;
-
-  async function namesKept(tenant: string, upstream: string, agent: string): Promise<number> {
-    const { count } = await db
-      .selectFrom('tool_sightings')
-      .select(({ fn }) => fn.countAll<number | string>().as('count'))
-      .where('tenant', '=', tenant)
-      .where('upstream', '=', upstream)
-      .where('agent', '=', agent)
-      .executeTakeFirstOrThrow();
-    return Number(count);
-  }
 
   return {
     /** Throws `tool_classes_unreadable` where they were changed, belong elsewhere or are of another key. */
@@ -125,71 +97,6 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
         .where('upstream', '=', upstream)
         .executeTakeFirst();
       return Number(row?.generation ?? 0);
-    },
-
-    /**
-     * What an agent was shown of its tools; the last look stands. So many names are kept; beyond that only those that are known or classed,
-     * so that a server that lists new names for ever neither fills the store nor slips a changed definition past it.
-     */
-    async saw(owner: { tenant: string; agent: string }, upstream: string, tools: readonly Sighting[]): Promise<void> {
-      const { tenant, agent } = owner;
-      for (let from = 0; from < tools.length; from += ROWS_AT_ONCE) {
-        const some = tools.slice(from, from + ROWS_AT_ONCE);
-        const before = await this.seenBy(
-          tenant,
-          upstream,
-          agent,
-          some.map(({ tool }) => tool),
-        );
-        const changed = some.filter(({ tool, sha256 }) => before.get(tool) !== sha256);
-        const full =
-          changed.some(({ tool }) => !before.has(tool)) && (await namesKept(tenant, upstream, agent)) >= NAMES_KEPT;
-        const classed = full ? (await this.read(tenant, upstream)).tools : null;
-        const rows = changed
-          .filter(({ tool }) => !full || before.has(tool) || classed?.has(tool))
-          .map((one) => ({ tenant, agent, upstream, ...one, seen_ms: now() }));
-        if (rows.length > 0)
-          await db
-            .insertInto('tool_sightings')
-            .values(rows)
-            .onConflict((conflict) =>
-              conflict.columns(['tenant', 'upstream', 'agent', 'tool']).doUpdateSet((row) => ({
-                sha256: row.ref('excluded.sha256'),
-                seen_ms: row.ref('excluded.seen_ms'),
-              })),
-            )
-            .execute();
-      }
-    },
-
-    /** What one agent was shown last of these tools. */
-    async seenBy(
-      tenant: string,
-      upstream: string,
-      agent: string,
-      tools: readonly string[],
-    ): Promise<Map<string, string>> {
-      const rows = await db
-        .selectFrom('tool_sightings')
-        .select(['tool', 'sha256'])
-        .where('tenant', '=', tenant)
-        .where('upstream', '=', upstream)
-        .where('agent', '=', agent)
-        .where('tool', 'in', [...tools])
-        .execute();
-      return new Map(rows.map(({ tool, sha256 }) => [tool, sha256]));
-    },
-
-    /** What anybody of the tenant was shown last, by tool. */
-    async seen(tenant: string, upstream: string): Promise<Map<string, string>> {
-      const rows = await db
-        .selectFrom('tool_sightings')
-        .select(['tool', 'sha256'])
-        .where('tenant', '=', tenant)
-        .where('upstream', '=', upstream)
-        .orderBy('seen_ms')
-        .execute();
-      return new Map(rows.map(({ tool, sha256 }) => [tool, sha256]));
     },
 
     /** How the calls of each tool ended since then; each call of a batch is one. */

@@ -6,11 +6,13 @@ import { sql } from 'kysely';
 import type { LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
+import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { boundToLedger } from './bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from './class-store.js';
+import { toolPinStoreOver, type ToolPinTables } from '../tool-definitions/pin-store.js';
 import { operatorsClasses, toolClassing } from './tool-classes.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
@@ -36,7 +38,10 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   let rows: NewLedgerRow[];
   let ledgerIsAway: boolean;
   const process_ = async (keys = KEYS, upstream = UPSTREAM) => {
-    const db = await openStore<ToolClassTables>(target, callMigrations, { tool_classes: toolClassMigrations });
+    const db = await openStore<ToolClassTables>(target, callMigrations, {
+      tool_classes: toolClassMigrations,
+      pins: toolPinMigrations,
+    });
     open.push(db);
     const ledger = {
       byCorrelation: async (id: string) => {
@@ -50,12 +55,14 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       },
     };
     const store = boundToLedger(toolClassStoreOver(db, keys), ledger);
+    const pins = toolPinStoreOver(db as unknown as Store<ToolPinTables>, { keys });
     const byName = (tool: string) => (tool === 'list_files' ? ({ class: 'read', source: 'name' } as const) : null);
     return {
       db,
       store,
-      classing: toolClassing({ store, upstream, ledger, byName }),
-      of: (...tools: string[]) => operatorsClasses({ store, upstream }).of('acme', 'bot', tools),
+      pins,
+      classing: toolClassing({ store, pins, upstream, ledger, byName }),
+      of: (...tools: string[]) => operatorsClasses({ store, pins, upstream }).of('acme', 'bot', tools),
     };
   };
   let gate: Awaited<ReturnType<typeof process_>>;
@@ -71,6 +78,8 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     for (const one of open) await one.close();
     await rm(folder, { recursive: true, force: true });
   });
+  const saw = (agent: string, tools: Readonly<Record<string, string>>, whole = false) =>
+    gate.pins.saw({ tenant: 'acme', agent }, new Map(Object.entries(tools)), whole);
   const set = (tool: string, said: 'read' | 'change' | 'review' | 'strict' | 'deny', by = OPERATOR) =>
     gate.classing.set(by, { tool, class: said });
 
@@ -83,14 +92,16 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(await (await process_()).of('create_issue')).toEqual(said);
     expect(await (await process_(KEYS, 'https://elsewhere.example/mcp')).of('create_issue')).toEqual({});
     expect(
-      await operatorsClasses({ store: gate.store, upstream: UPSTREAM }).of('rival', 'bot', ['create_issue']),
+      await operatorsClasses({ store: gate.store, pins: gate.pins, upstream: UPSTREAM }).of('rival', 'bot', [
+        'create_issue',
+      ]),
     ).toEqual({});
     await set('create_issue', 'deny');
     expect(await worker.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
   });
 
   it('is one ledger row each: who, which tool, the old class and the new, and the definition it was said of', async () => {
-    await gate.store.saw({ tenant: 'acme', agent: 'bot' }, UPSTREAM, [{ tool: 'create_issue', sha256: FIRST }]);
+    await saw('bot', { create_issue: FIRST });
     await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', reason: 'looked at it' });
     await set('create_issue', 'strict');
     await gate.classing.forget(OPERATOR, { tool: 'create_issue' });
@@ -142,14 +153,12 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   });
 
   it('is suspended for whoever is shown another definition, until it is said again', async () => {
-    const saw = (agent: string, sha256: string) =>
-      gate.store.saw({ tenant: 'acme', agent }, UPSTREAM, [{ tool: 'create_issue', sha256 }]);
-    await saw('bot', FIRST);
+    await saw('bot', { create_issue: FIRST });
     await set('create_issue', 'change');
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
-    await saw('other', SECOND);
+    await saw('other', { create_issue: SECOND });
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
-    await saw('bot', SECOND);
+    await saw('bot', { create_issue: SECOND });
     const suspended = { create_issue: { class: 'change', suspended: 'definition_changed' } };
     expect(await gate.of('create_issue')).toEqual(suspended);
     expect(await (await process_()).of('create_issue')).toEqual(suspended);
@@ -161,24 +170,55 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
   });
 
-  it('is suspended also where a server shows new names for ever', async () => {
-    const bot = { tenant: 'acme', agent: 'bot' };
-    await set('never_listed', 'change');
-    await gate.store.saw({ tenant: 'acme', agent: 'other' }, UPSTREAM, [{ tool: 'create_issue', sha256: FIRST }]);
+  it('is suspended where the agent was shown no definition: never, not any more, or it was let go; the next list says', async () => {
+    const unseen = { create_issue: { class: 'change', suspended: 'definition_not_seen' } };
+    const holds = { create_issue: { class: 'change' } };
+    await saw('other', { create_issue: FIRST });
     await set('create_issue', 'change');
-    const junk = Array.from({ length: 6_000 }, (_, index) => ({ tool: `junk_${index}`, sha256: FIRST }));
-    await gate.store.saw(bot, UPSTREAM, junk);
-    await gate.store.saw(bot, UPSTREAM, [
-      { tool: 'create_issue', sha256: SECOND },
-      { tool: 'junk_1', sha256: SECOND },
-      { tool: 'one_more', sha256: FIRST },
-    ]);
+    expect(await gate.of('create_issue')).toEqual(unseen);
+    await saw('bot', { create_issue: FIRST, list_files: FIRST });
+    expect(await gate.of('create_issue')).toEqual(holds);
+    await saw('bot', { list_files: FIRST });
+    expect(await gate.of('create_issue')).toEqual(holds);
+    await saw('bot', { list_files: FIRST }, true);
+    expect(await gate.of('create_issue')).toEqual(unseen);
+    await saw('bot', { create_issue: FIRST }, true);
+    expect(await gate.of('create_issue')).toEqual(holds);
+    await gate.pins.forget({ tenant: 'acme', agent: 'bot' });
+    expect(await gate.of('create_issue')).toEqual(unseen);
+  });
+
+  it('is said of the definition that anybody was shown last', async () => {
+    await saw('bot', { create_issue: FIRST });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await saw('another', { create_issue: SECOND });
+    await saw('bot', { create_issue: FIRST });
+    expect(await set('create_issue', 'change')).toMatchObject({ definition_sha256: SECOND });
+  });
+
+  it('is suspended also where a server shows new names for ever, and these fill no store', async () => {
+    await saw('other', { create_issue: FIRST });
+    await set('create_issue', 'change');
+    await saw('bot', Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`junk_${index}`, FIRST])));
+    await saw('bot', { create_issue: FIRST, junk_1: SECOND, one_more: FIRST });
     expect(await gate.of('create_issue')).toEqual({
-      create_issue: { class: 'change', suspended: 'definition_changed' },
+      create_issue: { class: 'change', suspended: 'definition_not_seen' },
     });
-    const seen = await gate.store.seenBy('acme', UPSTREAM, 'bot', ['junk_1', 'junk_5999', 'one_more']);
-    expect([...seen]).toEqual([['junk_1', SECOND]]);
+    const seen = await gate.pins.seen({ tenant: 'acme', agent: 'bot' });
+    expect(seen.size).toBe(5_000);
+    expect(seen.get('junk_1')).toBe(SECOND);
   }, 30_000);
+
+  it('is not bound to what an earlier version kept beside it: that table goes, and a digest that stands alone still counts', async () => {
+    const keys = KEYS;
+    const content = JSON.stringify({ create_issue: FIRST });
+    const tag = keys.authenticate(JSON.stringify(['acme', 'bot', content]), 'tool_seen_sets');
+    await sql`insert into tool_seen_sets values ('acme', 'bot', ${content}, ${tag})`.execute(gate.db.db);
+    await set('create_issue', 'change');
+    expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+    await expect(sql`select * from tool_sightings`.execute(gate.db.db)).rejects.toThrow(/tool_sightings/);
+    await toolClassMigrations['0002-no-sightings']?.up(gate.db.db);
+  });
 
   describe('an editor of the store', () => {
     const UNREADABLE = { create_issue: { suspended: 'unreadable' }, list_files: { suspended: 'unreadable' } };
@@ -186,6 +226,40 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     beforeEach(async () => {
       await set('create_issue', 'review');
       await gate.classing.set({ tenant: 'rival', subject: 'operator:r' }, { tool: 'create_issue', class: 'change' });
+    });
+
+    describe('of a class that waits because its tool changed', () => {
+      beforeEach(async () => {
+        await saw('bot', { create_issue: FIRST });
+        await set('create_issue', 'change');
+        await saw('rogue', { create_issue: FIRST });
+        await saw('bot', { create_issue: SECOND });
+      });
+      it.each([
+        ['taking the list away', sql`delete from tool_seen_sets`],
+        [
+          'writing the first digest over the second',
+          sql`update tool_seen_sets set content = replace(content, ${SECOND}, ${FIRST})`,
+        ],
+        ['taking its tag away', sql`update tool_seen_sets set tag = null`],
+        [
+          'the list of another agent',
+          sql`update tool_seen_sets set content = (select content from tool_seen_sets where agent = 'rogue'),
+              tag = (select tag from tool_seen_sets where agent = 'rogue') where agent = 'bot'`,
+        ],
+        ['an empty list', sql`update tool_seen_sets set content = '{}'`],
+      ])('does not bring it back by %s, and the next list says what there is', async (_what, statement) => {
+        await edit(statement);
+        expect(await gate.of('create_issue')).toEqual({
+          create_issue: { class: 'change', suspended: 'definition_not_seen' },
+        });
+        await saw('bot', { create_issue: SECOND }, true);
+        expect(await gate.of('create_issue')).toEqual({
+          create_issue: { class: 'change', suspended: 'definition_changed' },
+        });
+        await saw('bot', { create_issue: FIRST }, true);
+        expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+      });
     });
 
     it.each([
@@ -203,6 +277,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       for (const statement of statements) await edit(statement);
       const classes = operatorsClasses({
         store: gate.store,
+        pins: gate.pins,
         upstream: UPSTREAM,
         onFault: (error) => faults.push(error),
       });
@@ -243,7 +318,11 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
         await expect(set('create_issue', 'change')).rejects.toMatchObject({ code: 'tool_classes_unreadable' });
         expect(new Set(alarms().map(({ id }) => id)).size).toBe(1);
         expect(
-          await operatorsClasses({ store: restarted.store, upstream: UPSTREAM }).of('rival', 'bot', ['create_issue']),
+          await operatorsClasses({ store: restarted.store, pins: restarted.pins, upstream: UPSTREAM }).of(
+            'rival',
+            'bot',
+            ['create_issue'],
+          ),
         ).toEqual({
           create_issue: { class: 'change' },
         });

@@ -4,19 +4,26 @@ import type { ClassedTool, ForgetToolClass, SetToolClass, ToolList } from '../..
 import { uuidFromDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import type { Operator } from '../operator.js';
+import type { ToolPinStore } from '../tool-definitions/pin-store.js';
 import { classesIdOf } from './bound-to-ledger.js';
 import type { ClassSet, ToolClassStore } from './class-store.js';
 import type { ToolClasses } from './port.js';
 
 export interface ClassingOptions {
   readonly store: ToolClassStore;
+  /** What agents were shown of their tools, which a class is bound to. */
+  readonly pins: Pick<ToolPinStore, 'seen' | 'seenByAny'>;
   readonly upstream: string;
-  readonly now?: () => number;
-  readonly onFault?: (error: unknown) => void;
 }
 
 /** The operators' classes as policy asks for them. They are read at every call, so a new one counts in every process at once. */
-export const operatorsClasses = ({ store, upstream, onFault }: ClassingOptions): ToolClasses => ({
+export const operatorsClasses = ({
+  store,
+  pins,
+  upstream,
+  onFault,
+}: ClassingOptions & { readonly onFault?: (error: unknown) => void }): ToolClasses => ({
   upstream,
   async of(tenant, agent, tools) {
     try {
@@ -26,12 +33,7 @@ export const operatorsClasses = ({ store, upstream, onFault }: ClassingOptions):
         return said ? [[tool, said] as const] : [];
       });
       if (named.length === 0) return {};
-      const seen = await store.seenBy(
-        tenant,
-        upstream,
-        agent,
-        named.map(([tool]) => tool),
-      );
+      const seen = await pins.seen({ tenant, agent });
       return Object.fromEntries(named.map(([tool, said]) => [tool, factOf(said, seen.get(tool))]));
     } catch (error) {
       onFault?.(error);
@@ -40,33 +42,31 @@ export const operatorsClasses = ({ store, upstream, onFault }: ClassingOptions):
   },
 });
 
-const changedSince = ({ definition_sha256: classed }: ClassedTool, seen: string | undefined): boolean =>
-  classed !== null && seen !== undefined && seen !== classed;
+/** A class that is bound to a definition holds for that one: for no other, and not where nothing says what the agent was shown. */
+function suspension({ definition_sha256: classed }: ClassedTool, seen: string | undefined): ToolClassFact['suspended'] {
+  if (classed === null || seen === classed) return undefined;
+  return seen === undefined ? 'definition_not_seen' : 'definition_changed';
+}
 
-const factOf = (said: ClassedTool, seen: string | undefined): ToolClassFact => ({
-  class: said.class,
-  ...(changedSince(said, seen) && { suspended: 'definition_changed' as const }),
-});
+function factOf(said: ClassedTool, seen: string | undefined): ToolClassFact {
+  const suspended = suspension(said, seen);
+  return { class: said.class, ...(suspended && { suspended }) };
+}
 
 /** What a name and the shipped data say of a tool that no operator classed. */
 export type ByName = (tool: string) => { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
-
-/** Whose word it is: an operator of this tenant. */
-export interface Classer {
-  readonly tenant: string;
-  readonly subject: string;
-}
 
 const ATTEMPTS = 3;
 
 /** What operators do about the tools of one upstream. A class without its row in the ledger is never in force. */
 export function toolClassing({
   store,
+  pins,
   upstream,
   ledger,
   byName,
   now = Date.now,
-}: ClassingOptions & { ledger: Ledger; byName: ByName }) {
+}: ClassingOptions & { ledger: Ledger; byName: ByName; now?: () => number }) {
   return {
     upstream,
 
@@ -74,7 +74,7 @@ export function toolClassing({
     async list(tenant: string, hours: number): Promise<ToolList> {
       const [{ tools: classed }, seen, traffic] = await Promise.all([
         store.read(tenant, upstream),
-        store.seen(tenant, upstream),
+        pins.seenByAny(tenant),
         store.traffic(tenant, now() - hours * 3_600_000),
       ]);
       const names = new Set([...classed.keys(), ...seen.keys(), ...traffic.keys()]);
@@ -88,7 +88,7 @@ export function toolClassing({
             tool,
             class: said?.class ?? otherwise?.class ?? null,
             source: said ? ('operator' as const) : (otherwise?.source ?? ('none' as const)),
-            suspended: said ? changedSince(said, seen.get(tool)) : false,
+            suspended: said ? suspension(said, seen.get(tool)) !== undefined : false,
             definition_sha256: seen.get(tool) ?? said?.definition_sha256 ?? null,
             set_by: said?.set_by ?? null,
             set_at: said?.set_at ?? null,
@@ -101,10 +101,10 @@ export function toolClassing({
 
     /** Classes a tool, or confirms its class for the definition that agents are shown by now. */
     async set(
-      by: Classer,
+      by: Operator,
       { tool, class: said, reason, definition_sha256: looked }: SetToolClass,
     ): Promise<ClassedTool> {
-      const seen = (await store.seen(by.tenant, upstream)).get(tool) ?? null;
+      const seen = (await pins.seenByAny(by.tenant)).get(tool) ?? null;
       if (looked && looked !== seen)
         throw new GateError(
           'tool_class_outdated',
@@ -130,7 +130,7 @@ export function toolClassing({
     },
 
     /** Takes the operators' word back: the shipped data and the name count again. Returns how many classes went. */
-    async forget(by: Classer, what: ForgetToolClass): Promise<number> {
+    async forget(by: Operator, what: ForgetToolClass): Promise<number> {
       if ('all' in what) {
         // Also a set that cannot be read: what is forgotten needs no reading.
         const set = await store.read(by.tenant, upstream).catch(() => null);
@@ -175,7 +175,7 @@ export function toolClassing({
   }
 
   function classRow(
-    { tenant, subject }: Classer,
+    { tenant, subject }: Operator,
     { generation }: ClassSet,
     kind: 'tool_class.set' | 'tool_class.forgotten',
     tool: string | null,

@@ -48,7 +48,9 @@ export interface ToolPinStore {
   owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;
   /** What the agent's list said last of each tool, also where it is not what is pinned. */
   seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
-  /** Adds to what was seen; `whole` takes away what is not in it. */
+  /** What the lists of a tenant's agents said of each tool, the one that came last. */
+  seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
+  /** Adds to what was seen, up to so many names; `whole` takes away what is not in it. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
   /** Pins what was seen last, of these tools or of all. Returns the tools whose pin is another one now. */
   accept(owner: PinOwner, tools?: readonly string[]): Promise<readonly string[]>;
@@ -66,6 +68,11 @@ interface PinSet {
   tools: Record<string, Pin>;
 }
 type SetTable = 'tool_pin_sets' | 'tool_seen_sets';
+/** A digest alone is from an older Gate. */
+type SeenSet = Record<string, { sha256: string; at: string } | string>;
+const shownAs = (seen: SeenSet[string]) => (typeof seen === 'string' ? { sha256: seen, at: '' } : seen);
+/** Names kept of lists that were not read to their end: a server that makes up names for ever fills no store. */
+const NAMES_KEPT = 5_000;
 
 /** The owner of no agent's list: the note that an earlier Gate left here once it had taken lists over. */
 const NOBODY = '';
@@ -146,7 +153,7 @@ export function toolPinStoreOver(
       if (next === null) return;
       const text = canonicalJson(next as never);
       const written = { content: text, tag: tagOf(keys, table, owner, text) };
-      if (row?.content === text && row.tag !== null) return;
+      if (row?.content === text && row.tag !== null && !tampered) return;
       const values: Insertable<SealedSet> = { tenant: owner.tenant, agent: owner.agent, ...written };
       const done = row
         ? (
@@ -176,7 +183,10 @@ export function toolPinStoreOver(
     const at = time();
     return Object.fromEntries([...digests].map(([tool, sha256]) => [tool, { sha256, at }]));
   };
-  const seenOf = async (owner: PinOwner) => (await setOf<Record<string, string>>('tool_seen_sets', owner, {})).content;
+  const seenOf = async (owner: PinOwner): Promise<Record<string, string>> => {
+    const { content } = await setOf<SeenSet>('tool_seen_sets', owner, {});
+    return Object.fromEntries(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
+  };
 
   return {
     async read(owner) {
@@ -202,11 +212,31 @@ export function toolPinStoreOver(
       }),
     owners: () => pinOwnersIn(db),
     seen: async (owner) => new Map(Object.entries(await seenOf(owner))),
+    async seenByAny(tenant) {
+      const rows = await db.selectFrom('tool_seen_sets').selectAll().where('tenant', '=', tenant).execute();
+      const seen = rows
+        .filter((row) => holds('tool_seen_sets', row, row.content, row.tag))
+        .flatMap(({ content }) => Object.entries(JSON.parse(content) as SeenSet))
+        .map(([tool, said]) => ({ tool, ...shownAs(said) }));
+      return new Map(
+        seen
+          .toSorted((one, other) => Number(one.at > other.at) - Number(one.at < other.at))
+          .map(({ tool, sha256 }) => [tool, sha256]),
+      );
+    },
     saw: (owner, digests, whole) =>
-      change<Record<string, string>>('tool_seen_sets', owner, {}, (seen) => ({
-        ...(whole ? {} : seen),
-        ...Object.fromEntries(digests),
-      })),
+      change<SeenSet>('tool_seen_sets', owner, {}, (seen) => {
+        const at = time();
+        const before = new Map(Object.entries(seen));
+        let room = whole ? digests.size : Math.max(0, NAMES_KEPT - before.size);
+        const shown = [...digests].flatMap(([tool, sha256]) => {
+          const known = before.get(tool);
+          if (known !== undefined) return [[tool, shownAs(known).sha256 === sha256 ? known : { sha256, at }] as const];
+          room -= 1;
+          return room < 0 ? [] : [[tool, { sha256, at }] as const];
+        });
+        return Object.fromEntries([...(whole ? [] : before), ...shown]);
+      }),
     async accept(owner, tools) {
       const seen = await seenOf(owner);
       const named = new Set(tools);

@@ -4,14 +4,9 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { AcceptPins, ForgetPins, PinDiff, PinnedAgents } from '../../contracts/tool-pins.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import type { Operator } from '../operator.js';
 import { driftOf, nothingSeen } from './definitions.js';
 import type { PinOwner, ToolPinStore } from './pin-store.js';
-
-/** Whose word it is: an operator of this tenant. */
-export interface PinOperator {
-  readonly tenant: string;
-  readonly subject: string;
-}
 
 /** What operators do about the tools that agents saw first. What they decide is in the ledger before it counts. */
 export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; readonly ledger: Ledger }) {
@@ -30,7 +25,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
     return { agent, tampered: pinned.tampered, tools };
   }
 
-  const record = (owner: PinOwner, by: PinOperator, reasoning: string, said: JsonObject) =>
+  const record = (owner: PinOwner, by: Operator, reasoning: string, said: JsonObject) =>
     ledger.append([
       fittingRow({
         id: randomUUID(),
@@ -55,7 +50,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
     diff,
 
     /** Pins what the agent's list says now, of the tools that are named or of all. Returns those whose pin is another one now. */
-    async accept(by: PinOperator, { agent, tools, reason }: AcceptPins): Promise<{ accepted: string[] }> {
+    async accept(by: Operator, { agent, tools, reason }: AcceptPins): Promise<{ accepted: string[] }> {
       const owner = { tenant: by.tenant, agent };
       const { tampered, tools: drifted } = await diff(by.tenant, agent);
       if (tampered)
@@ -77,7 +72,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
     },
 
     /** The agent's next list is its first again. Returns how many tools were pinned. */
-    async forget(by: PinOperator, { agent, reason }: ForgetPins): Promise<{ forgotten: number }> {
+    async forget(by: Operator, { agent, reason }: ForgetPins): Promise<{ forgotten: number }> {
       const owner = { tenant: by.tenant, agent };
       const { digests, tampered } = await pins.read(owner);
       if (digests.size === 0 && !tampered) return { forgotten: 0 };

@@ -25,11 +25,6 @@ export interface ToolWatchOptions {
   readonly block: boolean;
   /** A list that could not be looked at is handed on, unless `block`. */
   readonly onFault: (error: unknown) => void;
-  /** What an agent was shown of each tool of a page, for the classes that are bound to it. */
-  readonly saw?: (
-    owner: PinOwner,
-    tools: readonly { readonly tool: string; readonly sha256: string }[],
-  ) => Promise<void>;
   /** A list goes on beyond what is put together: told once per list. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
 }
@@ -151,25 +146,13 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
     addPage(seen, page);
-    if (options.saw && within) {
-      const names = [...new Set(page.tools.map(({ name }) => name))];
-      const shownAs = (name: string): string => {
-        const digests = digestsOf(seen, name);
-        // A name with two meanings has neither.
-        return digests.length === 1 ? (digests[0] as string) : sha256Hex(digests.join(' '));
-      };
-      await options.saw(
-        owner,
-        names.map((tool) => ({ tool, sha256: shownAs(tool) })),
-      );
-    }
     if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
     const ended = walk.next === null;
     const whole = ended && within && walk.from === null;
     if (ended) walks.delete(key);
     else walks.set(key, walk);
 
-    if (within) await options.pins.saw(owner, seen.digests, whole);
+    if (within) await options.pins.saw(owner, shownIn(seen), whole);
     let pinned = await options.pins.read(owner);
     // Pins of description and input schema alone: where these are what they were, the whole definition is pinned from now on.
     const wider = new Map(
@@ -204,6 +187,15 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (cursor !== null && known?.next === cursor) return known;
     return { seen: nothingSeen(), from: cursor, next: null, pages: 0, untold: [] };
   }
+}
+
+/** What each name stands for in a list; one with two meanings stands for neither. */
+function shownIn(seen: SeenTools): Map<string, string> {
+  const once = (name: string): string => {
+    const digests = digestsOf(seen, name);
+    return digests.length === 1 ? (digests[0] as string) : sha256Hex(digests.join(' '));
+  };
+  return new Map([...seen.digests.keys()].map((name) => [name, once(name)]));
 }
 
 function cursorOf({ params }: JsonObject): string | null {

@@ -115,6 +115,13 @@ describe('gate tools, in lite', () => {
     expect((await cli()).out).toContain('suspended');
     await again();
     expect(await statusOf('create_issue')).toBe(202);
+    // Taking away what the agent was shown does not bring the class back.
+    await gate.close();
+    editFile(gate.ledger, 'delete from tool_seen_sets');
+    gate = await open();
+    expect(await statusOf('create_issue')).toBe(202);
+    await listed();
+    expect(await statusOf('create_issue')).toBe(202);
     await cli('set', 'create_issue', 'change');
     expect(await statusOf('create_issue')).toBe(200);
   }, 60_000);

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import {
   acceptedPins,
@@ -8,22 +7,20 @@ import {
   pinDiff,
   pinnedAgents,
 } from '../../../contracts/tool-pins.js';
-import type { PinOperator, ToolPinning } from '../../../domain/tool-definitions/pinning.js';
+import type { ToolPinning } from '../../../domain/tool-definitions/pinning.js';
 import type { ServiceApp } from '../../plugins/service.js';
+import { type OperatorOf, operatorsOnly } from './operators-only.js';
 
 const ByAgent = z.object({ agent: z.string().min(1).max(256) });
 
 export interface PinRouteOptions {
   readonly pinning: ToolPinning;
-  readonly operatorOf: (request: FastifyRequest) => PinOperator;
+  readonly operatorOf: OperatorOf;
 }
 
 /** What operators see and decide of the tools that agents saw first. `operatorOf` throws for everybody else, before a body is read. */
 export function pinRoutes(app: ServiceApp, { pinning, operatorOf }: PinRouteOptions): void {
-  const onRequest = (request: FastifyRequest, _reply: unknown, done: () => void) => {
-    operatorOf(request);
-    done();
-  };
+  const onRequest = operatorsOnly(operatorOf);
   app.get('/pins', { schema: { response: { 200: pinnedAgents } }, onRequest }, (request) =>
     pinning.list(operatorOf(request).tenant),
   );

@@ -1,22 +1,19 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { classedTool, forgetToolClass, setToolClass, toolList } from '../../../contracts/tools.js';
-import type { Classer, ToolClassing } from '../../../domain/tool-classes/tool-classes.js';
+import type { ToolClassing } from '../../../domain/tool-classes/tool-classes.js';
 import type { ServiceApp } from '../../plugins/service.js';
+import { type OperatorOf, operatorsOnly } from './operators-only.js';
 
 const Window = z.object({ hours: z.coerce.number().min(1).max(720).default(24) });
 
 export interface ToolRouteOptions {
   readonly classing: ToolClassing;
-  readonly operatorOf: (request: FastifyRequest) => Classer;
+  readonly operatorOf: OperatorOf;
 }
 
 /** What operators see and say of the tools behind Gate. `operatorOf` throws for everybody else, before a body is read. */
 export function toolRoutes(app: ServiceApp, { classing, operatorOf }: ToolRouteOptions): void {
-  const onRequest = (request: FastifyRequest, _reply: unknown, done: () => void) => {
-    operatorOf(request);
-    done();
-  };
+  const onRequest = operatorsOnly(operatorOf);
   app.get('/tools', { schema: { querystring: Window, response: { 200: toolList } }, onRequest }, (request) =>
     classing.list(operatorOf(request).tenant, request.query.hours),
   );

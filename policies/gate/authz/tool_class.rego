@@ -43,14 +43,18 @@ review contains "Review: this tool is classed for a person to look at." if tool_
 
 # METADATA
 # title: Suspended class
-# description: The tool's definition is not the one that was classed, or the classes cannot be read.
+# description: The tool's definition is not the one that was classed, was not shown to the agent, or the classes cannot be read.
 review contains "Review: the definition of this tool changed since it was classed; look at it, then `gate tools set` confirms or changes the class." if {
 	operators_word.suspended == "definition_changed"
 }
 
+review contains "Review: the agent's list of tools does not show the definition of this tool that was classed; the class holds again once the agent lists it." if {
+	operators_word.suspended == "definition_not_seen"
+}
+
 review contains "Review: the classes of these tools cannot be read, so every one of them waits for a person." if {
 	class_suspended
-	operators_word.suspended != "definition_changed"
+	not operators_word.suspended in {"definition_changed", "definition_not_seen"}
 }
 
 # METADATA

@@ -56,6 +56,7 @@ test_a_class_silences_no_other_rule if {
 
 test_a_suspended_class_waits_and_still_denies if {
 	parked({"tool_classes": {"list_files": {"class": "change", "suspended": "definition_changed"}}}, "changed since")
+	parked({"tool_classes": {"list_files": {"class": "change", "suspended": "definition_not_seen"}}}, "does not show")
 	parked({"tool_classes": {"list_files": {"class": "change", "suspended": "unreadable"}}}, "cannot be read")
 	denied({"tool_classes": {"list_files": {"class": "deny", "suspended": "definition_changed"}}}, "operator denied")
 }
