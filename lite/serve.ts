@@ -163,6 +163,7 @@ export async function startLite({
       ...(config.callbackSecret && { secret: config.callbackSecret }),
     });
   let deliver: ReturnType<typeof sender> | undefined;
+  const evaluator = createLocalEvaluator(policies);
   const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
   const ports: ActivityPorts = {
     calls,
@@ -176,7 +177,7 @@ export async function startLite({
         return inspector.inspectAll(requests);
       },
     },
-    policies: createLocalEvaluator(policies),
+    policies: evaluator,
     tools: operatorsClasses({ store: classes, pins, upstream: toolsName, onFault: unreadable }),
     reviews: reviewsOf(reviews),
     ledger,
@@ -320,6 +321,7 @@ export async function startLite({
     clearTimeout(lookAgain);
     await host.close();
     await inspector.close();
+    await evaluator.close();
     await upstream?.close();
     await file.close();
     throw sqliteFault(error) > 0
@@ -373,6 +375,7 @@ export async function startLite({
       await drain();
       await host.close();
       await inspector.close();
+      await evaluator.close();
       await notices?.close();
       await calls.close();
       await upstream?.close();

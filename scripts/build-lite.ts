@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { build, type Plugin } from 'esbuild';
@@ -11,13 +11,15 @@ import { MANUAL_PAGE } from '../api/proxy/routes/manual.js';
 import { errorText } from '../domain/errors.js';
 import { SQL_PARSER_WASM } from '../domain/sql/parser.js';
 import { PROJECT_ROOT } from './project-root.js';
-import { INDEX_ASSET, INSPECTION_THREAD, NATIVE_LIBRARY, PROGRAM_FOLDER } from './single-file/layout.js';
+import { INDEX_ASSET, NATIVE_LIBRARY, PROGRAM_FOLDER, THREADS } from './single-file/layout.js';
 
 const run = promisify(execFile);
 const COMPILED = fileURLToPath(new URL('..', import.meta.url));
 /** Where Node looks for a program inside itself (Node's manual, "Single executable applications"). */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const STEP_LIMIT_MS = 120_000;
+/** A thread has globals of its own: where the bundle lies is where it was unpacked to. */
+const OWN_PLACE = "globalThis.GATE_MODULE_URL=require('node:url').pathToFileURL(__filename).href;";
 
 /**
  * `npm run build:lite`: the lite edition as one executable. A bundle of the compiled modules, with rules, personas, the SQL parser and
@@ -30,13 +32,16 @@ export async function buildLite(output: string): Promise<{ bytes: number }> {
     const unpack = await bundled('scripts/single-file/unpack.js', {});
     const program = await bundled('cli/single-file.js', { banner: `"use strict";(()=>{${unpack}})();` });
     await writeFile(join(folder, 'program.js'), program);
-    await writeFile(join(folder, INSPECTION_THREAD), await bundled('domain/inspection/inspection-thread.js', {}));
+    for (const thread of THREADS)
+      await writeFile(join(folder, basename(thread)), await bundled(thread, { banner: OWN_PLACE }));
     await writeFile(join(folder, 'package.json'), await packageFacts());
     const files: Record<string, string> = {
       'package.json': join(folder, 'package.json'),
       [`${PROGRAM_FOLDER}/${NATIVE_LIBRARY}`]: nativeLibrary(),
       [`${PROGRAM_FOLDER}/node_modules/${SQL_PARSER_WASM}`]: createRequire(import.meta.url).resolve(SQL_PARSER_WASM),
-      [`${PROGRAM_FOLDER}/${INSPECTION_THREAD}`]: join(folder, INSPECTION_THREAD),
+      ...Object.fromEntries(
+        THREADS.map((thread) => [`${PROGRAM_FOLDER}/${basename(thread)}`, join(folder, basename(thread))]),
+      ),
       ...(await below('policies', (path) => !/_test\.rego$|^cases/.test(path))),
       ...(await below('personas', () => true)),
       [MANUAL_PAGE.file.join('/')]: join(PROJECT_ROOT, ...MANUAL_PAGE.file),

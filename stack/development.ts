@@ -191,6 +191,8 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     const policies = await openPolicies(config.policy);
     const inspector = await openInspector(config.brain);
     undo.push('the threads of inspection', () => inspector.close());
+    const evaluator = createLocalEvaluator(policies);
+    undo.push('the threads of policy evaluation', () => evaluator.close());
 
     const upstreamUrl = config.worker.upstreamUrl ?? (await startTools());
     const upstream = createUpstream(config.worker, upstreamUrl);
@@ -217,7 +219,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     const activities = createActivities({
       calls,
       inspector,
-      policies: createLocalEvaluator(policies),
+      policies: evaluator,
       tools: operatorsClasses({
         store: classes,
         pins,
@@ -253,7 +255,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the worker', () => worker.stop(), drainLimitMs(config.proxy));
     const warm = Promise.all([
       warmUp(client, [config.engine.taskQueue, parkedQueueOf(config.engine.taskQueue)]),
-      judgedOnce(inspector, createLocalEvaluator(policies)),
+      judgedOnce(inspector, evaluator),
     ]);
     warm.catch(() => undefined);
     await ensureReconcileSchedule(client, {

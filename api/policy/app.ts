@@ -20,6 +20,9 @@ export interface PolicyServiceOptions {
   readonly readiness?: ReadinessChecks;
 }
 
+/** Below the two seconds that a worker gives the policy engine. */
+const EVALUATION_LIMIT_MS = 1_800;
+
 /** The policy engine (spec 4.3): deterministic rules over one input, for the console and the proxy. */
 export function createPolicyService(options: PolicyServiceOptions): Service {
   const { policies, registry } = options;
@@ -33,7 +36,9 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  evaluateRoutes(service.app, createLocalEvaluator(policies, policyMetrics(registry)));
+  const evaluator = createLocalEvaluator(policies, policyMetrics(registry), { limitMs: EVALUATION_LIMIT_MS });
+  service.app.addHook('onClose', () => evaluator.close());
+  evaluateRoutes(service.app, evaluator);
   policyRoutes(service.app, policies);
   return service;
 }

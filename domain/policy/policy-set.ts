@@ -55,6 +55,18 @@ export interface PolicySet {
   /** The hash of the set. Throws where an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
   readonly origin: PolicyOrigin;
+  /** What a thread can make the same set from, whatever has become of the files since. */
+  readonly material: PolicyMaterial;
+}
+
+/** What a set is made from, without its functions. */
+export interface PolicyMaterial {
+  readonly wasm: Uint8Array;
+  readonly data: PolicyData;
+  readonly files: readonly PolicyFile[];
+  readonly version: string;
+  readonly maxMemoryPages: number;
+  readonly origin: PolicyOrigin;
 }
 
 /** Where a set came from. */
@@ -131,10 +143,7 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
   const data = parsed(POLICY_LAYOUT.data, policyData, dataFile?.body ?? '');
   return createPolicySet({
     wasm,
-    readSql: createSqlReader({
-      parser: await loadSqlParser(),
-      statementArguments: [...data.gate.sql.statement_arguments, ...data.gate.sql.sql_arguments],
-    }),
+    readSql: await sqlReaderOf(data),
     data,
     files,
     version: manifest.version,
@@ -148,6 +157,12 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
     },
   });
 }
+
+export const sqlReaderOf = async ({ gate: { sql } }: PolicyData): Promise<SqlReader> =>
+  createSqlReader({
+    parser: await loadSqlParser(),
+    statementArguments: [...sql.statement_arguments, ...sql.sql_arguments],
+  });
 
 const unavailable = (detail: string, cause?: unknown): GateError =>
   new GateError('policy_unavailable', `policy set: ${detail}`, { cause });
@@ -174,15 +189,7 @@ const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).d
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
 /** A set from its parts. Evaluation is synchronous: one at a time per instance, and nothing else runs in between. */
-export function createPolicySet(parts: {
-  wasm: Uint8Array;
-  readSql: SqlReader;
-  data: PolicyData;
-  files: readonly PolicyFile[];
-  version: string;
-  maxMemoryPages: number;
-  origin: PolicyOrigin;
-}): PolicySet {
+export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readonly readSql: SqlReader }): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
   const instantiate = (): opaWasm.LoadedPolicy => {
     const loaded = loadPolicySync(module, { initial: 5, maximum: parts.maxMemoryPages });
@@ -213,10 +220,10 @@ export function createPolicySet(parts: {
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
     for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool);
-    return { ...input, names_say: says, sql: parts.readSql(input.arguments) };
+    return { ...input, names_say: says, sql: readSql(input.arguments) };
   };
 
-  // No time cap: a running evaluation cannot be interrupted from this thread. It is bounded instead by the size of the input and the
+  // No time cap: a running evaluation cannot be interrupted from the thread it runs in. It is bounded instead by the size of the input and the
   // memory limit; the rules have no recursion, and their expressions run in linear time (RE2).
   const judge = (input: PolicyInput): Judgement => {
     const checked = checkedInput(input);
@@ -261,13 +268,14 @@ export function createPolicySet(parts: {
   const ready = (): string => {
     const { failed, decision } = judge(ORDINARY);
     if (failed) throw new Error(decision.reasons.join('; '));
-    if (parts.readSql(ORDINARY.arguments).worst !== 'read') throw new Error('the SQL parser does not answer');
+    if (readSql(ORDINARY.arguments).worst !== 'read') throw new Error('the SQL parser does not answer');
     return bundle.hash_sha256;
   };
   return {
     bundle,
     files: parts.files,
     origin: parts.origin,
+    material: parts,
     ready,
     judge,
     evaluate: (input) => judge(input).decision,

@@ -4,5 +4,5 @@ export const INDEX_ASSET = 'index.json';
 export const PROGRAM_FOLDER = 'program';
 /** The native library of the database, in that folder. */
 export const NATIVE_LIBRARY = 'sqlite.node';
-/** The thread that inspects large requests, in that folder: a thread starts from a file. */
-export const INSPECTION_THREAD = 'inspection-thread.js';
+/** The threads that large requests are inspected and judged in, in that folder: a thread starts from a file. */
+export const THREADS = ['domain/inspection/inspection-thread.js', 'domain/policy/policy-thread.js'] as const;

@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { createTurns } from '../turns.js';
+import { createLocalEvaluator, type LocalEvaluator } from './local-evaluator.js';
+import { loadPolicySet } from './policy-set.js';
+import { shippedPolicyDirectory } from './policy-sources.js';
+
+const policies = await loadPolicySet({ directory: shippedPolicyDirectory() });
+const open: LocalEvaluator[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((evaluator) => evaluator.close()));
+});
+const evaluatorWith = (
+  ...more: Parameters<typeof createLocalEvaluator> extends [unknown, ...infer Rest] ? Rest : []
+) => {
+  const evaluator = createLocalEvaluator(policies, ...more);
+  open.push(evaluator);
+  return evaluator;
+};
+const asking = (given: PolicyInput['arguments']): PolicyInput => ({
+  tool_type: 'query_database',
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0,
+  arguments: given,
+});
+const MANY = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]));
+
+describe('a large input is judged in a thread', () => {
+  it.each([
+    ['that is allowed', asking(MANY)],
+    ['that drops a table', asking({ ...MANY, sql: 'drop table accounts' })],
+    ['with more statements than are read', asking({ sql: 'select 1;'.repeat(20_000) })],
+  ])('as it is in place: one %s', async (_, input) => {
+    const tiers: string[] = [];
+    const decision = await evaluatorWith(({ tier }) => tiers.push(tier)).evaluate(input);
+    const inPlace = policies.judge(input);
+    expect(decision).toEqual(inPlace.decision);
+    expect(tiers).toEqual([inPlace.tier]);
+  });
+
+  it('or refused as policy_unavailable, in its time', async () => {
+    await expect(evaluatorWith(undefined, { limitMs: 1 }).evaluate(asking(MANY))).rejects.toMatchObject({
+      code: 'policy_unavailable',
+      message: expect.stringContaining('took longer than 1 ms') as never,
+    });
+  });
+
+  it('and an invalid one is refused as it is in place', async () => {
+    const input = { ...asking(MANY), intent_score: 'x' } as unknown as PolicyInput;
+    await expect(evaluatorWith().evaluate(input)).rejects.toMatchObject({ code: 'policy_input_invalid' });
+  });
+});
+
+describe('many small inputs at once', () => {
+  const busyFor = (ms: number) => () => {
+    for (const until = performance.now() + ms; performance.now() < until; );
+  };
+  const never = () => new Error('late');
+
+  it('leave the event loop turns between them, and keep their order', async () => {
+    const said: string[] = [];
+    const turns = createTurns({ turnMs: 5 });
+    const work = Promise.all(
+      ['one', 'two', 'three'].map(async (name) => {
+        await turns.run(busyFor(6), never);
+        said.push(name);
+      }),
+    );
+    const others = (async () => {
+      for (let turn = 0; turn < 2; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        said.push('another');
+      }
+    })();
+    await Promise.all([work, others]);
+    expect(said.filter((one) => one !== 'another')).toEqual(['one', 'two', 'three']);
+    expect(said.indexOf('another')).toBeLessThan(said.indexOf('three'));
+  });
+
+  it('are refused where their turn comes too late, and what comes later is not', async () => {
+    const turns = createTurns({ turnMs: 5, limitMs: 50 });
+    const ends = await Promise.allSettled([1, 2, 3].map(() => turns.run(busyFor(60), never)));
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(await turns.run(() => 'done', never)).toBe('done');
+  });
+
+  it('go on after one that fails', async () => {
+    const turns = createTurns({ turnMs: 5 });
+    const broken = () => {
+      busyFor(6)();
+      throw new Error('broken');
+    };
+    const ends = await Promise.allSettled([turns.run(broken, never), turns.run(() => 'done', never)]);
+    expect(ends).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: 'done' }]);
+  });
+});

@@ -1,0 +1,11 @@
+import { workerData } from 'node:worker_threads';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { answerInThread } from '../threads.js';
+import { createPolicySet, type PolicyMaterial, sqlReaderOf } from './policy-set.js';
+
+/** One thread that judges: the set that the process loaded, in an instance of its own. A set it cannot make ends it. */
+async function start(material: PolicyMaterial): Promise<void> {
+  const policies = createPolicySet({ ...material, readSql: await sqlReaderOf(material.data) });
+  answerInThread((input: PolicyInput) => policies.judge(input));
+}
+void start(workerData as PolicyMaterial);
