@@ -142,7 +142,10 @@ export function createUpstreamActivities({
       const record = await calls.find(correlationId);
       if (!record) throw new Error(`no call record ${correlationId}`);
       if (record.state === 'intended') return lose(correlationId, reason);
-      if (record.state === 'allowed' || record.state === 'approved') return notRun(correlationId, reason);
+      if (record.state === 'allowed' || record.state === 'approved') {
+        const words = `the engine lost the attempt before it began, and nothing was sent: ${reason}`;
+        return notRun(correlationId, words, null, 'attempt_not_begun');
+      }
       return summarize(record);
     },
   };

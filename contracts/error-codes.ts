@@ -121,6 +121,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The call was not started in time and nothing was executed; use a new idempotency id.',
   },
+  attempt_not_begun: {
+    status: 503,
+    retry: 'no',
+    meaning:
+      'The engine lost the call before its attempt began: nothing was sent and nothing was executed; use a new idempotency id.',
+  },
   call_tampered: {
     status: 409,
     retry: 'no',
@@ -193,7 +199,8 @@ export const ERROR_CODES = {
   pipeline_unavailable: {
     status: 503,
     retry: 'after_wait',
-    meaning: 'A dependency named by `layer` is down; nothing was executed. Try the same request again later.',
+    meaning:
+      'A part named by `layer` is down or lost the call on its way. Ask again under the same id, which runs at most once; where it then is `call_abandoned` or `attempt_not_begun`, nothing was executed and a new id is needed.',
   },
   store_unavailable: { status: 503, retry: 'after_wait', meaning: 'The store of this service cannot be reached.' },
   ledger_store_unavailable: {

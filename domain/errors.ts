@@ -21,3 +21,7 @@ export class GateError extends Error {
 
 /** The text of whatever was thrown; never a stack. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What may be promised of a call whose answer did not come: its id is safe to ask, and may turn out to be used up. */
+export const ASK_AGAIN =
+  'ask again under the same id, which runs at most once; where it then is call_abandoned or attempt_not_begun nothing was executed and a new id is needed';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { answerOf } from '../api/proxy/answers.js';
 import { openPipeline, replyOk, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './host.js';
 
@@ -354,6 +355,31 @@ describe('a restart of the in-process host', () => {
     expect(after.executed).toHaveLength(0);
     await after.close();
     await before.close();
+  });
+
+  it('names the engine, not the tools, for an attempt that was lost before it began, and never sends it', async () => {
+    const gate = await openPipeline({ script: { tier: 'yellow' } });
+    const call = await gate.call();
+    await gate.host.start(call, Date.now() + 10_000);
+    await gate.host.close();
+    await gate.activities.applyDecision(await gate.decision(call, 'approve'));
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('approved');
+    const settled = await gate.activities.settleExecution(call.correlation_id, 'activity Heartbeat timeout');
+    expect(settled.state).toBe('not_run');
+    const record = await gate.calls.find(call.correlation_id);
+    expect(record && answerOf(record, null, true, Date.now())).toMatchObject({
+      status: 503,
+      body: {
+        error: 'attempt_not_begun',
+        layer: 'engine',
+        reasons: ['the engine lost the attempt before it began, and nothing was sent: activity Heartbeat timeout'],
+      },
+    });
+    // Also settled once more, and by an attempt that comes late after all.
+    expect((await gate.activities.settleExecution(call.correlation_id, 'again')).state).toBe('not_run');
+    expect((await gate.activities.callUpstream(call, Date.now() + 10_000)).state).toBe('not_run');
+    expect(gate.executed).toHaveLength(0);
+    await gate.close();
   });
 
   it('settles an attempt that was under way as uncertain and does not send it again', async () => {

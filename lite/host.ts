@@ -4,7 +4,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
 import { type CallRecord, summarize } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
-import { errorText, GateError } from '../domain/errors.js';
+import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
@@ -125,7 +125,7 @@ export function createInProcessHost({
       await appendDurably(call.correlation_id);
       answered.resolve(closed);
     } catch (cause) {
-      const words = 'the call could not be closed; ask again under the same id';
+      const words = `the call could not be closed; ${ASK_AGAIN}`;
       answered.reject(new GateError('pipeline_unavailable', words, { fields: { layer: 'proxy' }, cause }));
     }
   }

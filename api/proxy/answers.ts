@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
-import { GateError } from '../../domain/errors.js';
+import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { intentScore } from '../../domain/pipeline/verdict.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
@@ -87,6 +87,8 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         record.outcome?.error ?? 'the outcome is not known',
       ]);
     case 'not_run':
+      if (record.outcome?.code === 'attempt_not_begun')
+        return refusal(record, 'attempt_not_begun', 'error', 'engine', [record.outcome.error ?? 'nothing was sent']);
       if (record.outcome?.code)
         return refusal(record, record.outcome.code, 'denied', 'proxy', [record.outcome.error ?? 'nothing was sent']);
       return refusal(record, 'upstream_unreachable', 'error', 'upstream', [
@@ -165,10 +167,10 @@ const RETRY_AFTER_SECS = 2;
 
 /** What an agent is told of a part that is away. What exactly failed, and where, is in the log under the same correlation id. */
 const OUTAGES: Readonly<Record<string, string>> = {
-  brain: 'the inspection does not answer, and nothing is allowed without it; ask again under the same id',
-  policy: 'the policy engine does not answer, and nothing is allowed without it; ask again under the same id',
-  hil: 'the review cannot be stored, and nothing waits without it; ask again under the same id',
-  engine: 'the workflow engine does not answer; ask again under the same id',
+  brain: `the inspection does not answer, and nothing is allowed without it; ${ASK_AGAIN}`,
+  policy: `the policy engine does not answer, and nothing is allowed without it; ${ASK_AGAIN}`,
+  hil: `the review cannot be stored, and nothing waits without it; ${ASK_AGAIN}`,
+  engine: `the workflow engine does not answer; ${ASK_AGAIN}`,
 };
 
 const reasoningOf = ({ code, fields, message }: GateError): string =>

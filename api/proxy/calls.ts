@@ -12,7 +12,7 @@ import {
   sha256Hex,
   uuidFromDigest,
 } from '../../domain/crypto/digest.js';
-import { GateError } from '../../domain/errors.js';
+import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
@@ -94,7 +94,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     const answer =
       record && answerOf(record, record.state === 'completed' ? await retained(record) : null, replayed, now());
     if (!answer || !record)
-      throw new GateError('pipeline_unavailable', 'the call is still under way; ask again under the same id', {
+      throw new GateError('pipeline_unavailable', `the call is still under way; ${ASK_AGAIN}`, {
         fields: { layer: 'proxy' },
       });
     if (!replayed) options.onAnswered?.(record);

@@ -41,7 +41,7 @@ export interface RecordedDecision {
 export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
   /** Why it was not run, where the caller is told more than that nothing was sent. */
-  readonly code?: 'tool_definition_changed';
+  readonly code?: 'tool_definition_changed' | 'attempt_not_begun';
   /** HTTP status of the answer that is retained. */
   readonly status_code: number | null;
   readonly duration_ms: number | null;

@@ -46,7 +46,7 @@ const ORDER = [
 ];
 
 /** A call whose caller was gone before a worker came to it is closed: it must not run later. */
-const LATE = /"error":"call_abandoned"/;
+const LATE = /"error":"(call_abandoned|attempt_not_begun)"/;
 /** Of a call nobody had heard of: whether it ran is not known, or it surely did not, or it runs now, once. */
 const FITTING: Readonly<Record<string, readonly number[]>> = {
   write_file: [200, 409, 502],
@@ -141,7 +141,11 @@ it(
         expect(again.status === 200 ? [1] : late ? [0] : [0, 1]).toContain(times);
       }
 
-      const last = late ? 'call.abandoned' : LAST[call.tool];
+      const last = again.text.includes('call_abandoned')
+        ? 'call.abandoned'
+        : late
+          ? 'upstream.outcome'
+          : LAST[call.tool];
       const kinds = await until(
         `the rows of ${again.correlationId}`,
         async () => (await gate.rows(again.correlationId)).map((row) => String(row.event_kind)),
