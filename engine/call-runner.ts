@@ -17,7 +17,7 @@ import type { DecisionVerdict } from '../activities/review.js';
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
-import { errorText, GateError } from '../domain/errors.js';
+import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
@@ -68,13 +68,15 @@ export function createCallRunner(
     });
     // The operation's own promise rejects too; the update's error is the one that is answered.
     startWorkflowOperation.workflowHandle().catch(() => undefined);
-    return client.withDeadline(deadlineMs, () =>
+    const given = client.withDeadline(deadlineMs, () =>
       client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>('answer', {
         updateId,
         args: [{ digest: call.digest }],
         startWorkflowOperation,
       }),
     );
+    // Only the answer leaves early: what the engine was handed runs under this id or not, and the record says which to whoever asks again.
+    return circuit.whileUp(given);
   };
 
   return {
@@ -90,6 +92,7 @@ export function createCallRunner(
         } catch (error) {
           if (updateId !== anew && isOfEarlierRun(error, call)) updateId = anew;
           else if (noAnswer(error)) return null;
+          else if (error instanceof GateError) throw error;
           else {
             const refused = toGateError(error, call);
             if (refused) throw refused;
@@ -141,11 +144,11 @@ function toGateError(error: unknown, call: CallInput): GateError | null {
   const layer =
     cause instanceof ApplicationFailure && typeof cause.details?.[0] === 'string' ? cause.details[0] : 'proxy';
   // The failure's own words may name addresses and stores: they go to the log with the cause.
-  return endedBefore(call, layer, 'the call could not be judged; ask again under the same id', error);
+  return endedBefore(call, layer, `the call could not be judged; ${ASK_AGAIN}`, error);
 }
 
 const engineUnavailable = (error: unknown): GateError =>
-  new GateError('pipeline_unavailable', 'the workflow engine does not answer; ask again under the same id', {
+  new GateError('pipeline_unavailable', `the workflow engine does not answer; ${ASK_AGAIN}`, {
     fields: { layer: 'engine' },
     cause: error,
   });
@@ -167,12 +170,12 @@ export const createDecisionSender = ({
       decision.request_id,
     );
     try {
-      const verdict = await client.withDeadline(
-        Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)),
-        () =>
+      const verdict = await circuit.whileUp(
+        client.withDeadline(Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)), () =>
           client.workflow
             .getHandle(decision.correlation_id)
             .executeUpdate<DecisionVerdict, [SignedDecision]>('decide', { updateId, args: [decision] }),
+        ),
       );
       if (verdict.applied) return { outcome: 'applied', settled: verdict.settled };
       return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };

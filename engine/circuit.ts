@@ -1,4 +1,4 @@
-import { GateError } from '../domain/errors.js';
+import { ASK_AGAIN, GateError } from '../domain/errors.js';
 
 /** What is known of the engine, by asking it and by what calls on the way met. While it is away nobody waits for it. */
 export interface EngineCircuit {
@@ -6,6 +6,8 @@ export interface EngineCircuit {
   assertUp(): void;
   /** What is wrong and since when; `null` while the engine answers. */
   away(): EngineAway | null;
+  /** `work` as long as the engine is there: throws `pipeline_unavailable` at once when it goes, whatever becomes of the work. */
+  whileUp<Result>(work: Promise<Result>): Promise<Result>;
   /** Resolves when the engine answers; rejects when the circuit is closed before. */
   up(): Promise<void>;
   /** For whoever knows that it went, such as the one who started it. */
@@ -47,6 +49,7 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
   let closed = false;
   let asking = false;
   let timer: NodeJS.Timeout | undefined;
+  const leaving = new Set<(away: EngineAway) => void>();
   const waiting = new Set<{ resolve(): void; reject(error: Error): void }>();
 
   const next = (inMs: number) => {
@@ -56,6 +59,8 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
   const opened = (reason: string) => {
     if (known || closed) return;
     known = { reason, sinceMs: now() };
+    for (const leave of leaving) leave(known);
+    leaving.clear();
     onChange?.(known, 0);
   };
   const answered = () => {
@@ -89,6 +94,13 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
       if (known) throw engineAway(known);
     },
     away: () => known,
+    whileUp: (work) =>
+      new Promise((resolve, reject) => {
+        const leave = (away: EngineAway) => reject(engineAway(away));
+        if (known) leave(known);
+        else leaving.add(leave);
+        work.then(resolve, reject).finally(() => leaving.delete(leave));
+      }),
     up: () =>
       closed
         ? Promise.reject(new Error('the stop has begun'))
@@ -110,6 +122,6 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
 }
 
 const engineAway = ({ reason }: EngineAway): GateError =>
-  new GateError('pipeline_unavailable', `the workflow engine is away (${reason}); ask again under the same id`, {
+  new GateError('pipeline_unavailable', `the workflow engine is away (${reason}); ${ASK_AGAIN}`, {
     fields: { layer: 'engine' },
   });

@@ -22,7 +22,7 @@ import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { bundleWorkflows } from '../engine/bundle.js';
 import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
-import { connectClient, connectNative } from '../engine/connect.js';
+import { connectClient, connectNative, type EngineClient } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { warmUp } from '../engine/warm-up.js';
@@ -144,8 +144,17 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   /** One line for each thing that happens to a part, on the terminal and in the log. */
   const say = (line: string) => {
     logger.warn(line);
-    progress(line);
+    // What a part does while it is being stopped is nobody's news.
+    if (!ending) progress(line);
   };
+  let ending = false;
+  /** The engine of this stack's own, from when it is up. */
+  let own: Supervised<TemporalServer> | null = null;
+  const news = engineNews({
+    say,
+    log: (line) => logger.warn(line),
+    ...(!config.engine.address && { engine: () => own }),
+  });
   const undo = new Undo();
   const givenUp = new AbortController();
   undo.push('the state folder', () => Promise.resolve(release()));
@@ -204,11 +213,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     const address = engineAddress(config.engine, engine.address);
     const engineClient = await needed(
       `the workflow engine at ${engine.address}`,
-      connectClient(
-        address,
-        config.engine.payloadKeys,
-        engineNews({ say, ...(engine.own && { engine: () => engine.own }) }),
-      ),
+      connectClient(address, config.engine.payloadKeys, news.onChange),
     );
     undo.push('the connection to the engine', () => engineClient.close());
     const { client, circuit } = engineClient;
@@ -336,7 +341,14 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     await needed('the worker takes no work', warm);
     replaceFile(join(stateDir, 'dev.json'), `${JSON.stringify(development, null, 2)}\n`, 0o600);
     let stopping: Promise<void> | null = null;
+    const endIfItHangs = async () => {
+      if (engine.own && !(await answersAtOnce(engineClient)))
+        await engine.own.stop(QUICK_STOP_LIMIT_MS).catch(() => undefined);
+    };
     const stop = () => {
+      ending = true;
+      // One that hangs would hold up the worker, and then its own end.
+      if (!stopping) void endIfItHangs();
       stopping ??= undo.all(logger);
       return stopping;
     };
@@ -350,7 +362,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   async function startEngine(): Promise<Engine> {
     if (config.engine.address) return foreignEngine(config.engine.address);
     let lost: (how: string) => void = () => undefined;
-    const own = await mendable('set GATE_TEMPORAL_PORT / GATE_TEMPORAL_UI_PORT to move the engine', async () => {
+    own = await mendable('set GATE_TEMPORAL_PORT / GATE_TEMPORAL_UI_PORT to move the engine', async () => {
       const binary = await unlessAborted(findTemporal({ onProgress: progress }), signal);
       progress('engine: starting the Temporal server');
       const where = {
@@ -360,7 +372,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       let first = true;
       return supervise({
         name: 'the workflow engine',
-        say,
+        say: news.supervisor,
         onLost: (how) => lost(how),
         async start(given) {
           const server = await startTemporal({
@@ -373,20 +385,21 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
             signal: AbortSignal.any([given, givenUp.signal, ...(signal ? [signal] : [])]),
           });
           first = false;
-          return { handle: server, ended: server.exited, stop: () => server.stop() };
+          return { handle: server, ended: server.exited, stop: (limitMs) => server.stop(limitMs) };
         },
       });
     });
-    const server = own.current();
+    const engine = own;
+    const server = engine.current();
     if (!server) throw new StartError('the workflow engine ended as soon as it was up');
     return {
       address: server.address,
       uiUrl: server.uiUrl,
-      own,
-      finished: own.finished,
+      own: engine,
+      finished: engine.finished,
       onLost: (listener) => (lost = listener),
       stopNow: async () => {
-        await own.current()?.stop(QUICK_STOP_LIMIT_MS);
+        await engine.current()?.stop(QUICK_STOP_LIMIT_MS);
       },
     };
   }
@@ -455,7 +468,19 @@ const foreignEngine = (address: string): Engine => ({
 
 /** The engine is asked to end and made to after ten seconds; then it is looked at for as long again. */
 const ENGINE_STOP_LIMIT_MS = 25_000;
-/** For a stop that was asked for twice. */
+/** Whoever is well answers within milliseconds. */
+const ANSWER_AT_STOP_LIMIT_MS = 1_500;
+const answersAtOnce = ({ client, circuit }: Pick<EngineClient, 'client' | 'circuit'>): Promise<boolean> =>
+  circuit.away()
+    ? Promise.resolve(false)
+    : client
+        .withDeadline(Date.now() + ANSWER_AT_STOP_LIMIT_MS, () => client.workflowService.getSystemInfo({}))
+        .then(
+          () => true,
+          () => false,
+        );
+
+/** For an engine that does not answer when the stop begins, and for a stop that was asked for twice. */
 const QUICK_STOP_LIMIT_MS = 1_000;
 
 /** Building or loading a program takes minutes, and ends by itself when this process does. */

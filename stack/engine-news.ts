@@ -6,39 +6,59 @@ const SAID_AFTER_MS = 2_000;
 /** One that runs and has not answered for so long hangs. */
 const HUNG_AFTER_MS = 30_000;
 
+export interface EngineNews {
+  /** What the circuit found. */
+  onChange(away: EngineAway | null, awayMs: number): void;
+  /** A line of the supervisor of this stack's own engine. */
+  supervisor(line: string): void;
+}
+
 /**
  * Says in one line that the engine does not answer, and in another that it does again. An engine of this stack's own that ended is its
- * supervisor's to tell; one that runs and does not answer is ended here, and so started again.
+ * supervisor's to tell; one that runs and does not answer is ended here, and so started again. Whoever told that it went tells that it is
+ * back; what the other has to say meanwhile goes to the log.
  */
 export function engineNews({
   say,
+  log = () => undefined,
   engine,
 }: {
   readonly say: (line: string) => void;
+  readonly log?: (line: string) => void;
   /** The engine that this stack started; absent when it is somebody else's. */
   readonly engine?: () => Supervised<unknown> | null;
-}): (away: EngineAway | null, awayMs: number) => void {
-  let said = false;
+}): EngineNews {
+  let toldBy: 'circuit' | 'supervisor' | null = null;
   let timers: NodeJS.Timeout[] = [];
   const gone = (reason: string) => {
-    if (engine && !engine()?.current()) return;
-    said = true;
+    if (toldBy || (engine && !engine()?.current())) return;
+    toldBy = 'circuit';
     say(`the workflow engine is away (${reason}); calls are answered 503 until it answers`);
   };
-  return (away, awayMs) => {
-    for (const timer of timers.splice(0)) clearTimeout(timer);
-    if (!away) {
-      if (said) say(`the workflow engine answers again after ${(awayMs / 1_000).toFixed(1)} s; calls go on`);
-      said = false;
-      return;
-    }
-    if (!engine) return gone(away.reason);
-    timers = [
-      setTimeout(() => gone(away.reason), SAID_AFTER_MS).unref(),
-      setTimeout(() => {
-        const own = engine();
-        if (own?.current()) void own.renew(`it did not answer for ${HUNG_AFTER_MS / 1_000} s`).catch(() => undefined);
-      }, HUNG_AFTER_MS).unref(),
-    ];
+  return {
+    supervisor(line) {
+      if (toldBy === 'circuit') return log(line);
+      toldBy = 'supervisor';
+      say(line);
+    },
+    onChange(away, awayMs) {
+      for (const timer of timers.splice(0)) clearTimeout(timer);
+      if (!away) {
+        if (toldBy === 'circuit')
+          say(`the workflow engine answers again after ${(awayMs / 1_000).toFixed(1)} s; calls go on`);
+        toldBy = null;
+        return;
+      }
+      // Whatever was told before was of an earlier outage: the supervisor tells after the circuit was told.
+      toldBy = null;
+      if (!engine) return gone(away.reason);
+      timers = [
+        setTimeout(() => gone(away.reason), SAID_AFTER_MS).unref(),
+        setTimeout(() => {
+          const own = engine();
+          if (own?.current()) void own.renew(`it did not answer for ${HUNG_AFTER_MS / 1_000} s`).catch(() => undefined);
+        }, HUNG_AFTER_MS).unref(),
+      ];
+    },
   };
 }

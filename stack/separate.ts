@@ -228,7 +228,7 @@ async function openEngine(
   const address = engineAddress(engine, engine.address);
   const connected = await needed(
     `the workflow engine at ${engine.address} (GATE_TEMPORAL_ADDRESS)`,
-    connectClient(address, engine.payloadKeys, engineNews({ say: (line) => logger.warn(line) })),
+    connectClient(address, engine.payloadKeys, engineNews({ say: (line) => logger.warn(line) }).onChange),
   );
   onStop(() => connected.close());
   return { ...connected, address };

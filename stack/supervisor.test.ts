@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createEngineCircuit, type EngineCircuit } from '../engine/circuit.js';
+import { engineNews } from './engine-news.js';
 import { type Life, supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
 
 /** A part whose lives end when the test says so. */
@@ -188,11 +189,65 @@ describe('the circuit before the engine', () => {
     expect(circuit.away()).toMatchObject({ reason: 'it does not answer in time' });
   });
 
+  it('lets whoever already waits for an answer leave as soon as the engine goes, and whoever has one keep it', async () => {
+    circuit = createEngineCircuit({ probe: () => Promise.resolve() });
+    await expect(circuit.whileUp(Promise.resolve('done'))).resolves.toBe('done');
+    await expect(circuit.whileUp(Promise.reject(new Error('its own')))).rejects.toThrow('its own');
+    let late: (error: Error) => void = () => undefined;
+    const waiting = circuit.whileUp(new Promise((_resolve, reject) => (late = reject)));
+    circuit.lost('it ended: SIGKILL');
+    await expect(waiting).rejects.toMatchObject(refusal);
+    // What becomes of the work afterwards is nobody's fault.
+    late(new Error('deadline'));
+    await expect(circuit.whileUp(new Promise(() => undefined))).rejects.toMatchObject(refusal);
+  });
+
   it('lets nobody wait for an engine that a stop has given up', async () => {
     circuit = createEngineCircuit({ probe: () => Promise.reject(new Error('refused')) });
     circuit.lost('it ended');
     const waiting = circuit.up();
     circuit.close();
     await expect(waiting).rejects.toThrow('the stop has begun');
+  });
+});
+
+describe('what the terminal says of the engine', () => {
+  const away = { reason: 'it does not answer in time', sinceMs: 0 };
+  const upNow = { current: () => 1 } as unknown as Supervised<unknown>;
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  function news() {
+    const said: string[] = [];
+    const logged: string[] = [];
+    const told = engineNews({ say: (line) => said.push(line), log: (line) => logged.push(line), engine: () => upNow });
+    return { said, logged, told };
+  }
+
+  it('a hang that is ended for another start: one line when it goes, one when it answers; the rest is in the log', () => {
+    const { said, logged, told } = news();
+    told.onChange(away, 0);
+    jest.advanceTimersByTime(2_000);
+    told.supervisor('the workflow engine ended (it did not answer for 30 s); it is started again');
+    told.supervisor('the workflow engine is back after 1.0 s; calls go on');
+    told.onChange(null, 33_100);
+    expect(said).toEqual([
+      'the workflow engine is away (it does not answer in time); calls are answered 503 until it answers',
+      'the workflow engine answers again after 33.1 s; calls go on',
+    ]);
+    expect(logged).toHaveLength(2);
+  });
+
+  it('an end: the two lines of its supervisor, also when the new one answers late; the next hang is told again', () => {
+    const { said, told } = news();
+    told.onChange(away, 0);
+    told.supervisor('ended');
+    told.supervisor('is back');
+    jest.advanceTimersByTime(2_500);
+    told.onChange(null, 2_500);
+    expect(said).toEqual(['ended', 'is back']);
+    told.onChange(away, 0);
+    jest.advanceTimersByTime(2_000);
+    expect(said[2]).toContain('is away');
   });
 });

@@ -6,7 +6,7 @@ export interface Life<Handle> {
   readonly handle: Handle;
   /** Resolves with the words for it when it has ended by itself; may reject instead. */
   readonly ended: Promise<string>;
-  stop(): Promise<void>;
+  stop(limitMs?: number): Promise<void>;
 }
 
 export interface SupervisedOptions<Handle> {
@@ -47,8 +47,8 @@ export interface Supervised<Handle> {
   renew(why: string): Promise<void>;
   /** Rejects with the reason when it could not be kept up; resolves when it was stopped. */
   readonly finished: Promise<void>;
-  /** Ends it, whatever it is doing, and starts it no more. May be called again. */
-  stop(): Promise<void>;
+  /** Ends it, whatever it is doing, and starts it no more; what does not end by itself within `limitMs` is made to. May be called again. */
+  stop(limitMs?: number): Promise<void>;
 }
 
 /**
@@ -113,9 +113,9 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
       await life?.stop();
     },
     finished,
-    async stop() {
+    async stop(limitMs) {
       stopping.abort(new Error('the stop has begun'));
-      await life?.stop();
+      await life?.stop(limitMs);
       // What cannot be kept up has said so through `finished`.
       await finished.catch(() => undefined);
     },

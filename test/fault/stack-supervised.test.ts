@@ -94,6 +94,8 @@ const write = async (path: string, idempotencyId: string = randomUUID()) =>
   (await gate.agent()).call('write_file', { path, content: 'once' }, { idempotencyId });
 const executed = (path: string): number =>
   tools.state().effects.filter(({ tool, arguments: args }) => tool === 'write_file' && args['path'] === path).length;
+/** Nothing was executed, and nothing ever is under this id. */
+const USED_UP = /"error":"(call_abandoned|attempt_not_begun)"/;
 const ready = async () => (await gate.health('proxy', '/readyz')).status === 200;
 const ended = () =>
   new Promise<number | NodeJS.Signals | null>((resolve) => {
@@ -149,7 +151,7 @@ describe('an engine that is killed while Gate lives', () => {
       const again = await until(
         `${path} is answered`,
         () => write(path, id),
-        (reply) => reply.status !== 503 || reply.text.includes('"error":"call_abandoned"'),
+        (reply) => reply.status !== 503 || USED_UP.test(reply.text),
       );
       if (told && told.status !== 503) expect([again.status, again.text]).toEqual([told.status, told.text]);
       expect({ path, times: executed(path), status: again.status }).toEqual({
@@ -192,6 +194,28 @@ describe('an engine that is killed while Gate lives', () => {
     expect(executed('while-it-hangs')).toBe(0);
     expect((await write('after-it-hung')).status).toBe(200);
     expect(saidSince(before).length).toBeLessThanOrEqual(2);
+  });
+
+  it('and stops answering with calls under way: they are told as soon as it is known, and their ids say what became of them', async () => {
+    const calls = Array.from({ length: 8 }, (_, index) => ({ path: `handed-over-${index}`, id: randomUUID() }));
+    process.kill(enginePid(), 'SIGSTOP');
+    const answers = await Promise.all(calls.map(({ path, id }) => timed(write(path, id))));
+    process.kill(enginePid(), 'SIGCONT');
+    for (const { reply, ms } of answers) {
+      expect(ms).toBeLessThan(8_000);
+      expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } });
+      expect(JSON.parse(reply.text)).toMatchObject({ error: 'pipeline_unavailable', layer: 'engine' });
+      expect(reply.text).toContain('call_abandoned');
+    }
+    await eventually('readiness', ready);
+    for (const { path, id } of calls) {
+      const again = await until(
+        `${path} is answered`,
+        () => write(path, id),
+        (reply) => reply.status !== 503 || USED_UP.test(reply.text),
+      );
+      expect({ path, times: executed(path) }).toEqual({ path, times: again.status === 200 ? 1 : 0 });
+    }
   });
 
   it('and that an earlier Gate had left behind: adopted, and kept up as well', async () => {
@@ -241,6 +265,19 @@ describe('a stop', () => {
     expect(gate.output()).toMatch(LAST_WORD);
     await Promise.all(lost);
     for (const index of [0, 1, 2, 3]) expect(executed(`at-the-stop-${index}`)).toBeLessThanOrEqual(1);
+  });
+
+  it.each([
+    ['that has just begun to hang', 0],
+    ['that is known to hang', 6_000],
+  ])('with an engine %s does not wait for it, and says nothing of it any more', async (_which, afterMs) => {
+    await upAgain();
+    process.kill(enginePid(), 'SIGSTOP');
+    await sleep(afterMs);
+    const before = gate.output().length;
+    await stopped('SIGTERM', 8_000);
+    expect(gate.output()).toMatch(LAST_WORD);
+    expect(gate.output().slice(before)).not.toMatch(/engine/);
   });
 
   it('while a tool hangs waits for it as long as the call may take; one Ctrl-C that npm hands on as well is one', async () => {
