@@ -75,7 +75,8 @@ export const createReviewActivities = ({
     const attempt_ms = now();
     const withdraw = () => reviews.withdraw(call.correlation_id, attempt_ms).catch(() => undefined);
     try {
-      const definition = await definitions?.open(call);
+      // What Gate does not run itself has no definition here.
+      const definition = call.contract === 'gate.decision/v1' ? undefined : await definitions?.open(call);
       const row = await reviews.createOnce({
         agent_id: call.agent,
         correlation_id: call.correlation_id,
@@ -86,7 +87,7 @@ export const createReviewActivities = ({
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
         attempt_ms,
-        review_reasons: definition ? [...reasons, definition] : reasons,
+        review_reasons: definition ? [...reasons, definition.told] : reasons,
         brain_scores: inspection && brainScores(inspection),
         projected_cost_micros: inspection && inspection.cost_micros,
         approval_tier: record.approval_tier,
@@ -94,7 +95,11 @@ export const createReviewActivities = ({
         tenant: call.tenant,
         callback_url,
       });
+      // An earlier attempt opened it before the upstream changed: the operator would read of one definition, and approve another.
+      if (definition && !row.review_reasons.includes(definition.told))
+        throw new Error('the definition of the tool changed while its review was opened');
       const parked = await calls.move(call.correlation_id, 'park', {
+        ...(definition && { evidence: { ...record.evidence, reviewed: definition.reviewed } }),
         pending_id: row.id,
         deadline_ms: Date.parse(row.created_at) + row.ttl_seconds * 1000,
         before_ms: attempt_ms + OPEN_LIMIT_MS,

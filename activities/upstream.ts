@@ -105,13 +105,15 @@ export function createUpstreamActivities({
       });
       if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(call.correlation_id) : summarize(claimed.record);
 
-      // Right before the attempt: what the operator read is what the tool is now.
-      const changed = (claimed.record.decision && (await definitions?.fault(call))) ?? null;
+      const startedMs = now();
+      // Right before the attempt: what the operator read is what the tool is now. The look is on the call's own time.
+      const { decision, evidence } = claimed.record;
+      const changed =
+        (decision && (await definitions?.fault(call, evidence.reviewed, call.upstream_timeout_ms))) ?? null;
       if (changed !== null) return notRun(call.correlation_id, changed, null, 'tool_definition_changed');
 
-      const startedMs = now();
       const reply = await upstream.callTool(call, request.body, {
-        timeoutMs: call.upstream_timeout_ms,
+        timeoutMs: Math.max(1, call.upstream_timeout_ms - (now() - startedMs)),
         ...(signal && { signal }),
       });
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };

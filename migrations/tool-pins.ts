@@ -72,4 +72,15 @@ const sealed: Migration = {
   },
 };
 
-export const toolPinMigrations: Record<string, Migration> = { '0001_tool_pins': pins, '0002_sealed': sealed };
+/** 0003: what a review is bound to lies in its call's record, under that one's MAC. Locks the table that it ends. */
+const bound: Migration = {
+  async up(db) {
+    await db.schema.dropTable('tool_reviews').ifExists().execute();
+  },
+};
+
+export const toolPinMigrations: Record<string, Migration> = {
+  '0001_tool_pins': pins,
+  '0002_sealed': sealed,
+  '0003_bound': bound,
+};

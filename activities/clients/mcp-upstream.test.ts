@@ -421,6 +421,36 @@ describe('an upstream that is no MCP server, or a bad one', () => {
       expect([effects.length, opened()]).toEqual([2, 1]);
     });
 
+    it('404 over a session that served and still stands is the outcome: the tool may have run', async () => {
+      let served = 0;
+      const { url, effects, opened } = await acting((response, body) => {
+        served += 1;
+        if (served > 1) return notFound(response);
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result: {} }));
+      });
+      const upstream = clientOf(url);
+      expect(await upstream.callTool(ALICE, call('look'), LIMIT)).toMatchObject({ kind: 'reply', failed: false });
+      effects.length = 0;
+      expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject(outcome404);
+      expect([effects.length, opened()]).toEqual([1, 1]);
+    });
+
+    it('a server that does not answer initialize takes no more than the time of the request', async () => {
+      const server = createServer(() => undefined);
+      servers.push(server);
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      const upstream = clientOf(`http://127.0.0.1:${(server.address() as { port: number }).port}/mcp`);
+      const startedMs = Date.now();
+      const limit = { timeoutMs: 300 };
+      const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+      expect(await upstream.control(ALICE, list, limit)).toMatchObject({ kind: 'not_sent' });
+      expect(await upstream.callTool(BOB, call('pay'), limit)).toMatchObject({ kind: 'not_sent' });
+      expect(await upstream.control(BOB, { ...list, method: 'initialize' }, limit)).toMatchObject({ kind: 'not_sent' });
+      expect(Date.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+    });
+
     it('404 with an answer to the request itself is the outcome, whatever is said of the session', async () => {
       const { url, effects } = await acting(
         (response, body) =>

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
 import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
@@ -106,6 +107,21 @@ export function createMcpUpstream({
     return session;
   }
 
+  /** The agent's session, if it stands in time. One that is late is opened to its end all the same, for whoever asks next. */
+  async function sessionBy(untilMs: number, caller: UpstreamCaller): Promise<UpstreamSession> {
+    const late = new AbortController();
+    const session = sessions.of(caller, open);
+    const timeout = after(Math.max(0, untilMs - Date.now()), undefined, { signal: late.signal }).then(() => {
+      throw new Error('the request timed out before one stood');
+    });
+    try {
+      return await Promise.race([session, timeout]);
+    } finally {
+      late.abort();
+      timeout.catch(() => undefined);
+    }
+  }
+
   /** What the server says of a session after it refused a request over it. Asked with a ping, which has no effect. */
   async function standingOf(session: UpstreamSession): Promise<'stands' | 'gone' | 'unclear'> {
     const id = randomUUID();
@@ -133,12 +149,10 @@ export function createMcpUpstream({
     for (let tried = 1; ; tried += 1) {
       let session: UpstreamSession;
       try {
-        session = await sessions.of(caller, open);
+        session = await sessionBy(untilMs, caller);
       } catch (error) {
         return { kind: 'not_sent', reason: `no session with the upstream: ${causeText(error)}` };
       }
-      if (Date.now() >= untilMs)
-        return { kind: 'not_sent', reason: 'the request timed out before a session with the upstream stood' };
       let answer: Posted;
       try {
         answer = await say(session, message, { timeoutMs: untilMs - Date.now(), ...(signal && { signal }) });
@@ -182,7 +196,7 @@ export function createMcpUpstream({
       }
       try {
         // Gate keeps the session with the upstream; the agent learns what that session agreed on.
-        const text = introductionFor(request, await sessions.of(caller, open));
+        const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller));
         return { kind: 'reply', statusCode: 200, text, failed: false };
       } catch (error) {
         return { kind: 'not_sent', reason: causeText(error) };

@@ -64,6 +64,13 @@ describe.each(STORES)('upstream sessions of several processes, on %s', (kind) =>
     expect((await process(1).of(BOB, async () => session('b'))).id).toBe('b');
   });
 
+  it('are opened again where the clock was put back after who opened it died', async () => {
+    void process(0).of(BOB, () => new Promise(() => undefined));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    clock -= 3_600_000;
+    expect((await process(1).of(BOB, async () => session('b'))).id).toBe('b');
+  });
+
   it('are dropped by whoever finds them gone, and a session that stands already is not', async () => {
     const [here, there] = [process(0), process(1)];
     const first = await here.of(ALICE, async () => session('a'));

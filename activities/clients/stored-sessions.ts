@@ -83,7 +83,13 @@ export function storedSessions(
           .columns(['upstream', 'tenant', 'agent'])
           .doUpdateSet(lease)
           .where('upstream_sessions.sealed', 'is', null)
-          .where('upstream_sessions.until_ms', '<', now()),
+          // Over, or from before the clock was put back. Clocks of two hosts may differ: not at the first second beyond a lease.
+          .where(({ eb, or }) =>
+            or([
+              eb('upstream_sessions.until_ms', '<', now()),
+              eb('upstream_sessions.until_ms', '>', now() + 2 * LEASE_MS),
+            ]),
+          ),
       )
       .returning('opened_by')
       .executeTakeFirst();

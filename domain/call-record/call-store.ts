@@ -56,6 +56,8 @@ export interface Moved {
 export interface MovePatch {
   readonly pending_id?: string;
   readonly deadline_ms?: number;
+  /** The evidence with what parking adds to it. */
+  readonly evidence?: VerdictEvidence;
   readonly decision?: RecordedDecision;
   readonly outcome?: RecordedOutcome;
   /** The retained answer, sealed at rest. */

@@ -49,6 +49,7 @@ const INSERT_COLUMNS = [
 ] as const satisfies readonly (keyof StoredRecord)[];
 const CONDEMNED_COLUMNS = [...RECORD_COLUMNS, 'rows_due_ms', 'review_due_ms'] as const;
 const MOVED_COLUMNS = [
+  'verdict_sealed',
   'pending_id',
   'deadline_ms',
   'counted_ms',

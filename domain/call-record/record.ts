@@ -23,6 +23,11 @@ export interface VerdictEvidence {
   /** The tools of a batch, in its order: once it counts, each is a step of its own in the agent's history. */
   readonly sibling_tools?: readonly string[];
   readonly callback_url: string | null;
+  /** Set when it parks: the definition of the tool that its review is of, `sha256: null` where the upstream tells none. */
+  readonly reviewed?: ReviewedDefinition;
+}
+export interface ReviewedDefinition {
+  readonly sha256: string | null;
 }
 
 /** How a parked call was settled. `principal` is `null` where nobody decided in time. */

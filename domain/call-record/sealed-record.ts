@@ -247,6 +247,7 @@ export function recordSealing(keys: KeyRing) {
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
         ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),
+        ...(patch.evidence && { verdict_sealed: seal(patch.evidence, id, KINDS.verdict) }),
         ...(patch.decision && { decision_sealed: seal(patch.decision, id, KINDS.decision) }),
         ...(patch.outcome && { outcome_sealed: seal(patch.outcome, id, KINDS.outcome) }),
         ...(patch.result && { result_sealed: keys.seal(patch.result, `${id}/result`) }),
@@ -328,9 +329,11 @@ export function recordSealing(keys: KeyRing) {
         const record = opened({ ...row, version: 0 }, EARLIER_KINDS);
         const fault = contradictionIn(record);
         if (fault) return { fault };
+        const waits = record.state === 'parked' || record.state === 'approved';
         const anew = {
           version: 1,
-          verdict_sealed: seal(record.evidence, id, KINDS.verdict),
+          // Reviews of then were of no definition.
+          verdict_sealed: seal({ ...record.evidence, ...(waits && { reviewed: { sha256: null } }) }, id, KINDS.verdict),
           decision_sealed: record.decision && seal(record.decision, id, KINDS.decision),
           outcome_sealed: record.outcome && seal(record.outcome, id, KINDS.outcome),
         };
@@ -365,6 +368,7 @@ export const recordAfter = (
   version: Number(version),
   pending_id: patch.pending_id ?? record.pending_id,
   deadline_ms: patch.deadline_ms ?? record.deadline_ms,
+  evidence: patch.evidence ?? record.evidence,
   decision: patch.decision ?? record.decision,
   outcome: patch.outcome ?? record.outcome,
 });

@@ -308,6 +308,26 @@ describe.each([
     await isClosed(one);
   });
 
+  it('what a review is bound to is under the MAC of its record from the moment it parks', async () => {
+    const id = await made('decided');
+    const unbound = await rowOf(id);
+    const evidence = (await store.find(id))?.evidence as VerdictEvidence;
+    const reviewed = { sha256: 'c'.repeat(64) };
+    await store.move(id, 'park', {
+      pending_id: randomUUID(),
+      deadline_ms: T0 + 600_000,
+      evidence: { ...evidence, reviewed },
+    });
+    expect((await store.find(id))?.evidence.reviewed).toEqual(reviewed);
+    await store.close();
+    await start();
+    expect((await store.find(id))?.evidence.reviewed).toEqual(reviewed);
+    await store.close();
+    await put(id, { verdict_sealed: unbound['verdict_sealed'] });
+    await start();
+    await isClosed(id);
+  });
+
   it('finds a whole row of another call under this id, and a decision copied from another call', async () => {
     const [denied, parked, approved] = [await made('denied'), await made('parked'), await made('approved')];
     const { correlation_id: _, ...whole } = await rowOf(approved);

@@ -15,7 +15,6 @@ interface SealedSet {
 export interface ToolPinTables {
   tool_pin_sets: SealedSet;
   tool_seen_sets: SealedSet;
-  tool_reviews: { correlation_id: string; sha256: string; at_ms: number; tag: string };
 }
 
 /** Whose list of tools is pinned. */
@@ -56,10 +55,6 @@ export interface ToolPinStore {
   accept(owner: PinOwner, tools?: readonly string[]): Promise<readonly string[]>;
   /** The next list is the first again. Returns how many tools were pinned. */
   forget(owner: PinOwner): Promise<number>;
-  /** Binds the review of a call to the definition it was opened under. The first binding stands. */
-  bind(correlationId: string, sha256: string): Promise<void>;
-  /** The definition a call was reviewed under, `null` where none was known then. Throws where somebody else wrote it. */
-  bound(correlationId: string): Promise<string | null>;
 }
 
 type Pin = { sha256: string; at: string; narrow?: true };
@@ -76,7 +71,6 @@ const NAMES_KEPT = 5_000;
 
 /** The owner of no agent's list: the note that an earlier Gate left here once it had taken lists over. */
 const NOBODY = '';
-const REVIEW_KEPT_MS = 40 * 86_400_000;
 const ATTEMPTS = 20;
 
 export interface ToolPinStoreOptions {
@@ -254,29 +248,6 @@ export function toolPinStoreOver(
       for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const)
         await db.deleteFrom(table).where('tenant', '=', owner.tenant).where('agent', '=', owner.agent).execute();
       return row ? Math.max(1, Object.keys(content.tools).length) : 0;
-    },
-    async bind(correlationId, sha256) {
-      await db
-        .deleteFrom('tool_reviews')
-        .where('at_ms', '<', now() - REVIEW_KEPT_MS)
-        .execute();
-      const tag = keys.authenticate(canonicalJson([correlationId, sha256]), 'tool_reviews');
-      await db
-        .insertInto('tool_reviews')
-        .values({ correlation_id: correlationId, sha256, at_ms: now(), tag })
-        .onConflict((conflict) => conflict.column('correlation_id').doNothing())
-        .execute();
-    },
-    async bound(correlationId) {
-      const row = await db
-        .selectFrom('tool_reviews')
-        .select(['sha256', 'tag'])
-        .where('correlation_id', '=', correlationId)
-        .executeTakeFirst();
-      if (!row) return null;
-      if (!keys.authentic(row.tag, canonicalJson([correlationId, row.sha256]), 'tool_reviews'))
-        throw new Error('the definition a review is bound to was not written by Gate');
-      return row.sha256;
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './pin-store.js';
@@ -10,20 +11,26 @@ export interface ReviewedCall extends UpstreamCaller {
 
 /** A person approves a call of a tool as its definition stands then: as another one it does not run. */
 export interface ReviewGuard {
-  /** Binds the review to the definition the agent saw last. What the operator is to be told of it, `null` where none was seen. */
-  open(call: ReviewedCall): Promise<string | null>;
-  /** Why an approved call is not to run, `null` where it may. Lists the tools anew. */
-  fault(call: ReviewedCall): Promise<string | null>;
+  /** The definition that the review is of, for the call's own record, and what the operator is to be told of it. */
+  open(call: ReviewedCall): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string }>;
+  /** Why an approved call is not to run, `null` where it may. Lists the tools anew, within the time that is left for the call. */
+  fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
 }
 
+/** The tool-call workflow leaves an activity this much, and more, beyond the call's own time. */
 const LIST_LIMIT_MS = 5_000;
+/** Parking has 4 s for all it does. */
+const LIST_AT_OPENING_MS = 1_500;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
 
-export function createReviewGuard(upstream: Pick<Upstream, 'control'>, pins: ToolPinStore): ReviewGuard {
-  /** What the upstream says of the tool now; throws where it does not list its tools. */
-  async function listed(call: ReviewedCall): Promise<readonly string[]> {
-    const untilMs = Date.now() + LIST_LIMIT_MS;
+export function createReviewGuard(
+  upstream: Pick<Upstream, 'control'>,
+  pins: Pick<ToolPinStore, 'seen' | 'read'>,
+): ReviewGuard {
+  /** What the upstream says of the tool now; throws where it does not list its tools in time. */
+  async function listed(call: ReviewedCall, limitMs: number): Promise<readonly string[]> {
+    const untilMs = Date.now() + limitMs;
     const seen = nothingSeen();
     let cursor: string | null = null;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
@@ -46,9 +53,11 @@ export function createReviewGuard(upstream: Pick<Upstream, 'control'>, pins: Too
   return {
     async open(call) {
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
-      const sha256 = seen.get(call.tool);
-      if (sha256 === undefined) return null;
-      await pins.bind(call.correlation_id, sha256);
+      // An agent need not list tools before it calls them.
+      const sha256 =
+        seen.get(call.tool) ?? (await listed(call, LIST_AT_OPENING_MS).catch(() => [] as readonly string[]))[0];
+      if (sha256 === undefined)
+        return { reviewed: { sha256: null }, told: 'definition of the tool UNLISTED: the upstream tells none' };
       const known = pinned.digests.get(call.tool);
       const how = pinned.tampered
         ? 'its pins were changed in the store'
@@ -57,21 +66,17 @@ export function createReviewGuard(upstream: Pick<Upstream, 'control'>, pins: Too
           : known === sha256
             ? 'as pinned'
             : 'CHANGED since it was pinned';
-      return `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)}: ${how}`;
+      return { reviewed: { sha256 }, told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)}: ${how}` };
     },
 
-    async fault(call) {
-      let bound: string | null;
-      try {
-        // A review from before reviews were bound, or one whose binding is gone: the pin says what the tool was.
-        bound = (await pins.bound(call.correlation_id)) ?? (await pins.read(call)).digests.get(call.tool) ?? null;
-      } catch {
-        return 'the definition the call was reviewed under is not as Gate wrote it';
-      }
+    async fault(call, reviewed, leftMs) {
+      if (!reviewed) return 'the review of the call is bound to no definition of the tool: ask anew under another id';
+      const bound = reviewed.sha256;
+      // The operator was told so, and approved a call of whatever stands behind the name.
       if (bound === null) return null;
       let found: readonly string[];
       try {
-        found = await listed(call);
+        found = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
       } catch {
         return 'the definition of the tool cannot be compared with the one the call was reviewed under: the upstream does not list its tools';
       }

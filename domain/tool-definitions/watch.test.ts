@@ -491,18 +491,6 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
       expect(await pins.forget(OWNER)).toBe(1);
       expect(await list([[bad()]], { block: true })).toMatchObject([{ result: {} }]);
     });
-
-    it('and binds a review to another definition makes it one that says nothing', async () => {
-      await pins.bind('call-1', 'a'.repeat(64));
-      await pins.bind('call-1', 'b'.repeat(64));
-      expect(await pins.bound('call-1')).toBe('a'.repeat(64));
-      expect(await pins.bound('call-2')).toBeNull();
-      await store.db
-        .updateTable('tool_reviews')
-        .set({ sha256: 'b'.repeat(64) })
-        .execute();
-      await expect(pins.bound('call-1')).rejects.toThrow('not written by Gate');
-    });
   });
 
   it('is accepted tool by tool or whole, and what differs can be asked for', async () => {

@@ -23,7 +23,8 @@ export async function echoTools(): Promise<EchoTools> {
   const executed: JsonObject[] = [];
   const answered = async (request: IncomingMessage, response: ServerResponse, bytes: Buffer) => {
     const body = JSON.parse(bytes.toString('utf8')) as JsonObject;
-    executed.push(body);
+    // Gate looks at the definitions of a tool whose call parks: that executes nothing.
+    if (body['method'] !== 'tools/list') executed.push(body);
     const answer = await tools.answer(body);
     if (answer === null) request.socket.destroy();
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));

@@ -136,7 +136,8 @@ export async function toolCall(
   // An effect is tried once: after a lost reply nobody knows whether the tool ran (spec 8.3). Not started within 10 s is surely not run.
   const { execute } = proxyActivities<UpstreamActivity>({
     scheduleToStartTimeout: '10s',
-    startToCloseTimeout: call.upstream_timeout_ms + 5_000,
+    // Beyond the call's own time: claim, a last look at a session that was refused (5 s), outcome.
+    startToCloseTimeout: call.upstream_timeout_ms + 15_000,
     heartbeatTimeout: '10s',
     retry: { maximumAttempts: 1 },
   });

@@ -136,6 +136,40 @@ describe.each([
     });
   });
 
+  /** As `reviewed`, by an agent that never listed a tool. */
+  async function unlisted(name: string, before: JsonObject | null, after: () => void) {
+    tools.mute = before === null;
+    tools.pages = before ? [[before]] : [];
+    const idempotencyId = randomUUID();
+    const ask = () => gate.bot.call(name, { text: idempotencyId }, { idempotencyId });
+    const parked = await ask();
+    expect(parked.status).toBe(202);
+    const reasons = await gate.reasons(parked.correlationId);
+    after();
+    expect(await gate.approve(parked.correlationId)).toBe(200);
+    const answer = await eventually('the approved call has ended', async () => {
+      const reply = await ask();
+      return reply.status !== 202 && reply;
+    });
+    return { reasons, answer };
+  }
+
+  it('holds for a tool that the agent never listed: Gate looks when it parks', async () => {
+    const named = tool({ name: 'publish_unlisted' });
+    const { reasons, answer } = await unlisted('publish_unlisted', named, () => {
+      tools.pages = [[{ ...named, title: 'Delete' }]];
+    });
+    expect(reasons.join()).toContain(`definition of the tool ${definitionDigest(named).slice(0, 16)}`);
+    expect(answer).toMatchObject({ status: 403, body: { error: 'tool_definition_changed' } });
+    expect(tools.called).toEqual([]);
+  });
+
+  it('tells the operator where the upstream lists no tools, and runs what was approved so', async () => {
+    const { reasons, answer } = await unlisted('publish_mute', null, () => undefined);
+    expect(reasons.join()).toContain('UNLISTED');
+    expect([answer.status, tools.called]).toEqual([200, ['publish_mute']]);
+  });
+
   it('tells the operator that the definition is not the one that was pinned', async () => {
     const changed = tool({ description: 'publishes and pays' });
     const { reasons, answer } = await reviewed(changed, () => undefined);

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { toolPinMigrations } from '../../migrations/tool-pins.js';
+import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { keyRing } from '../crypto/key-ring.js';
+import type { Upstream } from '../pipeline/upstream.js';
+import { openStore, type Store } from '../store/database.js';
+import { definitionDigest } from './definitions.js';
+import { toolPinStoreOver, type ToolPinStore, type ToolPinTables } from './pin-store.js';
+import { createReviewGuard } from './review-guard.js';
+
+const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 1)]]));
+const CALL = { tenant: 'acme', agent: 'bot', correlation_id: 'c', tool: 'pay' };
+const X: JsonObject = { name: 'pay', description: 'pays' };
+const Y: JsonObject = { name: 'pay', description: 'pays somebody else' };
+
+describe('the review of a call of a tool', () => {
+  let place: TestLedgerPlace;
+  let store: Store<ToolPinTables>;
+  let pins: ToolPinStore;
+  let tools: readonly JsonObject[] | null;
+  let asked: number[];
+  const control: Upstream['control'] = (_caller, _request, { timeoutMs }) => {
+    asked.push(timeoutMs);
+    return Promise.resolve(
+      tools === null
+        ? { kind: 'not_sent', reason: 'away' }
+        : { kind: 'reply', statusCode: 200, failed: false, text: JSON.stringify({ result: { tools: [...tools] } }) },
+    );
+  };
+  const guard = () => createReviewGuard({ control }, pins);
+  beforeEach(async () => {
+    place = await ledgerPlace('sqlite');
+    store = await openStore<ToolPinTables>(place.target, toolPinMigrations);
+    pins = toolPinStoreOver(store, { keys: KEYS });
+    tools = [X];
+    asked = [];
+  });
+  afterEach(async () => {
+    await store.close();
+    await place.remove();
+  });
+
+  it('is of the definition that the agent saw, also where the upstream has another one by now', async () => {
+    await pins.saw(CALL, new Map([['pay', definitionDigest(X)]]), true);
+    tools = [Y];
+    const { reviewed } = await guard().open(CALL);
+    expect(reviewed).toEqual({ sha256: definitionDigest(X) });
+    expect(asked).toEqual([]);
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
+  });
+
+  it('emptied the tables of definitions: the call still runs as what was reviewed, or not', async () => {
+    await pins.saw(CALL, new Map([['pay', definitionDigest(X)]]), true);
+    await pins.pin(CALL, new Map([['pay', definitionDigest(X)]]));
+    const { reviewed } = await guard().open(CALL);
+    for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const) await store.db.deleteFrom(table).execute();
+    expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
+    tools = [Y];
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
+  });
+
+  it('that is bound to nothing runs nothing', async () => {
+    expect(await guard().fault(CALL, undefined, 30_000)).toMatch(/bound to no definition/);
+  });
+
+  it('of an agent that listed nothing is of what the upstream lists then, and asks no longer than parking may take', async () => {
+    const { reviewed, told } = await guard().open(CALL);
+    expect([reviewed.sha256, told]).toEqual([definitionDigest(X), expect.stringContaining('not among the pins')]);
+    expect(asked[0]).toBeLessThanOrEqual(1_500);
+    tools = [Y];
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
+  });
+
+  it.each([
+    ['lists nothing', null],
+    ['does not list the tool', [{ name: 'other' }]],
+  ])('over an upstream that %s is of no definition, and the operator is told', async (_how, listed) => {
+    tools = listed;
+    const { reviewed, told } = await guard().open(CALL);
+    expect([reviewed, told]).toEqual([{ sha256: null }, expect.stringContaining('UNLISTED')]);
+    expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
+  });
+
+  it('is compared within what is left of the time of the call', async () => {
+    await guard().fault(CALL, { sha256: definitionDigest(X) }, 700);
+    await guard().fault(CALL, { sha256: definitionDigest(X) }, 60_000);
+    expect(asked[0]).toBeLessThanOrEqual(700);
+    expect(asked[1]).toBeLessThanOrEqual(5_000);
+    expect(asked[1]).toBeGreaterThan(4_000);
+  });
+});
