@@ -130,7 +130,10 @@ describe('SQL in the arguments of a call', () => {
       { q: '/* x */ DELETE FROM users', z: 'x y '.repeat(16_380) },
     ],
     ['the same, the padding first', { a: 'x y '.repeat(16_380), q: `${' '.repeat(20)}DELETE FROM users` }],
-    ['padding in many arguments', { ...Array.from({ length: 70 }, () => 'x y '.repeat(250)), q: '(DELETE FROM users' }],
+    [
+      'padding in many arguments',
+      { many: Array.from({ length: 70 }, () => 'x y '.repeat(250)), q: '(DELETE FROM users' },
+    ],
     ['words in front', { q: `${'x y '.repeat(20_000)} DELETE FROM users` }],
     ['a number that ends where the word begins', { q: `${'x y '.repeat(20_000)} 1DELETE FROM users` }],
     ['a letter as JSON writes it', { q: `{"pad": "${'x y '.repeat(20_000)}", "sql": "\\u0044ROP TABLE users"}` }],
@@ -160,7 +163,7 @@ describe('hostile texts', () => {
   });
   const UNITS =
     `/* */ /*! ( select( [ { " ' \` $a$ $ e' U&' \\ '\\ -- # ; select; union/**/select/**/ 1+ -/**/ +- <>= | @ x, 0x a. not/**/ case/**/when/**/
-    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
+    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete )delete/**/ )update/**/a/**/set/**/ 1/**/delete/**/a/**/from/**/ drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
       /\s+/,
     );
   it.each(UNITS)('%s, repeated, costs what its length costs, and the next statement is read', (unit) => {

@@ -253,11 +253,13 @@ function hotWords(tokens: readonly Token[]): string | undefined {
 
 /** "Delete from my list" is a statement about a table "my" to a grammar, and to nobody else. */
 const isProse = (statements: readonly SqlNode[], tokens: readonly Token[]): boolean =>
-  DETERMINERS.has(onlyTarget(statements) ?? '') && tokens.every((token) => token.kind === 'word' || token.text === ';');
+  DETERMINERS.has(onlyTarget(statements) ?? '') &&
+  tokens.every(({ kind, text }) => (kind === 'word' && !['as', 'cascade', 'only'].includes(text)) || text === ';');
 
 /** What acts on the connection, and is not told from English by any of its words: "set status to done", "lock doors". */
 const couldBeRemark = (tokens: readonly Token[]): boolean =>
-  tokens.every((token) => token.kind === 'word' || token.text === ';') && !SESSION_WORDS.has(tokens[1]?.text ?? '');
+  tokens.every(({ kind, text }) => (kind === 'word' && !text.includes('_') && text !== 'mode') || text === ';') &&
+  !SESSION_WORDS.has(tokens[1]?.text ?? '');
 
 /** Bare words throughout, and none of the forms that only SQL has: "grant access on Monday to Bob", "truncate description". */
 const couldBeEnglish = (tokens: readonly Token[]): boolean =>

@@ -55,6 +55,8 @@ function completed(tokens: readonly Token[], at: number): boolean {
   return symbol(sign, ',') || (symbol(sign, '.') && sign?.from === word.to && next?.from === sign?.to);
 }
 
+const equals = (tokens: readonly Token[]): Token | undefined => tokens.find((token) => symbol(token, '='));
+
 /** What one statement looks like, or null where it looks like none. */
 export function shapeOf(piece: readonly Token[]): Reading | null {
   // An escape of ODBC and JDBC in front is a value or a call, and what follows is code.
@@ -63,6 +65,8 @@ export function shapeOf(piece: readonly Token[]): Reading | null {
     open = !symbol(piece[at], '}');
     if (!open) escaped = at + 1;
   }
+  const call = symbol(piece[1], '?') && symbol(piece[2], '=') ? 3 : 1;
+  if (symbol(piece[0], '{') && is(piece[call], 'call')) return unreadable('CALL');
   const behind = escaped > 0 ? shapeOf(piece.slice(escaped)) : null;
   if (behind) return behind;
   const start = piece.findIndex((token) => !symbol(token, '(', '{'));
@@ -78,7 +82,10 @@ export function shapeOf(piece: readonly Token[]): Reading | null {
       const set = tokens.slice(1, 10).findIndex((token) => is(token, 'set'));
       if (set < 1) return null;
       const assigned = tokens[behindName(tokens, set + 2)];
-      if (behindName(tokens, 1) < 0) return symbol(assigned, '=') ? unreadable('UPDATE') : null;
+      if (behindName(tokens, 1) < 0) {
+        const written = symbol(assigned, '=') || (symbol(assigned, ':') && assigned?.to === equals(tokens)?.from);
+        return written ? unreadable('UPDATE') : null;
+      }
       if (!symbol(assigned, '=', ':', '+', '-')) return null;
       return tokens.some((token) => is(token, 'where'))
         ? unreadable('UPDATE')
@@ -90,7 +97,11 @@ export function shapeOf(piece: readonly Token[]): Reading | null {
     case 'import': {
       const into = tokens.slice(1, 5).findIndex((token) => is(token, 'into', 'overwrite')) + 1;
       // "Insert into the box" names none.
-      if (into > 0 && is(tokens[into + 2], 'values') && symbol(tokens[into + 3], '('))
+      if (
+        into > 0 &&
+        ((is(tokens[into + 2], 'values') && symbol(tokens[into + 3], '(')) ||
+          (is(tokens[into + 2], 'set') && symbol(tokens[into + 4], '=')))
+      )
         return unreadable(first.text.toUpperCase());
       const target = into > 0 ? behindName(tokens, into + 1) : first.text === 'insert' ? behindName(tokens, 1) : -1;
       const next = tokens[target];
@@ -196,6 +207,7 @@ function deletion(tokens: readonly Token[]): Reading | null {
     tokens[at]?.kind === 'number'
   )
     at += 1;
+  const modified = at > 1;
   const explicit = is(tokens[at], 'from');
   const joined = explicit ? null : deletionFromAnother(tokens, at);
   if (joined) return joined;
@@ -204,7 +216,8 @@ function deletion(tokens: readonly Token[]): Reading | null {
   const end = behindName(tokens, at);
   if (end < 0) {
     const clause = is(tokens[at + 1], 'limit', 'order', 'where', 'using', 'partition', 'join');
-    return explicit && clause && tokens.slice(at).some((token) => token.kind !== 'word') ? unreadable('DELETE') : null;
+    const written = modified || (clause && tokens.slice(at).some((token) => token.kind !== 'word'));
+    return explicit && written ? unreadable('DELETE') : null;
   }
   // Two words, and the whole statement to Transact-SQL.
   if (!explicit && end === tokens.length && !top) return unreadable('DELETE');
@@ -233,8 +246,9 @@ function deletion(tokens: readonly Token[]): Reading | null {
     ) ||
     (next.kind === 'word' &&
       (tokens[end + 1] === undefined || is(tokens[end + 1], 'where', 'using', 'join', 'inner', 'left', 'limit')));
-  if (!plain) return null;
-  const written = explicit || top || tokens.some((token) => token.kind === 'name') || condition > 0;
+  if (!plain) return explicit && symbol(next, '(') && constant(tokens.at(-2)) ? unreadable('DELETE') : null;
+  const written =
+    explicit || top || is(next, 'output') || tokens.some((token) => token.kind === 'name') || condition > 0;
   return written ? conditioned(tokens, condition) : null;
 }
 
@@ -244,15 +258,16 @@ function deletionFromAnother(tokens: readonly Token[], at: number): Reading | nu
   const from = tokens.slice(at, at + LOOK_AHEAD).findIndex((token) => is(token, 'from')) + at;
   if ((target?.kind !== 'word' && target?.kind !== 'name') || from <= at) return null;
   const end = behindName(tokens, from + 1);
-  const names = end > 0 ? end : is(tokens[from + 1], target.text) ? from + 2 : -1;
-  if (names < 0) return null;
+  const names = end > 0 ? end : from + 2;
   const alias = is(tokens[names], 'as') ? tokens[names + 1] : tokens[names];
   const same = tokens[names - 1]?.text === target.text && (alias === undefined || isClause(alias));
   const join = tokens.findIndex((token) => is(token, 'join'));
   const related = join > from && tokens.slice(join).some((token) => is(token, 'on', 'using'));
   const condition = tokens.findIndex((token) => is(token, 'where'));
   const compared = condition > from && tokens.slice(condition).some((token) => symbol(token, '=', '<', '>'));
-  return alias?.text === target.text || same || related || compared ? conditioned(tokens, condition) : null;
+  return alias?.text === target.text || same || (end > 0 && (related || compared))
+    ? conditioned(tokens, condition)
+    : null;
 }
 
 const isClause = (token: Token): boolean => symbol(token, ',') || (token.kind === 'word' && CLAUSES.has(token.text));
@@ -296,10 +311,17 @@ function definition(verb: string, tokens: readonly Token[]): Reading | null {
     (MODIFIERS.has(tokens[at]?.text ?? '') || OBJECT_WORDS.has(tokens[at]?.text ?? ''))
   )
     at += 1;
-  const end = behindName(tokens, at);
-  if (end < 0) return null;
-  const next = tokens[end];
   const kind = `${verb} ${object.text}`.toUpperCase();
+  const end = behindName(tokens, at);
+  if (end < 0) {
+    const last = tokens.length - 1;
+    const drops =
+      (is(tokens[at + 1], 'purge', 'cascade', 'restrict') && at + 1 === last) ||
+      (is(tokens[at + 1], 'on') && at + 2 === last && named(tokens[last])) ||
+      (is(object, 'user', 'login') && constant(tokens[at]));
+    return verb === 'drop' && drops ? { effect: 'destructive', kind } : null;
+  }
+  const next = tokens[end];
   if (verb === 'drop') {
     const ends =
       next === undefined ||
@@ -523,6 +545,14 @@ export function fragmentOf(tokens: readonly Token[]): Reading | null {
       )
         return unreadable('UNION SELECT');
     }
+    // A value that somebody else's statement takes, and another statement behind it without a semicolon.
+    const before = tokens[at - 1];
+    if (
+      is(token, 'delete', 'drop', 'truncate', 'update', 'insert', 'exec', 'execute', 'alter') &&
+      (constant(before) || before?.kind === 'name' || symbol(before, ')', ']', '}')) &&
+      shapeOf(tokens.slice(at, at + LOOK_AHEAD))
+    )
+      return unreadable((token?.text ?? '').toUpperCase());
     if (is(token, 'into') && is(tokens[at + 1], 'outfile', 'dumpfile') && constant(tokens[at + 2]))
       return unreadable('INTO OUTFILE');
     if (

@@ -50,27 +50,14 @@ export function readStatements(statements: readonly SqlNode[], block: (body: str
   return statements.length > 1 ? worse({ effect: 'change', kind: 'several statements' }, worst) : worst;
 }
 
-/**
- * The name of the one thing that a single DELETE, TRUNCATE or DROP names, where it names nothing else: no schema, no condition, no other
- * table.
- */
+/** The table of a single DELETE that names nothing else: no schema, no condition, no other table. */
 export function onlyTarget(statements: readonly SqlNode[]): string | undefined {
-  const [statement] = statements;
-  if (!statement || statements.length > 1) return undefined;
-  const { DeleteStmt: deletion, TruncateStmt: truncation, DropStmt: drop } = statement;
-  if (isNode(deletion)) {
-    const more = ['whereClause', 'usingClause', 'returningList', 'withClause'].some(
-      (part) => deletion[part] !== undefined,
-    );
-    return more ? undefined : unqualified(deletion['relation']);
-  }
-  const [list, names] = isNode(truncation)
-    ? [listOf(truncation['relations']), null]
-    : [[], isNode(drop) ? listOf(drop['objects']) : []];
-  if (names === null) return list.length === 1 && isNode(list[0]) ? unqualified(list[0]['RangeVar']) : undefined;
-  const [object] = names;
-  const parts = isNode(object) && isNode(object['List']) ? listOf(object['List']['items']) : [object];
-  return names.length === 1 && parts.length === 1 ? textOf(parts[0]) : undefined;
+  const deletion = statements.length === 1 ? statements[0]?.['DeleteStmt'] : undefined;
+  if (!isNode(deletion)) return undefined;
+  const more = ['whereClause', 'usingClause', 'returningList', 'withClause'].some(
+    (part) => deletion[part] !== undefined,
+  );
+  return more ? undefined : unqualified(deletion['relation']);
 }
 
 const unqualified = (relation: unknown): string | undefined =>

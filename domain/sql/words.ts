@@ -17,7 +17,7 @@ export const CHANGING_WORDS = words(
 
 /** Behind the first word of what acts on the connection, where English has none: SET ROLE, LOCK TABLE, VACUUM FULL. */
 export const SESSION_WORDS = words(
-  'analyze authorization characteristics constraints freeze full global local role session table verbose',
+  'analyze authorization characteristics constraints freeze full global local role session table transaction verbose',
 );
 
 /** What can be created, changed and dropped. */

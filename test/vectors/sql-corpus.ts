@@ -462,6 +462,34 @@ VACUUM (FULL) accounts
 REPLACE INTO a VALUES (1)
 INSERT INTO a VALUES (1)
 UPSERT INTO accounts VALUES (1)
+DROP TABLE a
+DROP TABLE a CASCADE
+DROP VIEW IF EXISTS my CASCADE
+DROP TABLE a PURGE
+DROP INDEX a ON accounts
+DROP USER 'me'@'%'
+TRUNCATE it
+TRUNCATE TABLE a RESTART IDENTITY
+DELETE FROM it CASCADE
+DELETE FROM ONLY my
+DELETE FROM a AS b
+DELETE a FROM my a
+DELETE IGNORE FROM a
+DELETE TOP(100) FROM a
+DELETE accounts OUTPUT deleted.*
+DELETE FROM OPENQUERY(x, 'y')
+UPDATE a SET balance:=0
+INSERT INTO my SET x = 1
+{call x}
+{? = call drop_all()}
+({fn x}) DELETE FROM accounts
+7 DELETE FROM accounts
+7) DROP TABLE accounts
+'x' DELETE accounts
+[x] DELETE FROM accounts
+SET search_path TO evil
+SET TRANSACTION READ WRITE
+LOCK accounts IN EXCLUSIVE MODE
 `
   .split('\n')
   .filter((line) => line !== '');
