@@ -203,15 +203,14 @@ export async function startLite({
     now,
   };
   const activities = compose(ports, () => file.durable());
-  const kindsOf = async (correlationId: string) =>
-    new Set((await ledger.byCorrelation(correlationId)).map(({ id }) => id));
+  const heldRows = (ids: readonly string[]) => Promise.resolve(new Set(ids.filter((id) => ledger.holds(id))));
   const host = createInProcessHost({
     calls,
     activities,
     logger,
     clock,
     onResumed: metrics.reconciled,
-    contradiction: async (record) => contradictionOf(record, await kindsOf(record.correlation_id)),
+    contradiction: (record) => contradictionOf(record, heldRows),
   });
   let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;

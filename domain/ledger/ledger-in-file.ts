@@ -16,7 +16,7 @@ import { createVerifier, type Verifier } from './verifier.js';
 export interface LedgerInFile extends Ledger, LedgerReader, Verifier {
   /** Throws unless the file takes writes and the newest entry is the retained head. */
   ready(): void;
-  /** Whether there is a row of this id, those of the open transaction included. */
+  /** Whether there is a row of this id, those of the open transaction and those that readers do not see included. */
   holds(id: string): boolean;
 }
 

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { machineClock } from '../../lite/host.js';
-import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+import type { LiteOptions } from '../../lite/serve.js';
+import { createActivities } from '../../workers/activities.js';
+import { echoTools, editFile, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 
 const TRANSFER = { from: 'operating', to: 'vendor', amount: 25 };
 const HARMLESS = { path: 'notes.txt' };
@@ -14,12 +16,26 @@ let folder: string;
 let tools: EchoTools;
 let gate: LiteFixture;
 let aheadMs = 0;
+/** Told of each call right before its attempt, when all of it is in the file. */
+let beforeAttempt: (correlationId: string) => void = () => undefined;
 const start = async () => {
   const clock = { ...machineClock, now: () => Date.now() + aheadMs };
-  gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url }, { folder, clock });
+  const compose: LiteOptions['compose'] = (ports, durable) => {
+    const activities = createActivities(ports);
+    return {
+      ...activities,
+      async callUpstream(...given) {
+        await durable();
+        beforeAttempt(given[0].correlation_id);
+        return activities.callUpstream(...given);
+      },
+    };
+  };
+  gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url }, { folder, clock, compose });
 };
 beforeEach(async () => {
   aheadMs = 0;
+  beforeAttempt = () => undefined;
   folder = await mkdtemp(join(tmpdir(), 'gate-lite-tamper-'));
   tools = await echoTools();
   await start();
@@ -109,6 +125,73 @@ describe('whoever edits the file of lite runs nothing by it', () => {
     });
     expect(await replayed('wire_transfer', id, TRANSFER)).toMatchObject(refused);
     expect(tools.executed).toHaveLength(0);
+  });
+
+  describe.each([
+    [
+      'hidden',
+      (id: string) =>
+        sql("update ledger_entries set deleted_at = '2026-11-22T05:00:00.000Z' where correlation_id = ?", id),
+    ],
+    [
+      'edited to be another call’s, past the trigger that refuses it',
+      (id: string) =>
+        editFile(
+          join(folder, 'gate-lite.db'),
+          `update ledger_entries set correlation_id = 'x' where correlation_id = '${id}'`,
+        ),
+    ],
+  ])('whoever puts back an older row of a call that ran, with its ledger rows %s', (_how, cover) => {
+    const kept = (id: string) =>
+      ['call_records', 'call_requests', 'reviews']
+        .map((table) => [table, sql(`select * from ${table} where correlation_id = ?`, id)] as const)
+        .filter(([, rows]) => rows.length > 0);
+    const putBack = (rows: ReturnType<typeof kept>) => {
+      for (const [table, [row = {}]] of rows) {
+        const columns = Object.keys(row);
+        const set = columns.map((column) => `${column} = ?`).join(', ');
+        sql(`update ${table} set ${set} where correlation_id = ?`, ...Object.values(row), row['correlation_id']);
+      }
+    };
+    const approved = async () => {
+      for (const row of (await gate.send('GET', '/pending')).body as unknown as { id: string }[])
+        await gate.send('POST', `/decide/${row.id}`, { body: { decision: 'approve' } });
+    };
+
+    it.each(['allowed', 'parked', 'approved'] as const)(
+      '%s: it does not run again, and an alarm says so',
+      async (state) => {
+        const id = randomUUID();
+        const tool = state === 'allowed' ? 'read_file' : 'wire_transfer';
+        const args = state === 'allowed' ? HARMLESS : TRANSFER;
+        const older: ReturnType<typeof kept> = [];
+        if (state !== 'parked') beforeAttempt = (call) => void older.push(...kept(call));
+        const first = await replayed(tool, id, args);
+        if (state === 'parked') older.push(...kept(idOf(first)));
+        if (state !== 'allowed') await approved();
+        const limit = Date.now() + 20_000;
+        while ((await replayed(tool, id, args)).status !== 200 && Date.now() < limit);
+        expect(tools.executed).toHaveLength(1);
+        const call = String(older[0]?.[1][0]?.['correlation_id']);
+        await edited(() => {
+          putBack(older);
+          expect(sql('select state from call_records where correlation_id = ?', call)).toEqual([{ state }]);
+          cover(call);
+        });
+        expect(await replayed(tool, id, args)).toMatchObject(refused);
+        await approved();
+        await edited(() => undefined);
+        expect(await replayed(tool, id, args)).toMatchObject(refused);
+        expect(tools.executed).toHaveLength(1);
+        expect(sql('select state from call_records where correlation_id = ?', call)).toEqual([{ state: 'tampered' }]);
+        expect(
+          sql(
+            "select count(*) as n from ledger_entries where event_kind = 'alarm.record_tampered' and correlation_id = ?",
+            call,
+          ),
+        ).toEqual([{ n: 1 }]);
+      },
+    );
   });
 
   it('executes nothing again under an id whose record was taken away', async () => {
