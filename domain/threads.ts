@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import type { ErrorCodeName } from '../contracts/error-codes.js';
 import { errorText, GateError } from './errors.js';
@@ -48,12 +47,10 @@ interface Asked<Question, Answer> {
 }
 
 /** A compiled script beside the module that names it; tests run the sources and start what was compiled of them. */
-export function compiledScript(module: string, name: string): URL {
-  const beside = new URL(`./${name}.js`, module);
+export function compiledScript(beside: URL): URL {
   if (existsSync(beside)) return beside;
-  const [, folder = ''] = /\/(domain\/(?:[a-z-]+\/)*)[^/]+$/.exec(fileURLToPath(module).replaceAll('\\', '/')) ?? [];
-  const root = module.slice(0, module.lastIndexOf(folder));
-  return new URL(`dist/${folder}${name}.js`, root);
+  const at = beside.href.lastIndexOf('/domain/');
+  return new URL(`${beside.href.slice(0, at)}/dist${beside.href.slice(at)}`);
 }
 
 /** The other side of `ask`: one question at a time, answered by a thread. */

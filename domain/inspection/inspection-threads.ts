@@ -43,7 +43,7 @@ export function inspectLargeInThreads(
   const threads = createThreads<readonly InspectRequest[], readonly InspectionResponse[]>({
     work: 'inspection',
     code: 'provider_unavailable',
-    script: script ?? compiledScript(import.meta.url, 'inspection-thread'),
+    script: script ?? compiledScript(new URL('./inspection-thread.js', import.meta.url)),
     material: { personas: entriesOf(personas), level } satisfies ThreadStart,
     ...limits,
   });

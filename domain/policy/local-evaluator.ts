@@ -31,7 +31,7 @@ export function createLocalEvaluator(
   const threads = createThreads<PolicyInput, Judgement>({
     work: 'policy evaluation',
     code: 'policy_unavailable',
-    script: compiledScript(import.meta.url, 'policy-thread'),
+    script: compiledScript(new URL('./policy-thread.js', import.meta.url)),
     material: policies.material,
     longestQueue: LONGEST_QUEUE,
     ...limits,
