@@ -198,8 +198,18 @@ describe('an engine that is killed while Gate lives', () => {
 
   it('and stops answering with calls under way: they are told as soon as it is known, and their ids say what became of them', async () => {
     const calls = Array.from({ length: 8 }, (_, index) => ({ path: `handed-over-${index}`, id: randomUUID() }));
+    const agent = await gate.agent();
+    const slow = { tool: 'slow_task', arguments: { seconds: 2 }, id: randomUUID() };
+    const ran = () => tools.state().counts[slow.tool] ?? 0;
+    const ranBefore = ran();
+    const askSlow = () => agent.call(slow.tool, slow.arguments, { idempotencyId: slow.id });
+    const atTheTool = askSlow();
+    await eventually('one has reached its tool', () => ran() > ranBefore);
     process.kill(enginePid(), 'SIGSTOP');
     const answers = await Promise.all(calls.map(({ path, id }) => timed(write(path, id))));
+    // What ran is not hidden by the answer that left early: its record tells, also while the engine hangs.
+    expect((await atTheTool).status).toBe(503);
+    expect([(await askSlow()).status, ran()]).toEqual([200, ranBefore + 1]);
     process.kill(enginePid(), 'SIGCONT');
     for (const { reply, ms } of answers) {
       expect(ms).toBeLessThan(8_000);
