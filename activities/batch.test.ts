@@ -61,26 +61,26 @@ afterAll(async () => {
 
 describe('lite sheet 7: the calls of a batch are judged in their order', () => {
   it('finds the kill chain within one batch, and only in the order that makes it one', async () => {
-    expect(await judge('within', ['read_secret', 'list_files', 'http_post'])).toContain(KILL_CHAIN);
-    expect(await judge('reversed', ['http_post', 'list_files', 'read_secret'])).not.toContain(KILL_CHAIN);
+    expect(await judge('within', ['customer_db_read', 'list_files', 'http_post'])).toContain(KILL_CHAIN);
+    expect(await judge('reversed', ['http_post', 'list_files', 'customer_db_read'])).not.toContain(KILL_CHAIN);
   });
 
   it('finds the kill chain between a batch and what comes after it', async () => {
-    expect(await judge('after', ['list_files', 'read_secret'])).toEqual([]);
+    expect(await judge('after', ['list_files', 'customer_db_read'])).toEqual([]);
     expect(await judge('after', ['http_post'], false)).toContain(KILL_CHAIN);
     expect(await judge('after', ['list_files', 'http_post'])).toContain(KILL_CHAIN);
   });
 
   it.each([16, 17, 100])('finds the kill chain behind %s harmless calls', async (count) => {
     const harmless = Array.from({ length: count }, () => 'list_files');
-    expect(await judge(`long ${count}`, ['read_secret', ...harmless, 'http_post'])).toContain(KILL_CHAIN);
-    expect(await judge(`reversed ${count}`, ['http_post', ...harmless, 'read_secret'])).not.toContain(KILL_CHAIN);
+    expect(await judge(`long ${count}`, ['customer_db_read', ...harmless, 'http_post'])).toContain(KILL_CHAIN);
+    expect(await judge(`reversed ${count}`, ['http_post', ...harmless, 'customer_db_read'])).not.toContain(KILL_CHAIN);
 
-    expect(await judge(`apart ${count}`, ['read_secret'], false)).toEqual([]);
+    expect(await judge(`apart ${count}`, ['customer_db_read'], false)).toEqual([]);
     for (const tool of harmless) expect(await judge(`apart ${count}`, [tool], false)).toEqual([]);
     expect(await judge(`apart ${count}`, ['http_post'], false)).toContain(KILL_CHAIN);
 
-    expect(await judge(`batches ${count}`, ['list_files', 'read_secret', ...harmless])).toEqual([]);
+    expect(await judge(`batches ${count}`, ['list_files', 'customer_db_read', ...harmless])).toEqual([]);
     expect(await judge(`batches ${count}`, harmless)).toEqual([]);
     expect(await judge(`batches ${count}`, [...harmless, 'http_post'])).toContain(KILL_CHAIN);
   });
@@ -94,7 +94,7 @@ describe('lite sheet 7: the calls of a batch are judged in their order', () => {
   });
 
   it('says of a batch what it says of the same calls one after the other', async () => {
-    const tools = ['list_files', 'read_secret', 'slack_post', 'list_files', 'upload_file'];
+    const tools = ['list_files', 'customer_db_read', 'slack_post', 'list_files', 'upload_file'];
     const single: string[] = [];
     for (const tool of tools) single.push(...(await judge('single', [tool], false)));
     expect(new Set(await judge('batch', tools))).toEqual(new Set(single));

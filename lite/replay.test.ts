@@ -53,10 +53,10 @@ beforeAll(async () => {
     { id: 'b', name: 'wire_transfer', arguments: { amount: 1 } },
   ]);
   await sendBatch('batch that is a kill chain', [
-    { id: 'a', name: 'read_secret', arguments: {} },
+    { id: 'a', name: 'customer_db_read', arguments: {} },
     { id: 'b', name: 'http_post', arguments: {} },
   ]);
-  await sendBatch('batch with a sensitive read', [{ id: 'a', name: 'read_secret', arguments: {} }]);
+  await sendBatch('batch with a sensitive read', [{ id: 'a', name: 'customer_db_read', arguments: {} }]);
   await send('after a batch', 'http_post', {});
   await gate.close();
   await tools.close();

@@ -71,6 +71,16 @@ data_complete if {
 		data.gate.plain_reads.digit_words,
 		data.gate.plain_reads.secrets,
 		data.gate.plain_reads.outside,
+		data.gate.plain_reads.obtaining_verbs,
+		data.gate.plain_reads.money,
+		data.gate.plain_reads.about_money,
+		data.gate.plain_reads.purposes,
+		data.gate.plain_reads.rights,
+		data.gate.plain_reads.amount_arguments,
+		data.gate.plain_reads.amount_argument_parts,
+		data.gate.plain_reads.currency_arguments,
+		data.gate.plain_reads.destination_arguments,
+		data.gate.plain_reads.destination_argument_parts,
 	] {
 		is_array(list)
 	}

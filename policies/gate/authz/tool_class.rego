@@ -29,6 +29,7 @@ tool_runs if {
 	not tool_class
 	not class_suspended
 	tool_says.plainly_reads
+	not asked_to_pay
 }
 
 # METADATA
@@ -182,10 +183,102 @@ is_known(word) if is_plain_noun(word)
 
 is_known(word) if word in data.gate.plain_reads.prefixes
 
-# What is secret, unless the kill chain knows the name and watches what follows it; and what reaches outside.
-asks_for_much if {
-	tool_is_any_of(data.gate.plain_reads.secrets)
-	not tool_is_any_of(data.gate.kill_chain.sensitive_read_tools)
-}
+# What is secret, and what reaches outside.
+asks_for_much if tool_is_any_of(data.gate.plain_reads.secrets)
 
 asks_for_much if tool_is_any_of(data.gate.plain_reads.outside)
+
+# "get_loan" takes one, "get_loan_status" and "show_payment" look at one.
+asks_for_much if {
+	tool_is_any_of(data.gate.plain_reads.obtaining_verbs)
+	tool_is_any_of(data.gate.plain_reads.money)
+	not tool_is_any_of(data.gate.plain_reads.about_money)
+}
+
+# "list_for_sale" offers, "view_as_root" is somebody else, "read_rights_transfer" hands rights on.
+asks_for_much if tool_is_any_of(data.gate.plain_reads.purposes)
+
+asks_for_much if tool_is_any_of(data.gate.plain_reads.rights)
+
+# METADATA
+# title: A read that is told how much and to whom
+# description: Whatever its name says, a tool that takes an amount beside a destination may pay. It waits until somebody has classed it.
+asked_to_pay if {
+	some object in argument_objects
+	names_amount(object)
+	some other in argument_objects
+	names_destination(other)
+}
+
+# The arguments, and the objects right in them or in a list of theirs.
+argument_objects contains input.arguments if is_object(input.arguments)
+
+argument_objects contains inner if {
+	some inner in input.arguments
+	is_object(inner)
+}
+
+argument_objects contains inner if {
+	some outer in input.arguments
+	is_array(outer)
+	some inner in outer
+	is_object(inner)
+}
+
+# "toAccount", "to_account" and "to-account" are one.
+plain_key(key) := strings.replace_n({"_": "", "-": "", " ": "", ".": ""}, lower(key))
+
+names_amount(object) if {
+	some key, value in object
+	is_amount_key(plain_key(key))
+	like_number(value)
+}
+
+names_amount(object) if {
+	some key, value in object
+	plain_key(key) == "value"
+	like_number(value)
+	some other, _ in object
+	plain_key(other) in data.gate.plain_reads.currency_arguments
+}
+
+is_amount_key(key) if key in data.gate.plain_reads.amount_arguments
+
+is_amount_key(key) if {
+	some part in data.gate.plain_reads.amount_argument_parts
+	contains(key, part)
+}
+
+like_number(value) if is_number(value)
+
+# "1000", "1,000.00 EUR", "$5".
+like_number(value) if {
+	is_string(value)
+	regex.match(`^[^0-9]{0,5}[0-9][0-9., ']{0,30}[^0-9]{0,5}$`, value)
+}
+
+# An amount of an object, {"amount": {"value": 5, "currency": "EUR"}}.
+like_number(value) if {
+	is_object(value)
+	some inner in value
+	is_number(inner)
+}
+
+names_destination(object) if {
+	some key, value in object
+	is_destination_key(plain_key(key))
+	not like_date(value)
+}
+
+is_destination_key(key) if key in data.gate.plain_reads.destination_arguments
+
+is_destination_key(key) if {
+	some part in data.gate.plain_reads.destination_argument_parts
+	contains(key, part)
+}
+
+# The end of a span of time is no destination.
+like_date(value) if {
+	is_string(value)
+	regex.match(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`, value)
+}

@@ -34,7 +34,52 @@ test_what_nobody_classed_waits if {
 	}
 }
 
-test_a_secret_that_the_kill_chain_knows_is_a_read if runs("read_secret")
+test_what_obtains_money_secrets_or_somebody_elses_rights_waits if {
+	every name in [
+		"read_secret", "get_secret", "read_password", "get_credentials", "fetch_funds", "retrieve_funds", "get_cash", "get_loan",
+		"get_refund", "get_credit_line", "getUserMoney", "funds_get", "list_for_sale", "list_on_market", "listOnMarketplace",
+		"view_as_root", "read_rights_transfer", "show_ownership_transfer",
+	] {
+		waits(name)
+	}
+}
+
+test_what_looks_at_money_runs if {
+	every name in [
+		"show_payment", "list_refunds", "list_payouts", "get_loan_status", "get_refund_details", "get_credit_score", "get_balance",
+		"get_invoice", "get_page", "read_file", "list_markets", "search_sales",
+	] {
+		runs(name)
+	}
+}
+
+given(arguments) := object.union(unclassed("show_payment"), {"arguments": arguments})
+
+test_a_read_that_is_told_how_much_and_to_whom_waits if {
+	every arguments in [
+		{"amount": 1000, "to": "vendor"}, {"totalAmount": "1,000.00 EUR", "recipient_iban": "DE89"}, {"sum": "$5", "payee": {"id": 1}},
+		{"value": 5, "currency": "EUR", "destination": "acct_1"}, {"amount": {"value": 5, "currency": "EUR"}, "to_account": 7},
+		{"transfers": [{"amount": 1, "to": "x"}]}, {"transfer": {"AMOUNT": 1}, "to": "x"}, {"price-to-pay": 3, "wallet": "0x"},
+	] {
+		not authz.allow with input as given(arguments)
+		some reason in authz.review with input as given(arguments)
+		contains(reason, "not classed")
+	}
+}
+
+test_other_arguments_of_a_read_do_not_matter if {
+	every arguments in [
+		{"amount": 1000}, {"to": "vendor"}, {"value": 5, "to": "vendor"}, {"amount": 5, "from": "2026-01-01", "to": "2026-02-01"},
+		{"summary": 1, "to": "x"}, {"amount": "large", "to": "x"}, {},
+	] {
+		authz.allow with input as given(arguments)
+	}
+}
+
+test_the_operators_word_stands_for_what_a_read_is_told if {
+	told := object.union(given({"amount": 1, "to": "x"}), {"tool_classes": {"show_payment": {"class": "read"}}})
+	authz.allow with input as told
+}
 
 classed(class) := object.union(unclassed("frobnicate"), {"tool_classes": {"frobnicate": {"class": class}}})
 

@@ -462,10 +462,10 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
           reasons: ['Violation: kill chain: a sensitive read was followed by an external egress tool.'],
         },
       };
-      expect(await judge(['read_secret', 'http_post'])).toMatchObject(killChain);
+      expect(await judge(['customer_db_read', 'http_post'])).toMatchObject(killChain);
       // The other way round it is no chain; the tool that nobody classed still waits for a person.
-      expect(await judge(['http_post', 'read_secret'])).toMatchObject({ status: 202 });
-      expect(await judge(['list_files', 'read_secret'])).toMatchObject({ status: 200 });
+      expect(await judge(['http_post', 'customer_db_read'])).toMatchObject({ status: 202 });
+      expect(await judge(['list_files', 'customer_db_read'])).toMatchObject({ status: 200 });
       const { status, body } = await edition.bot.call('http_post', {}, { contract: 'decision' });
       expect({ status, body }).toMatchObject(killChain);
     });
