@@ -27,13 +27,24 @@ const MAX_TOLD = 10_000;
  * Leaves a ledger row behind for what an agent's limits refused: at most one per agent, limit and minute, for a flood of refusals must not
  * become one of rows. An outage of the ledger does not turn a 429 into anything else.
  */
-export function createRefusals({ ledger, now }: { readonly ledger: Ledger; readonly now: () => number }) {
+export function createRefusals({
+  ledger,
+  now,
+  monotonic = () => performance.now(),
+}: {
+  readonly ledger: Ledger;
+  /** The time that a row says. */
+  readonly now: () => number;
+  /** What a minute is measured by: a clock that was put back an hour must not keep rows away for an hour. */
+  readonly monotonic?: () => number;
+}) {
   const told = new LRUCache<string, number>({ max: MAX_TOLD });
   return async ({ caller, correlationId, name, limit, reason, limits }: Refused): Promise<void> => {
     const key = `${limit} ${caller.tenant}/${caller.agent}`;
+    const measuredMs = monotonic();
+    if (measuredMs - (told.get(key) ?? Number.NEGATIVE_INFINITY) < ROW_EVERY_MS) return;
+    told.set(key, measuredMs);
     const atMs = now();
-    if (atMs - (told.get(key) ?? 0) < ROW_EVERY_MS) return;
-    told.set(key, atMs);
     const { tenant, agent, spiffe, namespace } = caller;
     await ledger
       .append([limitedRow({ tenant, agent, spiffe, namespace, correlationId, atMs, tool: name, reason, limits })])
