@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { PinDiff, PinnedAgents } from '../contracts/tool-pins.js';
+import { sha256Hex } from '../domain/crypto/digest.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { readable, withLock } from './ledger-file.js';
@@ -52,23 +53,34 @@ export function registerPins(program: Command): void {
         process.stdout.write(
           `${change.padEnd(8)} ${oneLine(tool)}  ${pinned?.slice(0, 12) ?? 'none'} -> ${seen?.slice(0, 12) ?? 'none'}\n`,
         );
+      process.stdout.write(`to accept exactly this: gate pins accept ${oneLine(agent)} --shown ${shownDigest(diff)}\n`);
     });
 
   pins
     .command('accept')
-    .description("pin what an agent's tools say now: of these tools, or of all; leaves a row in the ledger")
+    .description('pin what `gate pins diff` showed: of these tools, or of all; leaves a row in the ledger')
     .argument('<agent>')
     .argument('[tools...]')
+    .requiredOption(
+      '--shown <digest>',
+      'what `gate pins diff` printed: nothing is accepted if something else differs by now',
+    )
     .option('--reason <text>', 'recorded with it')
     .addOption(json())
-    .action(async (agent: string, tools: string[], { reason, json: asJson }: Asked) => {
+    .action(async (agent: string, tools: string[], { shown, reason, json: asJson }: Asked & { shown: string }) => {
+      const diff = await asConsole<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(agent)}`);
+      if (shownDigest(diff) !== shown)
+        throw new CliError(
+          `pins_changed_meanwhile: what differs is not what was shown; \`gate pins diff ${oneLine(agent)}\` shows it now`,
+        );
+      const named = diff.tools.filter(({ tool }) => tools.length === 0 || tools.includes(tool));
+      if (named.length === 0) throw new CliError(`nothing of ${oneLine(agent)} differs from what is pinned`);
       const said = await asConsole<{ accepted: string[] }>('proxy', 'POST', '/pins/accept', {
         agent,
-        ...(tools.length > 0 && { tools }),
+        seen: Object.fromEntries(named.map(({ tool, seen_sha256 }) => [tool, seen_sha256])),
         ...(reason && { reason }),
       });
       if (asJson) return print(said);
-      if (said.accepted.length === 0) throw new CliError(`nothing of ${oneLine(agent)} differs from what is pinned`);
       process.stdout.write(`accepted for ${oneLine(agent)}: ${said.accepted.map(oneLine).join(', ')}\n`);
     });
 
@@ -88,6 +100,9 @@ export function registerPins(program: Command): void {
       process.stdout.write(`forgot ${said.forgotten} tools of ${oneLine(agent)}; the next list is pinned\n`);
     });
 }
+
+/** What was shown of a difference, in so many digits as a person copies. */
+const shownDigest = ({ tools }: PinDiff): string => sha256Hex(JSON.stringify(tools)).slice(0, 16);
 
 async function forgetInFile(file: string | null, forget: string): Promise<void> {
   const [tenant, agent, more] = forget.split('/');

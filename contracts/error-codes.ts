@@ -138,6 +138,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The decision stood too long ago to be acted upon (`exp`); ask anew under a new idempotency id.',
   },
+  pins_changed_meanwhile: {
+    status: 409,
+    retry: 'no',
+    meaning: "What the agent's tools say is no longer what was shown; nothing was accepted. Look at what differs now.",
+  },
   pins_tampered: {
     status: 409,
     retry: 'no',

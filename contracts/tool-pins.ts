@@ -30,8 +30,12 @@ export const pinDiff = z.object({
 });
 export type PinDiff = z.infer<typeof pinDiff>;
 
-/** Without `tools` everything the agent's list says now. */
-export const acceptPins = z.strictObject({ agent, tools: z.array(tool).min(1).max(1_000).optional(), reason });
+/** Each tool with the digest that the operator was shown as seen, `null` for one that is gone: another one by now is not accepted. */
+export const acceptPins = z.strictObject({
+  agent,
+  seen: z.record(tool, z.string().length(64).nullable()),
+  reason,
+});
 export type AcceptPins = z.infer<typeof acceptPins>;
 export const acceptedPins = z.object({ accepted: z.array(z.string()) });
 

@@ -51,8 +51,8 @@ export interface ToolPinStore {
   seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
   /** Adds to what was seen, up to so many names; `whole` takes away what is not in it. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
-  /** Pins what was seen last, of these tools or of all. Returns the tools whose pin is another one now. */
-  accept(owner: PinOwner, tools?: readonly string[]): Promise<readonly string[]>;
+  /** Pins exactly these digests, whatever was seen meanwhile; `null` takes a tool out. Returns the tools whose pin is another one now. */
+  accept(owner: PinOwner, accepted: ReadonlyMap<string, string | null>): Promise<readonly string[]>;
   /** The next list is the first again. Returns how many tools were pinned. */
   forget(owner: PinOwner): Promise<number>;
 }
@@ -231,17 +231,16 @@ export function toolPinStoreOver(
         });
         return Object.fromEntries([...(whole ? [] : before), ...shown]);
       }),
-    async accept(owner, tools) {
-      const seen = await seenOf(owner);
-      const named = new Set(tools);
-      const taken = Object.entries(seen).filter(([tool]) => tools === undefined || named.has(tool));
-      let other = new Map<string, string>();
+    async accept(owner, accepted) {
+      let other: [string, string | null][] = [];
       await changePins(owner, (set) => {
-        other = new Map(taken.filter(([tool, sha256]) => set.tools[tool]?.sha256 !== sha256));
-        const kept = Object.entries(set.tools).filter(([tool]) => tools !== undefined || Object.hasOwn(seen, tool));
-        return { ...set, tools: { ...Object.fromEntries(kept), ...entries(other) } };
+        other = [...accepted].filter(([tool, sha256]) => (set.tools[tool]?.sha256 ?? null) !== sha256);
+        const named = new Map(other);
+        const kept = Object.entries(set.tools).filter(([tool]) => !named.has(tool));
+        const pinned = other.flatMap(([tool, sha256]) => (sha256 === null ? [] : [[tool, sha256] as const]));
+        return { ...set, tools: { ...Object.fromEntries(kept), ...entries(new Map(pinned)) } };
       });
-      return [...other.keys()].toSorted();
+      return other.map(([tool]) => tool).toSorted();
     },
     async forget(owner) {
       const { content, row } = await setOf<PinSet>('tool_pin_sets', owner, noPins);

@@ -49,8 +49,8 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
 
     diff,
 
-    /** Pins what the agent's list says now, of the tools that are named or of all. Returns those whose pin is another one now. */
-    async accept(by: Operator, { agent, tools, reason }: AcceptPins): Promise<{ accepted: string[] }> {
+    /** Pins what the operator was shown, if the list still says it. Returns the tools whose pin is another one now. */
+    async accept(by: Operator, { agent, seen, reason }: AcceptPins): Promise<{ accepted: string[] }> {
       const owner = { tenant: by.tenant, agent };
       const { tampered, tools: drifted } = await diff(by.tenant, agent);
       if (tampered)
@@ -58,7 +58,15 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
           'pins_tampered',
           `the pins of ${agent} were not written by Gate: \`gate pins forget ${agent}\``,
         );
-      const named = drifted.filter(({ tool }) => tools === undefined || tools.includes(tool));
+      const named = drifted.filter(({ tool }) => Object.hasOwn(seen, tool));
+      const flipped = named.filter(({ tool, seen_sha256 }) => seen[tool] !== seen_sha256).map(({ tool }) => tool);
+      // One that was shown and differs no longer went back to what is pinned.
+      const back = Object.keys(seen).filter((tool) => !named.some((one) => one.tool === tool));
+      if (flipped.length + back.length > 0)
+        throw new GateError(
+          'pins_changed_meanwhile',
+          `not what was shown any more: ${[...flipped, ...back].slice(0, 50).join(', ')}; \`gate pins diff ${agent}\` shows what differs now`,
+        );
       if (named.length === 0) return { accepted: [] };
       const shown = named.map(({ change, tool }) => `${change} ${tool}`).join(', ');
       const digests = named.map(({ tool, pinned_sha256, seen_sha256 }) => [tool, { pinned_sha256, seen_sha256 }]);
@@ -67,7 +75,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
         tools: Object.fromEntries(digests) as JsonObject,
         reason: reason ?? null,
       });
-      await pins.accept(owner, tools);
+      await pins.accept(owner, new Map(named.map(({ tool, seen_sha256 }) => [tool, seen_sha256])));
       return { accepted: named.map(({ tool }) => tool) };
     },
 

@@ -499,11 +499,13 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
     const diff = async () =>
       driftOf(await pins.read(OWNER), { ...nothingSeen(), digests: new Map(await pins.seen(OWNER)) }, true);
     expect(await diff()).toEqual({ changed: ['a', 'b'], added: ['new'], removed: ['gone'] });
-    expect(await pins.accept(OWNER, ['a'])).toEqual(['a']);
+    const seen = await pins.seen(OWNER);
+    expect(await pins.accept(OWNER, new Map([['a', seen.get('a') as string]]))).toEqual(['a']);
     expect(await diff()).toEqual({ changed: ['b'], added: ['new'], removed: ['gone'] });
-    expect(await pins.accept(OWNER)).toEqual(['b', 'new']);
+    const rest = new Map<string, string | null>([...seen, ['gone', null]]);
+    expect(await pins.accept(OWNER, rest)).toEqual(['b', 'gone', 'new']);
     expect(await diff()).toEqual({ changed: [], added: [], removed: [] });
-    expect(await pins.accept(OWNER)).toEqual([]);
+    expect(await pins.accept(OWNER, rest)).toEqual([]);
     const before = (await rows()).length;
     await list([[tool('a', 'other'), tool('b', 'other'), tool('new')]]);
     expect(await rows()).toHaveLength(before);

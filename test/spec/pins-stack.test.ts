@@ -55,7 +55,7 @@ describe('gate pins, over the running stack', () => {
     expect(await list(tool('read', 'reads'), tool('write', 'writes'))).toBe(200);
     expect(await cli()).toMatchObject({ code: 0, out: expect.stringContaining('acme/pins-bot  2 tools since') });
     expect(await cli('diff', 'pins-bot')).toMatchObject({ code: 0, out: '(nothing differs)\n' });
-    expect(await cli('accept', 'pins-bot')).toMatchObject({ code: 1 });
+    expect(await cli('accept', 'pins-bot')).toMatchObject({ code: 2 });
 
     const now = [tool('read', 'reads more'), tool('write', 'writes more'), tool('\u202enew', 'is new')];
     expect(await list(...now)).toBe(502);
@@ -67,12 +67,29 @@ describe('gate pins, over the running stack', () => {
     ]);
     expect((await cli('diff', 'pins-bot')).out).not.toContain('\u202e');
 
-    expect(await cli('accept', 'pins-bot', 'read', '--reason', 'looked at it')).toMatchObject({
-      code: 0,
-      out: 'accepted for pins-bot: read\n',
-    });
+    const shown = async () => / --shown ([0-9a-f]+)\n$/.exec((await cli('diff', 'pins-bot')).out)?.[1] as string;
+    const early = await shown();
+    const flipped = [tool('read', 'reads something else'), ...now.slice(1)];
+    expect(await list(...flipped)).toBe(502);
+    expect(await cli('accept', 'pins-bot', 'read', '--shown', early)).toMatchObject({ code: 1 });
+    const late = differing.tools.map(({ tool: name, seen_sha256: seen }) => [name, seen] as const);
+    expect(
+      await console_.request('POST', '/pins/accept', {
+        headers: { authorization: `Bearer ${gate.development.operator_token}` },
+        body: { agent: 'pins-bot', seen: Object.fromEntries(late) as JsonObject },
+      }),
+    ).toMatchObject({ status: 409, body: { error: 'pins_changed_meanwhile' } });
+    expect(await acceptances()).toEqual([]);
     expect(await list(...now)).toBe(502);
-    expect(await cli('accept', 'pins-bot')).toMatchObject({ code: 0 });
+
+    expect(await cli('accept', 'pins-bot', 'read', '--reason', 'looked at it', '--shown', await shown())).toMatchObject(
+      {
+        code: 0,
+        out: 'accepted for pins-bot: read\n',
+      },
+    );
+    expect(await list(...now)).toBe(502);
+    expect(await cli('accept', 'pins-bot', '--shown', await shown())).toMatchObject({ code: 0 });
     expect(await list(...now)).toBe(200);
 
     expect(await cli('forget', 'pins-bot')).toMatchObject({ code: 0, out: expect.stringContaining('forgot 3 tools') });
@@ -98,7 +115,7 @@ describe('gate pins, over the running stack', () => {
     const token = { authorization: `Bearer ${gate.development.operator_token}` };
     const before = await acceptances();
     for (const [method, path, body] of [
-      ['POST', '/pins/accept', { agent: 'pins-bot' }],
+      ['POST', '/pins/accept', { agent: 'pins-bot', seen: {} }],
       ['POST', '/pins/forget', { agent: 'pins-bot' }],
       ['GET', '/pins', undefined],
       ['GET', '/pins/pins-bot', undefined],
