@@ -45,7 +45,7 @@ export function registerPins(program: Command): void {
     .argument('<agent>')
     .addOption(json())
     .action(async (agent: string, { json: asJson }: Asked) => {
-      const diff = await asConsole<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(agent)}`);
+      const diff = await diffOf(agent);
       if (asJson) return print(diff);
       if (diff.tampered) process.stdout.write('the pins were not written by Gate: let them go\n');
       if (diff.tools.length === 0) return void process.stdout.write('(nothing differs)\n');
@@ -68,15 +68,18 @@ export function registerPins(program: Command): void {
     .option('--reason <text>', 'recorded with it')
     .addOption(json())
     .action(async (agent: string, tools: string[], { shown, reason, json: asJson }: Asked & { shown: string }) => {
-      const diff = await asConsole<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(agent)}`);
+      const diff = await diffOf(agent);
       if (shownDigest(diff) !== shown)
         throw new CliError(
           `pins_changed_meanwhile: what differs is not what was shown; \`gate pins diff ${oneLine(agent)}\` shows it now`,
         );
+      const missing = tools.find((name) => !diff.tools.some(({ tool }) => tool === name));
+      if (missing !== undefined)
+        throw new CliError(`${oneLine(missing)} of ${oneLine(agent)} does not differ from what is pinned`);
       const named = diff.tools.filter(({ tool }) => tools.length === 0 || tools.includes(tool));
       if (named.length === 0) throw new CliError(`nothing of ${oneLine(agent)} differs from what is pinned`);
       const said = await asConsole<{ accepted: string[] }>('proxy', 'POST', '/pins/accept', {
-        agent,
+        agent: nameOf(agent),
         seen: Object.fromEntries(named.map(({ tool, seen_sha256 }) => [tool, seen_sha256])),
         ...(reason && { reason }),
       });
@@ -92,7 +95,7 @@ export function registerPins(program: Command): void {
     .addOption(json())
     .action(async (agent: string, { reason, json: asJson }: Asked) => {
       const said = await asConsole<{ forgotten: number }>('proxy', 'POST', '/pins/forget', {
-        agent,
+        agent: nameOf(agent),
         ...(reason && { reason }),
       });
       if (asJson) return print(said);
@@ -112,4 +115,15 @@ async function forgetInFile(file: string | null, forget: string): Promise<void> 
   const forgotten = await readable(file, () => withLock(file, () => forgetPins(file, { tenant, agent })));
   if (forgotten === 0) throw new CliError(`no tools of ${oneLine(forget)} are pinned`);
   process.stdout.write(`forgot ${forgotten} tools of ${oneLine(forget)}; the next list is pinned\n`);
+}
+
+/** An agent as it is typed: by its name, or as the list prints it. */
+const nameOf = (agent: string): string => agent.split('/').at(-1) ?? agent;
+
+/** What differs of an agent. Throws for one of whom nothing is pinned: that nothing differs would be no comfort. */
+async function diffOf(agent: string): Promise<PinDiff> {
+  const { agents } = await asConsole<PinnedAgents>('proxy', 'GET', '/pins');
+  if (!agents.some(({ tenant, agent: name }) => agent === name || agent === `${tenant}/${name}`))
+    throw new CliError(`no tools of ${oneLine(agent)} are pinned; \`gate pins\` lists whose are`, 4);
+  return asConsole<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(nameOf(agent))}`);
 }

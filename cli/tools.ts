@@ -82,7 +82,9 @@ export function registerTools(program: Command): void {
           ...(definition && { definition_sha256: definition }),
         });
         if (asJson) return print(set);
-        const bound = set.definition_sha256 ? `, for the definition ${set.definition_sha256.slice(0, 12)}` : '';
+        const bound = set.definition_sha256
+          ? `, for the definition ${set.definition_sha256.slice(0, 12)}`
+          : '; no list has shown an agent a tool of that name: is it spelled so?';
         process.stdout.write(
           `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; it counts from now on\n`,
         );

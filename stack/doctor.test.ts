@@ -116,7 +116,7 @@ describe('gate doctor: what a start needs, looked for beforehand', () => {
     writeFileSync(join(stateDir, 'run', 'gate.pid'), String(process.ppid));
     const findings = await examine(here({ GATE_STATE_DIR: stateDir }));
     expect(findings.find(({ what }) => what === 'state folder')).toMatchObject({
-      state: 'warning',
+      state: 'fault',
       detail: expect.stringContaining(`process ${process.ppid}`),
     });
     expect(findings.some(({ what }) => what.startsWith('port'))).toBe(false);

@@ -81,7 +81,7 @@ function stateFolder(stateDir: string, running: number | null): Finding {
   if (running !== null)
     return {
       what,
-      state: 'warning',
+      state: 'fault',
       detail: `Gate runs over ${stateDir} already (process ${running}); a second one needs another GATE_STATE_DIR and other ports`,
     };
   const existing = nearest(stateDir);
@@ -230,7 +230,8 @@ async function elsewhere(env: Env): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const [what, variable, port] of named) {
     const text = env[variable];
-    if (!text || !URL.canParse(text)) continue;
+    // What is no address of the kind is a fault of the settings, told there.
+    if (!text || !URL.canParse(text) || !/^(https?|postgres(ql)?):$/.test(new URL(text).protocol)) continue;
     const url = new URL(text);
     found.push(
       await reachable(what, `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : port)}`, variable),

@@ -16,11 +16,6 @@ const WEIGHTY: ReadonlySet<string> = new Set(
     'delete remove drop purge wipe truncate terminate kill cancel revoke disable reset ban suspend archive merge push publish release send'
   ).split(' '),
 );
-const READING: ReadonlySet<string> = new Set(
-  'get list read search find fetch show view describe query count inspect snapshot history diff log tree check analyze explain'.split(
-    ' ',
-  ),
-);
 const JOINING: ReadonlySet<string> = new Set(['and', 'or', 'then', 'plus', 'to', 'into', 'sign']);
 /** So often a tool must have run before its silence says something. */
 const SEEN_OFTEN = 3;
@@ -30,7 +25,7 @@ const SEEN_OFTEN = 3;
  * as they did in observe mode. A proposal for a person, never a verdict: nothing is classed by it.
  */
 export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
-  return tools.flatMap(({ tool, class: classed, suspended, lately }): Suggestion[] => {
+  return tools.flatMap(({ tool, class: classed, suspended, definition_sha256: definition, lately }): Suggestion[] => {
     const calls = lately.ran + lately.asked + lately.denied + lately.failed;
     if (classed !== null || suspended || calls === 0) return [];
     const words = tool.match(/[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*/g)?.map((word) => word.toLowerCase()) ?? [];
@@ -43,16 +38,13 @@ export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
     const odd =
       words.some((word) => JOINING.has(word)) || /[A-Za-z][0-9]+[a-z]/.test(tool) || !/^[\w./:-]+$/.test(tool);
     if (odd) return [{ tool, class: 'review', why: 'the name says more than one thing' }];
-    if (lately.ran >= SEEN_OFTEN && lately.failed === 0) {
-      const reads = words.some((word) => READING.has(word));
+    // An agent can call any name, so that it is called says nothing of a tool that no list has shown.
+    if (definition === null) return [{ tool, class: 'review', why: 'no list of the upstream has shown it' }];
+    // A name that plainly reads needs no class; any other may change something, whatever one of its words says.
+    if (lately.ran >= SEEN_OFTEN && lately.failed === 0)
       return [
-        {
-          tool,
-          class: reads ? 'read' : 'change',
-          why: `ran ${lately.ran} times${reads ? ', and the name reads' : ''}`,
-        },
+        { tool, class: 'change', why: `ran ${lately.ran} times, and may change something: look at what it does` },
       ];
-    }
-    return [{ tool, class: 'review', why: 'seen too seldom to say' }];
+    return [{ tool, class: 'review', why: `called fewer than ${SEEN_OFTEN} times: too seldom to say` }];
   });
 }

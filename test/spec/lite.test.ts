@@ -704,7 +704,6 @@ describe('the file', () => {
     const other = new DatabaseSync(gate.ledger);
     other.exec('BEGIN IMMEDIATE');
     await expect(openLite({}, { folder })).rejects.toThrow('locked by another process');
-    expect((await gate.send('GET', '/health')).body).toEqual({ status: 'ok', mode: 'enforce', ledger: 'unavailable' });
     other.exec('ROLLBACK');
     other.close();
     await open({}, { folder });
@@ -718,6 +717,7 @@ describe('the file', () => {
     const refused = await gate.call('read_file');
     expect(refused.status).toBe(503);
     expect(JSON.stringify(refused.body)).toContain('locked by another process');
+    expect((await gate.send('GET', '/health')).body).toEqual({ status: 'ok', mode: 'enforce', ledger: 'unavailable' });
     expect(tools.executed).toHaveLength(0);
     other.exec('ROLLBACK');
     other.close();
