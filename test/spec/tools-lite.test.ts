@@ -16,6 +16,8 @@ let folder: string;
 let tools: EchoTools;
 let gate: LiteFixture;
 let description: string;
+/** What the upstream lists beside `create_issue`. */
+let shown: string[];
 const open = (env: Record<string, string> = {}) =>
   openLite(
     { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_UPSTREAM_NAME: 'own', GATE_LITE_DECIDE_TOKEN: TOKEN, ...env },
@@ -34,13 +36,20 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gate-tools-'));
   tools = await echoTools();
   description = 'Opens an issue.';
+  shown = [];
   const { answer } = tools;
   tools.answer = (request): JsonObject | null | Promise<JsonObject | null> =>
     request['method'] === 'tools/list'
       ? {
           jsonrpc: '2.0',
           id: request['id'] ?? null,
-          result: { tools: [{ name: 'create_issue', description, annotations: { readOnlyHint: true } }] },
+          result: {
+            tools: ['create_issue', ...shown].map((name) => ({
+              name,
+              description,
+              annotations: { readOnlyHint: true },
+            })),
+          },
         }
       : answer(request);
   gate = await open();
@@ -127,15 +136,18 @@ describe('gate tools, in lite', () => {
   }, 60_000);
 
   it('proposes classes from what ran in observe mode, shows them, and sets them only when told', async () => {
+    shown = ['tidy_desk', 'board_snapshot', 'view_and_mark', 'once_only'];
     await again({ GATE_LITE_MODE: 'observe' });
+    await listed();
     for (let time = 0; time < 3; time += 1) expect(await statusOf('tidy_desk')).toBe(200);
     expect(await statusOf('sepa_transfer')).toBe(200);
     for (let time = 0; time < 3; time += 1)
-      for (const tool of ['board_snapshot', 'view_and_mark']) expect(await statusOf(tool)).toBe(200);
+      for (const tool of ['board_snapshot', 'view_and_mark', 'in_no_list']) expect(await statusOf(tool)).toBe(200);
     expect(await statusOf('once_only')).toBe(200);
     expect(await statusOf('list_files')).toBe(200);
     const proposed = [
-      { tool: 'board_snapshot', class: 'read' },
+      { tool: 'board_snapshot', class: 'change' },
+      { tool: 'in_no_list', class: 'review' },
       { tool: 'once_only', class: 'review' },
       { tool: 'sepa_transfer', class: 'strict' },
       { tool: 'tidy_desk', class: 'change' },
@@ -145,7 +157,7 @@ describe('gate tools, in lite', () => {
     await again();
     expect(await statusOf('tidy_desk')).toBe(202);
     const applied = await cli('suggest', '--apply');
-    expect(applied.out).toContain('set 5 classes');
+    expect(applied.out).toContain('set 6 classes');
     expect([await statusOf('tidy_desk'), await statusOf('board_snapshot'), await statusOf('sepa_transfer')]).toEqual([
       200, 200, 202,
     ]);
