@@ -52,12 +52,13 @@ const ENDS = {
     review: null,
   },
   denied: { state: 'denied', kinds: JUDGED, allowed: false, executed: 0, replay: 403, review: null },
+  // Nobody began the attempt: the engine is named, not the tools.
   'not run': {
     state: 'not_run',
     kinds: [...JUDGED, 'upstream.outcome'],
     allowed: true,
     executed: 0,
-    replay: 502,
+    replay: 503,
     review: null,
   },
   'uncertain, not sent': {
@@ -89,7 +90,7 @@ const ENDS = {
     kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
     allowed: false,
     executed: 0,
-    replay: 502,
+    replay: 503,
     review: 'approved',
   },
   'approved, uncertain, not sent': {
