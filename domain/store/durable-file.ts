@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -80,7 +81,8 @@ export function privateDatabase(file: string): void {
 /** Takes the rights of others from a file that is there. */
 export function tightenFile(file: string, mode = PRIVATE_FILE): void {
   try {
-    chmodSync(file, mode);
+    // Taken from the others, never given to the owner: a file that he made read-only stays so.
+    chmodSync(file, statSync(file).mode & mode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'EPERM' && code !== 'EROFS') throw error;
