@@ -28,7 +28,10 @@ export type SetToolClass = z.infer<typeof setToolClass>;
 export const forgetToolClass = z.union([z.strictObject({ tool: toolName }), z.strictObject({ all: z.literal(true) })]);
 export type ForgetToolClass = z.infer<typeof forgetToolClass>;
 
-/** How the calls of a tool ended within the time that was asked for. `asked` are those that waited for a person, or would have. */
+/**
+ * How the calls of a tool of this upstream ended within the time that was asked for. `ran` are those that were answered with a result that is
+ * no error, `asked` those that waited for a person, or would have.
+ */
 export const toolTraffic = z.object({
   ran: z.number().int(),
   asked: z.number().int(),

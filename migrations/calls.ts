@@ -163,6 +163,17 @@ const createSetbacks: Migration = {
   },
 };
 
+/**
+ * 0007: whose tool a call was of, so that what a tool did lately is told of its own upstream alone. An earlier record says none and counts for
+ * none. Adds a column without a default only; locks the table for a moment on Postgres.
+ */
+const addUpstream: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'call_records', 'upstream')))
+      await db.schema.alterTable('call_records').addColumn('upstream', 'text').execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -170,4 +181,5 @@ export const callMigrations: Record<string, Migration> = {
   '0004-macs': addMacs,
   '0005-sensitive-steps': createSensitiveSteps,
   '0006-setbacks': createSetbacks,
+  '0007-upstream': addUpstream,
 };

@@ -45,9 +45,10 @@ interface Held {
 const INSERT_COLUMNS = [
   ...RECORD_COLUMNS,
   'result_sealed',
+  'upstream',
   'rows_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
-const CONDEMNED_COLUMNS = [...RECORD_COLUMNS, 'rows_due_ms', 'review_due_ms'] as const;
+const CONDEMNED_COLUMNS = [...RECORD_COLUMNS, 'upstream', 'rows_due_ms', 'review_due_ms'] as const;
 const MOVED_COLUMNS = [
   'verdict_sealed',
   'pending_id',

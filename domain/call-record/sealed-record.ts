@@ -18,6 +18,8 @@ export interface StoredRecord {
   tool: string;
   /** The tools of a batch as a JSON list; `null` of any other call. */
   sibling_tools: string | null;
+  /** The name under which the tool is classed; `null` where the call was not judged, or by an earlier Gate. */
+  upstream: string | null;
   tier: CallRecord['tier'];
   approval_tier: CallRecord['approval_tier'];
   digest: string;
@@ -64,12 +66,14 @@ export const AUTHENTICATED = [
   'outcome_sealed',
 ] as const satisfies readonly (keyof StoredRecord)[];
 /**
- * Those it does not rest on: the retained answer is sealed by itself and bound to the digest in its outcome; the rest only says what is to
- * be done once more, and doing it once more changes nothing (SECURITY.md says what their editor can do).
+ * Those it does not rest on: the retained answer is sealed by itself and bound to the digest in its outcome; the upstream repeats what the
+ * sealed evidence says, for `gate tools` to count by; the rest only says what is to be done once more, and doing it once more changes nothing
+ * (SECURITY.md says what their editor can do).
  */
 export const NOT_AUTHENTICATED = [
   'mac',
   'result_sealed',
+  'upstream',
   'rows_due_ms',
   'review_due_ms',
   'callback_due_ms',
@@ -374,13 +378,14 @@ export const recordAfter = (
 });
 
 /** The columns that repeat what the evidence says, for whoever searches. */
-const describedBy = ({ call, verdict, sibling_tools: siblings }: VerdictEvidence) => ({
+const describedBy = ({ call, verdict, sibling_tools: siblings, facts }: VerdictEvidence) => ({
   correlation_id: call.correlation_id,
   tenant: call.tenant,
   agent: call.agent,
   contract: call.contract,
   tool: call.tool,
   sibling_tools: siblings ? JSON.stringify(siblings) : null,
+  upstream: typeof facts?.upstream === 'string' ? facts.upstream : null,
   tier: verdict?.tier ?? null,
   approval_tier: verdict?.approval_tier ?? ('standard' as const),
   digest: call.digest,

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { z } from 'zod';
+import type { CallState } from '../../contracts/call.js';
 import { classedTool, type ClassedTool, type ToolTraffic } from '../../contracts/tools.js';
 import type { StoredRecord } from '../call-record/sealed-record.js';
 import type { KeyRing } from '../crypto/key-ring.js';
@@ -9,7 +11,7 @@ export interface ToolClassTables {
   tool_class_sets: { tenant: string; upstream: string; generation: number; sealed: Uint8Array };
   call_records: Pick<
     StoredRecord,
-    'tenant' | 'tool' | 'sibling_tools' | 'state' | 'tier' | 'created_ms' | 'pending_id'
+    'tenant' | 'upstream' | 'tool' | 'sibling_tools' | 'state' | 'tier' | 'created_ms' | 'counted_ms'
   >;
 }
 
@@ -20,6 +22,8 @@ export interface ClassSet {
 }
 
 const sealedSet = z.object({ generation: z.number().int(), tools: z.record(z.string(), classedTool) });
+/** Beside an answer that is an error: nobody knows what the tool did, or it was surely not called. */
+const FAILED: ReadonlySet<CallState> = new Set(['uncertain', 'not_run', 'aborted']);
 const NOTHING: ClassSet = { generation: 0, tools: new Map() };
 
 /**
@@ -99,24 +103,31 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
       return Number(row?.generation ?? 0);
     },
 
-    /** How the calls of each tool ended since then; each call of a batch is one. */
-    async traffic(tenant: string, sinceMs: number): Promise<Map<string, ToolTraffic>> {
+    /**
+     * How the calls of each tool of the upstream ended since then; each call of a batch is one. Ran is what counts in its agent's history: an
+     * answer that is an error, by JSON-RPC or by the tool's own word, failed.
+     */
+    async traffic(tenant: string, upstream: string, sinceMs: number): Promise<Map<string, ToolTraffic>> {
+      const counted = sql<number>`case when counted_ms is null then 0 else 1 end`;
       const rows = await db
         .selectFrom('call_records')
-        .select(({ fn }) => ['tool', 'sibling_tools', 'state', 'tier', fn.countAll<number | string>().as('count')])
+        .select(['tool', 'sibling_tools', 'state', 'tier', counted.as('counted')])
+        .select(({ fn }) => fn.countAll<number | string>().as('count'))
         .where('tenant', '=', tenant)
+        .where('upstream', '=', upstream)
         .where('created_ms', '>', sinceMs)
-        .groupBy(['tool', 'sibling_tools', 'state', 'tier'])
+        .groupBy(['tool', 'sibling_tools', 'state', 'tier', counted])
         .execute();
       const found = new Map<string, { -readonly [Kind in keyof ToolTraffic]: number }>();
       for (const row of rows)
         for (const tool of row.sibling_tools === null ? [row.tool] : (JSON.parse(row.sibling_tools) as string[])) {
           const sums = found.get(tool) ?? { ran: 0, asked: 0, denied: 0, failed: 0 };
           const count = Number(row.count);
-          if (row.state === 'completed' || row.state === 'allowed') sums.ran += count;
+          const ran = Number(row.counted) === 1;
+          if (ran) sums.ran += count;
           if (row.tier === 'yellow') sums.asked += count;
           if (row.state === 'denied' || row.tier === 'red') sums.denied += count;
-          if (row.state === 'uncertain' || row.state === 'not_run' || row.state === 'aborted') sums.failed += count;
+          if ((row.state === 'completed' && !ran) || FAILED.has(row.state)) sums.failed += count;
           found.set(tool, sums);
         }
       return found;

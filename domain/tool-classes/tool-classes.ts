@@ -75,7 +75,7 @@ export function toolClassing({
       const [{ tools: classed }, seen, traffic] = await Promise.all([
         store.read(tenant, upstream),
         pins.seenByAny(tenant),
-        store.traffic(tenant, now() - hours * 3_600_000),
+        store.traffic(tenant, upstream, now() - hours * 3_600_000),
       ]);
       const names = new Set([...classed.keys(), ...seen.keys(), ...traffic.keys()]);
       return {

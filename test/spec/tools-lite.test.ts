@@ -112,6 +112,45 @@ describe('gate tools, in lite', () => {
     expect((await cli('list', '--unclassed')).out).not.toContain('list_files');
   }, 60_000);
 
+  it('counts what ran at this upstream alone, and counts no answer that is an error as ran', async () => {
+    await statusOf('list_files');
+    const { answer } = tools;
+    const answers: [string, JsonObject][] = [
+      ['list_unknown', { error: { code: -32_602, message: 'Unknown tool: list_unknown' } }],
+      ['list_no_method', { error: { code: -32_601, message: 'Method not found' } }],
+      ['list_own_error', { error: { code: -32_050, message: 'not today' } }],
+      ['list_says_so', { result: { isError: true, content: [] } }],
+      ['list_null_error', { result: { content: [] }, error: null }],
+    ];
+    tools.answer = (request) => {
+      const { name } = (request['params'] ?? {}) as JsonObject;
+      const said = answers.find(([tool]) => tool === name)?.[1];
+      return said ? { jsonrpc: '2.0', id: request['id'] ?? null, ...said } : answer(request);
+    };
+    for (const [tool] of answers) expect(await statusOf(tool)).toBe(200);
+    const lately = async () => {
+      const { tools: listed_ } = JSON.parse((await cli('--json')).out) as { tools: JsonObject[] };
+      return Object.fromEntries(listed_.map(({ tool, lately: sums }) => [tool, sums]));
+    };
+    const none = { ran: 0, asked: 0, denied: 0, failed: 0 };
+    const own = {
+      list_files: { ...none, ran: 1 },
+      list_unknown: { ...none, failed: 1 },
+      list_no_method: { ...none, failed: 1 },
+      list_own_error: { ...none, failed: 1 },
+      list_says_so: { ...none, failed: 1 },
+      list_null_error: { ...none, ran: 1 },
+    };
+    expect(await lately()).toEqual(own);
+    await again({ GATE_LITE_UPSTREAM_NAME: 'another' });
+    expect(await lately()).toEqual({});
+    await statusOf('delete_file');
+    await statusOf('list_files');
+    expect(await lately()).toEqual({ delete_file: { ...none, denied: 1 }, list_files: { ...none, ran: 1 } });
+    await again();
+    expect(await lately()).toEqual(own);
+  }, 60_000);
+
   it('suspends a class when the definition changes, until it is confirmed', async () => {
     await listed();
     await cli('set', 'create_issue', 'change');
