@@ -29,7 +29,7 @@ import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { sealReviews } from '../domain/review/seal-reviews.js';
 import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/review-store.js';
-import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
+import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
@@ -110,6 +110,11 @@ export async function startLite({
   const { directory, builtIn } = policyFolder(config.policies);
   const [policies, personas] = await Promise.all([loadPolicySet({ directory }), loadPersonas()]);
   const keys = liteKeys(ledgerFile, config.keys);
+  const toolsName = upstreamName({
+    name: config.upstreamName,
+    url: config.upstreamUrl,
+    command: child && [child.command, ...child.args],
+  });
   const file = await openLocalFile({
     file: ledgerFile,
     migrations: liteMigrations,
@@ -117,6 +122,7 @@ export async function startLite({
       await sealCalls(store as unknown as Store<CallTables>, keys.ring, now, (transaction) =>
         adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys.ring, pinsLog(logger).onAdopted),
       );
+      await adoptSeen(store as unknown as Store<ToolPinTables>, { keys: keys.ring, upstream: toolsName });
       await sealReviews(store as unknown as Store<ReviewTables>, keys.ring, now);
     },
     ...(maxPages !== undefined && { maxPages }),
@@ -137,12 +143,7 @@ export async function startLite({
     perAgent: { rows: config.maxParkedCalls, bytes: config.maxParkedBytes },
   });
   const tools = await upstreamOf(config, child, logger);
-  const toolsName = upstreamName({
-    name: config.upstreamName,
-    url: config.upstreamUrl,
-    command: child && [child.command, ...child.args],
-  });
-  const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, now });
+  const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, upstream: toolsName, now });
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring), ledger);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');

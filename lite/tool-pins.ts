@@ -4,12 +4,7 @@ import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
 import { sqliteStore } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { wordsOf } from '../domain/store/words.js';
-import {
-  pinOwnersIn,
-  type PinOwner,
-  type ToolPinTables,
-  toolPinStoreOver,
-} from '../domain/tool-definitions/pin-store.js';
+import { forgetPinsIn, pinOwnersIn, type PinOwner, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
 
@@ -41,7 +36,7 @@ export async function forgetPins(file: string, owner: PinOwner): Promise<number>
   if (!keys) throw new GateError('store_unavailable', `the keys of ${file} are missing: set GATE_LITE_KEYS`);
   const opened = await openLocalFile({ file, migrations: liteMigrations });
   try {
-    const forgotten = await toolPinStoreOver(opened.store<ToolPinTables>(), { keys }).forget(owner);
+    const forgotten = await forgetPinsIn(opened.store<ToolPinTables>(), keys, owner);
     if (forgotten > 0)
       await ledgerInFile(opened, { sidecarKeys: keys }).append([
         {

@@ -1,5 +1,5 @@
 import { type Kysely, sql, type Migration } from 'kysely';
-import { dialectOf } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /**
  * 0001: what an upstream's tools looked like when an agent saw them first (lite sheet 13, proxy sheet 15), so that a later change is
@@ -79,8 +79,30 @@ const bound: Migration = {
   },
 };
 
+/**
+ * 0004: what each list said last is kept for each upstream: a definition that another server showed under the same name says nothing of this
+ * one's. What was seen before is taken over when the store is opened, as what its upstream showed. Rebuilds the table, which it locks.
+ */
+const byUpstream: Migration = {
+  async up(db) {
+    const { text, strict } = dialectOf(db);
+    if (await hasColumn(db, 'tool_seen_sets', 'upstream')) return;
+    await sql`create table if not exists tool_seen_sets_by_upstream (
+      tenant ${text} not null, upstream ${text} not null, agent ${text} not null, content ${text} not null, tag ${text},
+      primary key (tenant, upstream, agent)
+    ) ${strict}`.execute(db);
+    if (await hasColumn(db, 'tool_seen_sets', 'agent')) {
+      await sql`insert into tool_seen_sets_by_upstream
+        select tenant, '', agent, content, tag from tool_seen_sets where true on conflict do nothing`.execute(db);
+      await db.schema.dropTable('tool_seen_sets').execute();
+    }
+    await sql`alter table tool_seen_sets_by_upstream rename to tool_seen_sets`.execute(db);
+  },
+};
+
 export const toolPinMigrations: Record<string, Migration> = {
   '0001_tool_pins': pins,
   '0002_sealed': sealed,
   '0003_bound': bound,
+  '0004_by_upstream': byUpstream,
 };

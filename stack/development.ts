@@ -173,7 +173,17 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the engine', () => starting.then((started) => started.own?.stop()), ENGINE_STOP_LIMIT_MS);
     const bundling = bundleWorkflows();
     for (const begun of [starting, bundling]) begun.catch(() => undefined);
-    const { calls, pins, classes: stored } = await openProxyStore(config.shared, config.callStore.recordKeys, logger);
+    const { upstreamUrl: url, upstreamName: name } = config.worker;
+    const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
+    const {
+      calls,
+      pins,
+      classes: stored,
+    } = await openProxyStore(config.shared, {
+      keys: config.callStore.recordKeys,
+      upstream: toolsName,
+      logger,
+    });
     undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);
@@ -205,8 +215,6 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
 
     const upstreamUrl = config.worker.upstreamUrl ?? (await startTools());
     const upstream = createUpstream(config.worker, upstreamUrl);
-    const { upstreamUrl: url, upstreamName: name } = config.worker;
-    const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
     undo.push('the connections to tools', () => upstream.close());
 
     const engine = await starting;

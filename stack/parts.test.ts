@@ -49,7 +49,7 @@ describe.each(['sqlite', 'postgres'] as const)("DESIGN 4: the proxy's calls and 
   it('are written side by side, and found by the next process and by a worker beside it', async () => {
     // As before tools were pinned here.
     await (await openCallStore({ target: storeTarget(shared, 'calls'), keys: KEYS })).close();
-    const { calls, pins } = await openProxyStore(shared, KEYS);
+    const { calls, pins } = await openProxyStore(shared, { keys: KEYS, upstream: 'own' });
     const made = Array.from({ length: 20 }, callOf);
     await Promise.all(
       made.flatMap((call, index) => [
@@ -64,8 +64,8 @@ describe.each(['sqlite', 'postgres'] as const)("DESIGN 4: the proxy's calls and 
     await pins.complete(OWNER);
     await calls.close();
 
-    const again = await openProxyStore(shared, KEYS);
-    const worker = await openProxyStore(shared, KEYS);
+    const again = await openProxyStore(shared, { keys: KEYS, upstream: 'own' });
+    const worker = await openProxyStore(shared, { keys: KEYS, upstream: 'own' });
     const [first] = made;
     expect(await worker.calls.request(first?.correlation_id ?? '', 'sha256:one')).toMatchObject({ callback_url: null });
     expect(await again.pins.read(OWNER)).toMatchObject({ complete: true, digests: { size: 20 } });

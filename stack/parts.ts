@@ -62,6 +62,7 @@ import { type ToolClassStore, toolClassStoreOver, type ToolClassTables } from '.
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import {
   adoptPins,
+  adoptSeen,
   type ToolPinStore,
   type ToolPinTables,
   toolPinStoreOver,
@@ -152,12 +153,11 @@ export async function checkpointKeys(
 
 /**
  * What the proxy keeps, and its worker with it: its calls, and in the same place the tools its agents saw first, what operators said of them, and the sessions of both
- * with the upstream. `calls.close` closes all of them.
+ * with the upstream. `upstream` is the name under which the tools are seen and classed. `calls.close` closes all of them.
  */
 export async function openProxyStore(
   shared: Config<typeof SHARED_SETTINGS>,
-  keys: KeyRing,
-  logger?: Logger,
+  { keys, upstream, logger }: { readonly keys: KeyRing; readonly upstream: string; readonly logger?: Logger },
 ): Promise<{
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
@@ -173,13 +173,14 @@ export async function openProxyStore(
     await sealCalls(store as unknown as Store<CallTables>, keys, Date.now, (transaction) =>
       adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys, logger && pinsLog(logger).onAdopted),
     );
+    await adoptSeen(store as unknown as Store<ToolPinTables>, { keys, upstream });
   } catch (error) {
     await store.close();
     throw error;
   }
   return {
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
-    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys }),
+    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, upstream }),
     classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };

@@ -18,7 +18,7 @@ const ring = (name: string) => keyRing(new Map([[name, Buffer.alloc(32, name)]])
 const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   call_seal: { id: 'found', mac: 'found' },
   tool_pin_sets: { tenant: 'found', agent: 'found', content: 'found', tag: 'found' },
-  tool_seen_sets: { tenant: 'found', agent: 'found', content: 'found', tag: 'found' },
+  tool_seen_sets: { tenant: 'found', upstream: 'found', agent: 'found', content: 'found', tag: 'found' },
   tool_class_sets: { tenant: 'found', upstream: 'found', generation: 'found', sealed: 'found' },
   upstream_sessions: {
     upstream: 'found',
@@ -47,7 +47,10 @@ describe('the store of the proxy and the worker', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
   const open = (name: string) =>
-    openProxyStore(readConfig('gate', SHARED_SETTINGS, { GATE_STATE_DIR: folder }), ring(name));
+    openProxyStore(readConfig('gate', SHARED_SETTINGS, { GATE_STATE_DIR: folder }), {
+      keys: ring(name),
+      upstream: 'own',
+    });
 
   it('is marked at its first opening, and opens under no other keys', async () => {
     await (await open('one')).calls.close();

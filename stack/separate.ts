@@ -331,9 +331,10 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
     decisionVerifier(config.own.decisionPublicKeyFile),
   );
+  const toolsName = upstreamName({ name: config.upstream.upstreamName, url: config.upstream.upstreamUrl });
   const { calls, pins, classes, sessionsWith } = await needed(
     'the call store',
-    openProxyStore(config.shared, config.callStore.recordKeys, logger),
+    openProxyStore(config.shared, { keys: config.callStore.recordKeys, upstream: toolsName, logger }),
   );
   parts.onStop(() => calls.close());
   const engine = await openEngine(parts, config.engine);
@@ -347,7 +348,7 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     calls,
     pins,
     classes: boundToLedger(classes, ledger),
-    toolsName: upstreamName({ name: config.upstream.upstreamName, url: config.upstream.upstreamUrl }),
+    toolsName,
     operators: config.operators.operators ?? [],
     policies: await needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() })),
     runner: createCallRunner(engine, config.engine.taskQueue, { park: config.engine.park }),
@@ -390,9 +391,10 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   installEngineRuntime(logger);
   parts.onStop(closeEngineRuntime);
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
+  const toolsName = upstreamName({ name: own.upstreamName, url: own.upstreamUrl });
   const { calls, classes, pins, sessionsWith } = await needed(
     'the call store',
-    openProxyStore(config.shared, config.callStore.recordKeys, logger),
+    openProxyStore(config.shared, { keys: config.callStore.recordKeys, upstream: toolsName, logger }),
   );
   parts.onStop(() => calls.close());
   const engineClient = await openEngine(parts, engine);
@@ -422,7 +424,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
       tools: operatorsClasses({
         store: boundToLedger(classes, ledger),
         pins,
-        upstream: upstreamName({ name: own.upstreamName, url: own.upstreamUrl }),
+        upstream: toolsName,
         onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
       }),
       reviews: createHilClient({ url: urls.hilUrl, fetch: to.hil }),

@@ -159,7 +159,7 @@ beforeAll(async () => {
   running.proxy = createService({ name: 'proxy', governed: 'proxy', ...common() });
   toolRoutes(running.proxy.app, {
     classing: toolClassing({
-      pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys }),
+      pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys, upstream: 'own' }),
       store: toolClassStoreOver(calls as unknown as Store<ToolClassTables>, keys),
       upstream: 'demo',
       ledger,
@@ -168,7 +168,10 @@ beforeAll(async () => {
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
   pinRoutes(running.proxy.app, {
-    pinning: toolPinning({ pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys }), ledger }),
+    pinning: toolPinning({
+      pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys, upstream: 'own' }),
+      ledger,
+    }),
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
   for (const service of Object.values(running)) {

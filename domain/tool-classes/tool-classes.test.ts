@@ -12,7 +12,7 @@ import { keyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { boundToLedger } from './bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from './class-store.js';
-import { toolPinStoreOver, type ToolPinTables } from '../tool-definitions/pin-store.js';
+import { adoptSeen, toolPinStoreOver, type ToolPinTables } from '../tool-definitions/pin-store.js';
 import { operatorsClasses, toolClassing } from './tool-classes.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
@@ -55,7 +55,8 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       },
     };
     const store = boundToLedger(toolClassStoreOver(db, keys), ledger);
-    const pins = toolPinStoreOver(db as unknown as Store<ToolPinTables>, { keys });
+    await adoptSeen(db as unknown as Store<ToolPinTables>, { keys, upstream });
+    const pins = toolPinStoreOver(db as unknown as Store<ToolPinTables>, { keys, upstream });
     const byName = (tool: string) => (tool === 'list_files' ? ({ class: 'read', source: 'name' } as const) : null);
     return {
       db,
@@ -209,15 +210,66 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(seen.get('junk_1')).toBe(SECOND);
   }, 30_000);
 
-  it('is not bound to what an earlier version kept beside it: that table goes, and a digest that stands alone still counts', async () => {
-    const keys = KEYS;
-    const content = JSON.stringify({ create_issue: FIRST });
-    const tag = keys.authenticate(JSON.stringify(['acme', 'bot', content]), 'tool_seen_sets');
-    await sql`insert into tool_seen_sets values ('acme', 'bot', ${content}, ${tag})`.execute(gate.db.db);
+  it('is bound to what this upstream showed, not to what another one showed under the same name', async () => {
+    await saw('bot', { create_issue: FIRST });
     await set('create_issue', 'change');
+    const other = await process_(KEYS, 'https://elsewhere.example/mcp');
+    expect(await other.pins.seen({ tenant: 'acme', agent: 'bot' })).toEqual(new Map());
+    expect(await other.pins.seenByAny('acme')).toEqual(new Map());
+    await other.pins.saw({ tenant: 'acme', agent: 'bot' }, new Map([['create_issue', SECOND]]), true);
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
-    await expect(sql`select * from tool_sightings`.execute(gate.db.db)).rejects.toThrow(/tool_sightings/);
-    await toolClassMigrations['0002-no-sightings']?.up(gate.db.db);
+    expect(await gate.pins.seenByAny('acme')).toEqual(new Map([['create_issue', FIRST]]));
+    // Nor does an editor make it so.
+    await sql`delete from tool_seen_sets where upstream = ${UPSTREAM}`.execute(gate.db.db);
+    await sql`update tool_seen_sets set upstream = ${UPSTREAM}`.execute(gate.db.db);
+    expect(await gate.pins.seenByAny('acme')).toEqual(new Map());
+    expect(await gate.of('create_issue')).toEqual({
+      create_issue: { class: 'change', suspended: 'definition_not_seen' },
+    });
+  });
+
+  describe('what an earlier version kept of the lists, without their upstream', () => {
+    const earlier = async (agent: string, content: string, tag?: string) => {
+      const made = tag ?? KEYS.authenticate(JSON.stringify(['acme', agent, content]), 'tool_seen_sets');
+      await sql`insert into tool_seen_sets (tenant, upstream, agent, content, tag)
+        values ('acme', '', ${agent}, ${content}, ${made})`.execute(gate.db.db);
+    };
+    const seenBy = (agent: string) => gate.pins.seen({ tenant: 'acme', agent });
+
+    it('is taken over at the next opening, also where a digest stands alone; a class stays bound to it', async () => {
+      await earlier('bot', JSON.stringify({ create_issue: FIRST }));
+      await earlier('other', JSON.stringify({ create_issue: { sha256: FIRST, at: '2026-11-01T00:00:00.000Z' } }));
+      gate = await process_();
+      expect(await seenBy('bot')).toEqual(new Map([['create_issue', FIRST]]));
+      expect(await seenBy('other')).toEqual(new Map([['create_issue', FIRST]]));
+      await set('create_issue', 'change');
+      expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+      expect(await (await process_(KEYS, 'https://elsewhere.example/mcp')).pins.seenByAny('acme')).toEqual(new Map());
+      await expect(sql`select * from tool_sightings`.execute(gate.db.db)).rejects.toThrow(/tool_sightings/);
+      await toolClassMigrations['0002-no-sightings']?.up(gate.db.db);
+      await toolPinMigrations['0004_by_upstream']?.up(gate.db.db);
+    });
+
+    it('is not taken over where it is not what Gate wrote, nor over what was seen since', async () => {
+      await earlier('rogue', JSON.stringify({ create_issue: FIRST }), 'k:00');
+      await saw('bot', { create_issue: SECOND });
+      await earlier('bot', JSON.stringify({ create_issue: FIRST }));
+      gate = await process_();
+      expect(await seenBy('rogue')).toEqual(new Map());
+      expect(await seenBy('bot')).toEqual(new Map([['create_issue', SECOND]]));
+    });
+
+    it('lies in the new table after the migration of an old one', async () => {
+      const content = JSON.stringify({ create_issue: FIRST });
+      const tag = KEYS.authenticate(JSON.stringify(['acme', 'bot', content]), 'tool_seen_sets');
+      await sql`drop table tool_seen_sets`.execute(gate.db.db);
+      await sql`create table tool_seen_sets (tenant text not null, agent text not null, content text not null, tag text,
+        primary key (tenant, agent))`.execute(gate.db.db);
+      await sql`insert into tool_seen_sets values ('acme', 'bot', ${content}, ${tag})`.execute(gate.db.db);
+      for (let time = 0; time < 2; time += 1) await toolPinMigrations['0004_by_upstream']?.up(gate.db.db);
+      gate = await process_();
+      expect(await seenBy('bot')).toEqual(new Map([['create_issue', FIRST]]));
+    });
   });
 
   describe('an editor of the store', () => {

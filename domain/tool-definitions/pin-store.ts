@@ -1,20 +1,11 @@
-import type { Insertable, Kysely } from 'kysely';
-import { canonicalJson } from '../crypto/digest.js';
+import type { Kysely } from 'kysely';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { GateError } from '../errors.js';
 import type { Store } from '../store/database.js';
+import { type TaggedSet, taggedSets } from '../store/tagged-sets.js';
 
-/** Kept as one text with one tag, so that no single pin can be changed, added or taken away beside it. */
-interface SealedSet {
-  tenant: string;
-  agent: string;
-  content: string;
-  /** Null only in sets that an older Gate left, until `adoptPins` took them over; afterwards it is the mark of a foreign hand. */
-  tag: string | null;
-}
 export interface ToolPinTables {
-  tool_pin_sets: SealedSet;
-  tool_seen_sets: SealedSet;
+  tool_pin_sets: TaggedSet & { tenant: string; agent: string };
+  tool_seen_sets: TaggedSet & { tenant: string; upstream: string; agent: string };
 }
 
 /** Whose list of tools is pinned. */
@@ -45,9 +36,9 @@ export interface ToolPinStore {
   /** Puts digests of whole definitions in the place of narrow ones. */
   widen(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;
-  /** What the agent's list said last of each tool, also where it is not what is pinned. */
+  /** What the agent's list of this upstream said last of each tool, also where it is not what is pinned. */
   seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
-  /** What the lists of a tenant's agents said of each tool, the one that came last. */
+  /** What the lists of this upstream said to a tenant's agents of each tool, the one that came last. */
   seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
   /** Adds to what was seen, up to so many names; `whole` takes away what is not in it. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
@@ -62,7 +53,6 @@ interface PinSet {
   complete: boolean;
   tools: Record<string, Pin>;
 }
-type SetTable = 'tool_pin_sets' | 'tool_seen_sets';
 /** A digest alone is from an older Gate. */
 type SeenSet = Record<string, { sha256: string; at: string } | string>;
 const shownAs = (seen: SeenSet[string]) => (typeof seen === 'string' ? { sha256: seen, at: '' } : seen);
@@ -71,15 +61,38 @@ const NAMES_KEPT = 5_000;
 
 /** The owner of no agent's list: the note that an earlier Gate left here once it had taken lists over. */
 const NOBODY = '';
-const ATTEMPTS = 20;
+/** Stands for the upstream in what was seen before an upstream was kept with it. */
+const SOME_UPSTREAM = '';
 
 export interface ToolPinStoreOptions {
   readonly keys: KeyRing;
+  /** The name of the upstream whose lists are seen. */
+  readonly upstream: string;
   readonly now?: () => number;
 }
 
-const tagOf = (keys: KeyRing, table: SetTable, { tenant, agent }: PinOwner, content: string): string =>
-  keys.authenticate(canonicalJson([tenant, agent, content]), table);
+const noPins: PinSet = { complete: false, tools: {} };
+const pinSets = (db: Kysely<ToolPinTables>, keys: KeyRing) =>
+  taggedSets(db as Kysely<never>, keys, {
+    table: 'tool_pin_sets',
+    columns: ['tenant', 'agent'],
+    empty: noPins,
+    parse: (content) => content as PinSet,
+  });
+const seenSets = <Column extends 'tenant' | 'upstream' | 'agent'>(
+  db: Kysely<ToolPinTables>,
+  keys: KeyRing,
+  columns: readonly Column[],
+) =>
+  taggedSets(db as Kysely<never>, keys, {
+    table: 'tool_seen_sets',
+    columns,
+    empty: {},
+    parse: (content) => content as SeenSet,
+    // What was seen is seen anew with the next list; what is pinned waits for the operator.
+    mendsItself: true,
+  });
+const SEEN_BY = ['tenant', 'upstream', 'agent'] as const;
 
 /**
  * Gives the lists of an older Gate, which have no tag, theirs as they stand. To be run where the store gets the mark of its keys and at no
@@ -93,98 +106,70 @@ export async function adoptPins(
   for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const)
     if (await transaction.selectFrom(table).select('agent').where('tag', 'is not', null).limit(1).executeTakeFirst())
       return;
+  const sets = pinSets(transaction, keys);
   const found = await transaction.selectFrom('tool_pin_sets').selectAll().execute();
   for (const { tenant, agent, content } of found)
     await transaction
       .updateTable('tool_pin_sets')
-      .set({ tag: tagOf(keys, 'tool_pin_sets', { tenant, agent }, content) })
+      .set({ tag: sets.tagOf({ tenant, agent }, content) })
       .where('tenant', '=', tenant)
       .where('agent', '=', agent)
       .execute();
   if (found.length > 0) onAdopted(found.length);
 }
 
-export function toolPinStoreOver(
+/**
+ * Takes what was seen before an upstream was kept with it for what this upstream showed, as an earlier Gate did. To be run at every opening;
+ * nothing is written over what was seen since, and what an earlier Gate did not write goes: the next list says it anew.
+ */
+export async function adoptSeen(
   { db }: Store<ToolPinTables>,
-  { keys, now = Date.now }: ToolPinStoreOptions,
+  { keys, upstream }: Pick<ToolPinStoreOptions, 'keys' | 'upstream'>,
+): Promise<void> {
+  const earlier = seenSets(db, keys, ['tenant', 'agent']);
+  const rows = await db.selectFrom('tool_seen_sets').selectAll().where('upstream', '=', SOME_UPSTREAM).execute();
+  for (const row of rows) {
+    const { tenant, agent, content } = row;
+    const own = seenSets(db, keys, SEEN_BY);
+    if (earlier.holds(row, row))
+      await own.replace({ tenant, upstream, agent }, { row: undefined }, JSON.parse(content) as SeenSet);
+    await own.remove({ tenant, upstream: SOME_UPSTREAM, agent });
+  }
+}
+
+/** Lets an agent's pins go, and what it saw of any upstream. Returns how many tools were pinned. */
+export async function forgetPinsIn({ db }: Store<ToolPinTables>, keys: KeyRing, owner: PinOwner): Promise<number> {
+  const { tenant, agent } = owner;
+  const pinned = pinSets(db, keys);
+  const { content, row } = await pinned.read({ tenant, agent });
+  await pinned.remove({ tenant, agent });
+  await seenSets(db, keys, SEEN_BY).remove({ tenant, agent });
+  return row ? Math.max(1, Object.keys(content.tools).length) : 0;
+}
+
+export function toolPinStoreOver(
+  store: Store<ToolPinTables>,
+  { keys, upstream, now = Date.now }: ToolPinStoreOptions,
 ): ToolPinStore {
+  const { db } = store;
+  const pinned = pinSets(db, keys);
+  const shown = seenSets(db, keys, SEEN_BY);
+  const shownTo = ({ tenant, agent }: PinOwner) => ({ tenant, upstream, agent });
   const time = () => new Date(now()).toISOString();
-  const holds = (table: SetTable, owner: PinOwner, content: string, tag: string | null): boolean => {
-    try {
-      return tag !== null && keys.authentic(tag, canonicalJson([owner.tenant, owner.agent, content]), table);
-    } catch {
-      return false;
-    }
-  };
-
-  const rowOf = (table: SetTable, { tenant, agent }: PinOwner) =>
-    db
-      .selectFrom(table)
-      .select(['content', 'tag'])
-      .where('tenant', '=', tenant)
-      .where('agent', '=', agent)
-      .executeTakeFirst();
-
-  /** The set as it stands, and the row it stands in, for the compare-and-set. */
-  async function setOf<Content>(table: SetTable, owner: PinOwner, empty: Content) {
-    const row = await rowOf(table, owner);
-    const tampered = row !== undefined && !holds(table, owner, row.content, row.tag);
-    return { row, tampered, content: row && !tampered ? (JSON.parse(row.content) as Content) : empty };
-  }
-
-  /** Writes what `change` makes of the set, over exactly what it saw; `null` leaves it. */
-  async function change<Content>(
-    table: SetTable,
-    owner: PinOwner,
-    empty: Content,
-    made: (content: Content) => Content | null,
-  ): Promise<void> {
-    for (let tried = 1; tried <= ATTEMPTS; tried += 1) {
-      const { row, tampered, content } = await setOf(table, owner, empty);
-      // What was seen is seen anew with the next list; what is pinned waits for the operator.
-      if (tampered && table === 'tool_pin_sets') return;
-      const next = made(structuredClone(content));
-      if (next === null) return;
-      const text = canonicalJson(next as never);
-      const written = { content: text, tag: tagOf(keys, table, owner, text) };
-      if (row?.content === text && row.tag !== null && !tampered) return;
-      const values: Insertable<SealedSet> = { tenant: owner.tenant, agent: owner.agent, ...written };
-      const done = row
-        ? (
-            await db
-              .updateTable(table)
-              .set(written)
-              .where('tenant', '=', owner.tenant)
-              .where('agent', '=', owner.agent)
-              .where('content', '=', row.content)
-              .executeTakeFirst()
-          ).numUpdatedRows === 1n
-        : (
-            await db
-              .insertInto(table)
-              .values(values)
-              .onConflict((conflict) => conflict.columns(['tenant', 'agent']).doNothing())
-              .executeTakeFirst()
-          ).numInsertedOrUpdatedRows === 1n;
-      if (done) return;
-    }
-    throw new GateError('store_unavailable', 'the pins of an agent change faster than they can be written');
-  }
-  const noPins: PinSet = { complete: false, tools: {} };
-  const changePins = (owner: PinOwner, made: (set: PinSet) => PinSet | null) =>
-    change<PinSet>('tool_pin_sets', owner, noPins, made);
+  const changePins = ({ tenant, agent }: PinOwner, made: (set: PinSet) => PinSet | null) =>
+    pinned.change({ tenant, agent }, made);
   const entries = (digests: ReadonlyMap<string, string>) => {
     const at = time();
     return Object.fromEntries([...digests].map(([tool, sha256]) => [tool, { sha256, at }]));
   };
   const seenOf = async (owner: PinOwner): Promise<Record<string, string>> => {
-    const { content } = await setOf<SeenSet>('tool_seen_sets', owner, {});
+    const { content } = await shown.read(shownTo(owner));
     return Object.fromEntries(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
   };
 
   return {
-    async read(owner) {
-      const { content, tampered } = await setOf<PinSet>('tool_pin_sets', owner, noPins);
+    async read({ tenant, agent }) {
+      const { content, tampered } = await pinned.read({ tenant, agent });
       const tools = Object.entries(content.tools);
       return {
         digests: new Map(tools.map(([tool, { sha256 }]) => [tool, sha256])),
@@ -207,11 +192,8 @@ export function toolPinStoreOver(
     owners: () => pinOwnersIn(db),
     seen: async (owner) => new Map(Object.entries(await seenOf(owner))),
     async seenByAny(tenant) {
-      const rows = await db.selectFrom('tool_seen_sets').selectAll().where('tenant', '=', tenant).execute();
-      const seen = rows
-        .filter((row) => holds('tool_seen_sets', row, row.content, row.tag))
-        .flatMap(({ content }) => Object.entries(JSON.parse(content) as SeenSet))
-        .map(([tool, said]) => ({ tool, ...shownAs(said) }));
+      const lists = await shown.all({ tenant, upstream });
+      const seen = lists.flatMap(Object.entries).map(([tool, said]) => ({ tool, ...shownAs(said as SeenSet[string]) }));
       return new Map(
         seen
           .toSorted((one, other) => Number(one.at > other.at) - Number(one.at < other.at))
@@ -219,17 +201,17 @@ export function toolPinStoreOver(
       );
     },
     saw: (owner, digests, whole) =>
-      change<SeenSet>('tool_seen_sets', owner, {}, (seen) => {
+      shown.change(shownTo(owner), (seen) => {
         const at = time();
         const before = new Map(Object.entries(seen));
         let room = whole ? digests.size : Math.max(0, NAMES_KEPT - before.size);
-        const shown = [...digests].flatMap(([tool, sha256]) => {
+        const kept = [...digests].flatMap(([tool, sha256]) => {
           const known = before.get(tool);
           if (known !== undefined) return [[tool, shownAs(known).sha256 === sha256 ? known : { sha256, at }] as const];
           room -= 1;
           return room < 0 ? [] : [[tool, { sha256, at }] as const];
         });
-        return Object.fromEntries([...(whole ? [] : before), ...shown]);
+        return Object.fromEntries([...(whole ? [] : before), ...kept]);
       }),
     async accept(owner, accepted) {
       let other: [string, string | null][] = [];
@@ -242,12 +224,7 @@ export function toolPinStoreOver(
       });
       return other.map(([tool]) => tool).toSorted();
     },
-    async forget(owner) {
-      const { content, row } = await setOf<PinSet>('tool_pin_sets', owner, noPins);
-      for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const)
-        await db.deleteFrom(table).where('tenant', '=', owner.tenant).where('agent', '=', owner.agent).execute();
-      return row ? Math.max(1, Object.keys(content.tools).length) : 0;
-    },
+    forget: (owner) => forgetPinsIn(store, keys, owner),
   };
 }
 

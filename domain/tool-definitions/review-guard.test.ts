@@ -32,7 +32,7 @@ describe('the review of a call of a tool', () => {
   beforeEach(async () => {
     place = await ledgerPlace('sqlite');
     store = await openStore<ToolPinTables>(place.target, toolPinMigrations);
-    pins = toolPinStoreOver(store, { keys: KEYS });
+    pins = toolPinStoreOver(store, { keys: KEYS, upstream: 'own' });
     tools = [X];
     asked = [];
   });

@@ -34,7 +34,7 @@ describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
   let adopted: number[];
   /** The text of an answer, where it is not that of a page. */
   let raw: string | null = null;
-  const openPins = (keys = KEYS) => toolPinStoreOver(store, { keys, now: () => clock });
+  const openPins = (keys = KEYS) => toolPinStoreOver(store, { keys, upstream: 'own', now: () => clock });
   const adopt = () => adoptPins(store.db, KEYS, (lists) => adopted.push(lists));
 
   beforeEach(async () => {
