@@ -1,6 +1,6 @@
 import type { EgressSource } from '../contracts/ledger-egress.js';
-import { type Sweep, sweepOnce } from '../domain/ledger/egress/deliver.js';
-import type { Sink, SinkKind } from '../domain/ledger/egress/sinks.js';
+import { type Sweep, sweepOnce } from '../domain/evidence/egress/deliver.js';
+import type { Sink, SinkKind } from '../domain/evidence/egress/sinks.js';
 
 export interface EgressOptions {
   readonly source: EgressSource;

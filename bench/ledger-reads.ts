@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../test/support/ledger.js';
 import { describeMachine, type Machine } from './machine.js';
 import { quantile, rounded } from './numbers.js';
@@ -40,7 +40,7 @@ export async function runLedgerReadsBench(options: {
   const figures: ReadFigure[] = [];
   for (const store of STORES) {
     const place = await ledgerPlace(store);
-    const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => NOW_MS });
+    const ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, clock: () => NOW_MS });
     try {
       say(`${store}: loading ${rows} rows`);
       await load(store, place, rows);
@@ -61,7 +61,7 @@ export async function runLedgerReadsBench(options: {
 /** `scans`: what the read looks at grows with the chain; the others must not feel how long it is. */
 type Read = readonly [name: string, times: number, run: (index: number) => Promise<unknown>, scans?: 'scans'];
 
-function reads(ledger: LedgerStore, rows: number): Read[] {
+function reads(ledger: EvidencedLedger, rows: number): Read[] {
   const calls = Math.floor(rows / ROWS_PER_CALL);
   const call = (index: number) => correlation(1 + ((index * 7_919) % calls));
   const agent = (index: number) => `agent-${index % AGENTS}`;

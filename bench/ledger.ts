@@ -15,7 +15,7 @@ import { canonicalEntry, CHAIN_VERSION } from '../domain/ledger/canonical-bytes.
 import { chainRows, EMPTY_CHAIN } from '../domain/ledger/chain.js';
 import { ENTRY_COLUMNS } from '../domain/ledger/chain-store.js';
 import { prepareRow } from '../domain/ledger/entry.js';
-import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
 import { ensureDevelopmentPki } from '../scripts/dev-pki.js';
 import type { StoreTarget } from '../domain/store/database.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
@@ -86,7 +86,7 @@ export async function runLedgerBench({
         for (let row = 0; row < verifyRows; row++) hash('sha256', texts[row % texts.length] as string, 'hex');
         return Promise.resolve();
       };
-      const threaded = await openLedger({
+      const threaded = await openEvidencedLedger({
         target: place.target,
         sidecarKeys: place.keys,
         verifyThreads: { threads, rowsPerThread: 1 },
@@ -142,10 +142,10 @@ const cell = (
 
 async function withPlace(
   store: (typeof STORES)[number],
-  use: (place: TestLedgerPlace, ledger: LedgerStore) => Promise<void>,
+  use: (place: TestLedgerPlace, ledger: EvidencedLedger) => Promise<void>,
 ): Promise<void> {
   const place = await ledgerPlace(store, { durable: true });
-  const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  const ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   try {
     await use(place, ledger);
   } finally {
@@ -172,17 +172,18 @@ async function inTurns(
 }
 
 /** A walk that came to anything else measured something else. */
-async function whole(ledger: LedgerStore, rows: number): Promise<void> {
+async function whole(ledger: EvidencedLedger, rows: number): Promise<void> {
   const { valid, entries_checked: checked } = await ledger.verify();
   if (!valid || checked !== rows) throw new Error(`the walk found ${valid} over ${checked} of ${rows} rows`);
 }
 
 /** The ledger as the worker reaches it: its service over mutual TLS on loopback. */
-async function withService(ledger: LedgerStore, use: (client: LedgerClient) => Promise<void>): Promise<void> {
+async function withService(ledger: EvidencedLedger, use: (client: LedgerClient) => Promise<void>): Promise<void> {
   const stateDir = mkdtempSync(join(tmpdir(), 'gate-bench-ledger-'));
   const { services, trustDomain } = await ensureDevelopmentPki({ stateDir, trustDomain: 'gate.local' });
   const service = createLedgerService({
     ledger,
+    evidence: ledger,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     trustDomain,
@@ -326,7 +327,7 @@ async function plainPostgres(
 const DISTINCT_TEXTS = 20_000;
 
 /** Fills a chain and returns texts like those that the walk will hash. */
-async function fill(ledger: LedgerStore, rows: number): Promise<string[]> {
+async function fill(ledger: EvidencedLedger, rows: number): Promise<string[]> {
   for (let done = 0; done < rows; done += 500)
     await ledger.append(Array.from({ length: Math.min(500, rows - done) }, freshRow));
   const sample = prepareRow(freshRow());

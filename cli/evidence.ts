@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { ConsistencyProof, InclusionProof, ProofBundle } from '../contracts/ledger-proof.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
-import { verifyRegulatoryBundle } from '../domain/ledger/regulatory/verify-bundle.js';
+import { verifyRegulatoryBundle } from '../domain/evidence/regulatory/verify-bundle.js';
 import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { type NoteKey, noteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';

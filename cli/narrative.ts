@@ -44,7 +44,10 @@ export function registerNarrative(program: Command): void {
       ) => {
         const ledger = fileTarget(given);
         const told = ledger
-          ? await withLedgerFile(ledger, (opened) => opened.narrative({ agentId, window }))
+          ? await withLedgerFile(ledger, async ({ db }) => {
+              const { narrativeOver } = await import('../domain/evidence/reports/reports.js');
+              return narrativeOver(db, Date.now)({ agentId, window });
+            })
           : await asConsole<Narrative>(
               'ledger',
               'GET',

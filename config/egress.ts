@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { SEVERITIES } from '../domain/ledger/egress/severity.js';
-import { datadogSink, genericSink, type Sink, type SinkRouting, splunkSink } from '../domain/ledger/egress/sinks.js';
+import { SEVERITIES } from '../domain/evidence/egress/severity.js';
+import { datadogSink, genericSink, type Sink, type SinkRouting, splunkSink } from '../domain/evidence/egress/sinks.js';
 import { type Config, csv, seconds, setting } from './env.js';
 
 const address = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SINK_KINDS } from '../domain/ledger/egress/sinks.js';
+import { SINK_KINDS } from '../domain/evidence/egress/sinks.js';
 import { parseVkey } from '../domain/ledger/tlog/note.js';
 import { type Config, csv, type Env, port, readConfig, seconds, setting } from './env.js';
 import { keyRingText, parsedBy } from './shared.js';

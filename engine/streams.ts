@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { SinkKind } from '../domain/ledger/egress/sinks.js';
+import type { SinkKind } from '../domain/evidence/egress/sinks.js';
 import { configureStream, type Stream, type StreamSettings } from '../workflows/egress/messages.js';
 
 /** The stream of a sink runs under this id, once in a namespace. */

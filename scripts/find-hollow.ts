@@ -96,8 +96,8 @@ export const hollowEventKinds = (sources: readonly Source[]): readonly Hollow[] 
   const writers = outside(
     sources,
     'contracts/',
-    'domain/ledger/reads/',
-    'domain/ledger/compliance/',
+    'domain/evidence/reports/',
+    'domain/evidence/compliance/',
     'cli/',
     'scripts/',
   );

@@ -259,7 +259,10 @@ async function metricsPage(): Promise<string> {
     [
       'ledger',
       (registry) =>
-        ledgerMetrics(registry, { observe: unobserved, observeWalks: unobserved, observeSweeps: unobserved }),
+        ledgerMetrics(registry, {
+          ledger: { observe: unobserved, observeWalks: unobserved, observeVacuum: unobserved },
+          evidence: { observeFlags: unobserved },
+        }),
     ],
     [
       'lite, beside those of proxy',

@@ -11,8 +11,8 @@ import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { PRIVATE_FILE, tightenFile } from '../domain/store/durable-file.js';
 import { errorText } from '../domain/errors.js';
-import { egressSource } from '../domain/ledger/egress/source.js';
-import { openLedger } from '../domain/ledger/ledger-store.js';
+import { egressSource } from '../domain/evidence/egress/source.js';
+import { openLedgerWithEvidence } from '../domain/evidence/evidence.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
@@ -188,7 +188,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);
     const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
-    const ledger = await openLedger({
+    const { ledger, evidence } = await openLedgerWithEvidence({
       target: storeTarget(config.shared, 'ledger'),
       sidecarKeys: config.ledger.sidecarKeys,
       verifyThreads: { threads: config.ledger.verifyThreads },
@@ -199,7 +199,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     });
     undo.push('the ledger', () => ledger.close());
     const classes = boundToLedger(stored, ledger);
-    const sweeps = startLedgerSweeps(ledger, config.ledger, logger, signatures.timeStamps?.trust ?? null);
+    const sweeps = startLedgerSweeps({ ledger, evidence }, config.ledger, logger, signatures.timeStamps?.trust ?? null);
     undo.push('the sweeps of the ledger', () => sweeps.stop());
     const reviews = await openReviewStore({
       target: storeTarget(config.shared, 'hil'),
@@ -283,7 +283,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     const orchestrator = engineAnswers(engineClient);
     const listening = {
       ledger: await serve(
-        createLedgerService({ ...common, ledger, registry: ledgerRegistry, tls: services.ledger }),
+        createLedgerService({ ...common, ledger, evidence, registry: ledgerRegistry, tls: services.ledger }),
         config.ledger,
         'GATE_LEDGER',
       ),

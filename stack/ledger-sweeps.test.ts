@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { readLedgerConfig } from '../config/ledger.js';
 import type { VerifyResult } from '../contracts/ledger.js';
-import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
 import type { VacuumPass } from '../domain/ledger/vacuum/vacuum.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
@@ -15,10 +15,10 @@ const silent = pino({ level: 'silent' });
 
 describe('what the ledger does by itself', () => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: EvidencedLedger;
   beforeEach(async () => {
     place = await ledgerPlace('sqlite');
-    ledger = await openLedger({
+    ledger = await openEvidencedLedger({
       target: place.target,
       sidecarKeys: place.keys,
       checkpoints: { origin: 'gate.test', privateKey: generateKeyPairSync('ed25519').privateKey, witnesses: [] },
@@ -40,7 +40,7 @@ describe('what the ledger does by itself', () => {
 
   it('walks the whole chain at the start and signs a checkpoint of what holds', async () => {
     const walked = nextWalk();
-    const sweeps = startLedgerSweeps(ledger, config(), silent);
+    const sweeps = startLedgerSweeps({ ledger, evidence: ledger }, config(), silent);
     expect(await walked(1)).toMatchObject({ valid: true, entries_checked: 2 });
     const signed = () => place.sql('select tree_size from ledger_checkpoints');
     while ((await signed()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -50,7 +50,11 @@ describe('what the ledger does by itself', () => {
 
   it('walks again after the interval, all of it: what changed meanwhile is found', async () => {
     const walked = nextWalk();
-    const sweeps = startLedgerSweeps(ledger, config({ GATE_LEDGER_VERIFY_EVERY_SECS: '1' }), silent);
+    const sweeps = startLedgerSweeps(
+      { ledger, evidence: ledger },
+      config({ GATE_LEDGER_VERIFY_EVERY_SECS: '1' }),
+      silent,
+    );
     await walked(1);
     await place.unlock();
     await place.sql("update ledger_entries set reasoning = 'x' where seq = 1");
@@ -61,10 +65,14 @@ describe('what the ledger does by itself', () => {
 
   it('stops without waiting for a walk, and does not walk where it is told not to', async () => {
     const never = { ...ledger, verify: () => new Promise<VerifyResult>(() => undefined) };
-    await startLedgerSweeps(never, config(), silent).stop();
+    await startLedgerSweeps({ ledger: never, evidence: ledger }, config(), silent).stop();
     let walks = 0;
     const counting = { ...ledger, verify: () => Promise.resolve({ valid: ++walks > 0 } as VerifyResult) };
-    await startLedgerSweeps(counting, config({ GATE_LEDGER_VERIFY_EVERY_SECS: '0' }), silent).stop();
+    await startLedgerSweeps(
+      { ledger: counting, evidence: ledger },
+      config({ GATE_LEDGER_VERIFY_EVERY_SECS: '0' }),
+      silent,
+    ).stop();
     expect(walks).toBe(0);
   });
 
@@ -149,7 +157,7 @@ describe('what the ledger does by itself', () => {
       ],
     ])('does %s', async (_, env, expected) => {
       const { made, fake } = calls();
-      await startLedgerSweeps(fake, config({ ...QUIET, ...env }), silent).stop();
+      await startLedgerSweeps({ ledger: fake, evidence: fake }, config({ ...QUIET, ...env }), silent).stop();
       expect(made).toEqual(expected);
     });
   });

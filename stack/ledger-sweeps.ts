@@ -5,7 +5,7 @@ import type { AnchorSource } from '../domain/ledger/anchors/anchors.js';
 import { timeStampAnchor, webhookAnchor } from '../domain/ledger/anchors/sources.js';
 import type { TimeStampTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { postTo } from '../domain/egress/webhook.js';
-import type { LedgerStore } from '../domain/ledger/ledger-store.js';
+import type { LedgerWithEvidence } from '../domain/evidence/evidence.js';
 import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js';
 
 /**
@@ -13,7 +13,7 @@ import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js'
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  ledger: Pick<LedgerStore, 'anchors' | 'purgeSidecars' | 'vacuum' | 'watchdogs' | 'cases' | 'transparency' | 'verify'>,
+  { ledger, evidence }: LedgerWithEvidence,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
   trust: TimeStampTrust | null = null,
@@ -40,7 +40,7 @@ export function startLedgerSweeps(
     const intervalMs = config.authorityIntervalSecs * 1000;
     every('authority', intervalMs, async () => {
       const post = (body: string) => postTo({ url, bearer }, 'application/json', body);
-      const { failed } = await ledger.cases.notifyAuthority({ post, intervalMs });
+      const { failed } = await evidence.cases.notifyAuthority({ post, intervalMs });
       if (failed > 0) logger.warn({ failed }, 'the authority did not confirm every report; they are sent again');
     });
   }
@@ -57,7 +57,7 @@ export function startLedgerSweeps(
   if (vacuumAfter !== undefined && config.legalHold) logger.warn('GATE_LEDGER_LEGAL_HOLD: no entry is vacuumed');
   else if (vacuumAfter !== undefined)
     every('vacuum', config.vacuumIntervalSecs * 1000, async () => {
-      const vacuumed = await ledger.vacuum({
+      const vacuumed = await evidence.vacuum({
         retentionMs: vacuumAfter * 1000,
         ...(sinks.length > 0 && { sinks }),
         signal: stopped.signal,
@@ -65,12 +65,12 @@ export function startLedgerSweeps(
       if (vacuumed > 0) logger.info({ vacuumed }, 'entries that the cold tier holds were deleted from the chain');
     });
   every('silence watchdog', config.silenceWatchdogSecs * 1000, async () => {
-    const flagged = await ledger.watchdogs.silence({ thresholdHours: config.silenceThresholdHours });
+    const flagged = await evidence.watchdogs.silence({ thresholdHours: config.silenceThresholdHours });
     if (flagged > 0) logger.warn({ flagged }, 'agents are silent that were not before');
   });
   every('drift watchdog', config.driftWatchdogSecs * 1000, async () => {
     const { driftRecentDays: recentDays, driftBaselineDays: baselineDays } = config;
-    const flagged = await ledger.watchdogs.drift({ recentDays, baselineDays });
+    const flagged = await evidence.watchdogs.drift({ recentDays, baselineDays });
     if (flagged > 0) logger.warn({ flagged }, 'agents behave otherwise than before');
   });
   const anchored = (source: AnchorSource) => {

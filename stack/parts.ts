@@ -39,13 +39,14 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { createSigner, type Signer } from '../domain/identity/signer.js';
+import type { EvidenceOptions } from '../domain/evidence/evidence.js';
 import type { LedgerOptions } from '../domain/ledger/ledger-store.js';
 import { readTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
 import { keySetFile } from '../domain/ledger/signatures/key-set-file.js';
-import type { ColdSink } from '../domain/ledger/cold-tier/cold-tier.js';
-import { folderFiles } from '../domain/ledger/cold-tier/folder.js';
-import { s3Files } from '../domain/ledger/cold-tier/s3.js';
+import type { ColdSink } from '../domain/evidence/cold-tier/cold-tier.js';
+import { folderFiles } from '../domain/evidence/cold-tier/folder.js';
+import { s3Files } from '../domain/evidence/cold-tier/s3.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { inspectLargeInThreads, type InspectionThreads } from '../domain/inspection/inspection-threads.js';
 import { createInspector } from '../domain/inspection/inspector.js';
@@ -95,7 +96,9 @@ export function newRegistry(): Registry {
 export async function ledgerSignatures(
   config: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
-): Promise<Pick<LedgerOptions, 'signer' | 'keySet' | 'requireCryptography' | 'timeStamps' | 'legalHold'>> {
+): Promise<
+  Pick<LedgerOptions, 'keySet' | 'requireCryptography' | 'timeStamps' | 'legalHold'> & Pick<EvidenceOptions, 'signer'>
+> {
   const { exportKeyFile, exportKeyId, keySetFile: keySetPath, requireCrypto, anchorTsaCaFile, anchorTsaUrl } = config;
   const signer =
     exportKeyFile === undefined

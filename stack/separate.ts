@@ -20,7 +20,7 @@ import type { ENGINE_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import { readCredential } from '../domain/identity/certificate-authority.js';
 import { errorText } from '../domain/errors.js';
 import { serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
-import { openLedger } from '../domain/ledger/ledger-store.js';
+import { openLedgerWithEvidence } from '../domain/evidence/evidence.js';
 import { openReviewStore } from '../domain/review/review-store.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
@@ -277,9 +277,9 @@ async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
     'the keys of the ledger (GATE_LEDGER_EXPORT_KEY_FILE, GATE_LEDGER_ANCHOR_TSA_CA_FILE)',
     ledgerSignatures(config.own, trustDomain),
   );
-  const ledger = await needed(
+  const { ledger, evidence } = await needed(
     'the ledger store',
-    openLedger({
+    openLedgerWithEvidence({
       target: storeTarget(config.shared, 'ledger'),
       sidecarKeys: config.own.sidecarKeys,
       verifyThreads: { threads: config.own.verifyThreads },
@@ -290,9 +290,14 @@ async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
     }),
   );
   parts.onStop(() => ledger.close());
-  const sweeps = startLedgerSweeps(ledger, config.own, logger, signatures.timeStamps?.trust ?? null);
+  const sweeps = startLedgerSweeps({ ledger, evidence }, config.own, logger, signatures.timeStamps?.trust ?? null);
   parts.onStop(() => sweeps.stop());
-  return open(parts, createLedgerService({ ...parts, ledger, registry: newRegistry() }), config.own, 'GATE_LEDGER');
+  return open(
+    parts,
+    createLedgerService({ ...parts, ledger, evidence, registry: newRegistry() }),
+    config.own,
+    'GATE_LEDGER',
+  );
 }
 
 async function startHil(parts: Apart<'hil'>): Promise<Ports> {

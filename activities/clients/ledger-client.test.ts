@@ -4,23 +4,24 @@ import { Registry } from 'prom-client';
 import { createLedgerService } from '../../api/ledger/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { egressSource } from '../../domain/ledger/egress/source.js';
+import { egressSource } from '../../domain/evidence/egress/source.js';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import type { ServiceFetch } from './service-client.js';
 import { createLedgerClient, type LedgerClient } from './ledger-client.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
 let place: TestLedgerPlace;
-let store: LedgerStore;
+let store: EvidencedLedger;
 let service: Service;
 
 beforeEach(async () => {
   place = await ledgerPlace('sqlite');
-  store = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  store = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   service = createLedgerService({
     ledger: store,
+    evidence: store,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     trustDomain: 'gate.local',
@@ -114,7 +115,7 @@ describe.each(hosts)('the ledger as the pipeline needs it, %s', (_, host) => {
     await store.close();
     await expect(ledger.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable', status: 503 });
     await expect(ledger.verify()).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
-    store = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    store = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   });
 });
 

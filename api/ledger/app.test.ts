@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import type { Caller, Service } from '../plugins/service.js';
 import { createLedgerService } from './app.js';
@@ -12,16 +12,17 @@ const as = (callerId: string | null) => ({ 'x-test-caller': callerId ?? '' });
 const PROXY = as('service-proxy');
 
 let place: TestLedgerPlace;
-let ledger: LedgerStore;
+let ledger: EvidencedLedger;
 let service: Service;
 let registry: Registry;
 
 beforeEach(async () => {
   place = await ledgerPlace('sqlite');
-  ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   registry = new Registry();
   service = createLedgerService({
     ledger,
+    evidence: ledger,
     logger: pino({ level: 'silent' }),
     registry,
     trustDomain: 'gate.local',
@@ -143,7 +144,7 @@ describe('spec 4.5: POST /log', () => {
     await ledger.close();
     const { status, body } = await post('/log', testRow());
     expect([status, body['error']]).toEqual([503, 'ledger_store_unavailable']);
-    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   });
 });
 
@@ -241,7 +242,7 @@ describe('spec 4.5: GET /verify', () => {
     expect((await verify('?since_checkpoint=perhaps')).status).toBe(400);
     await ledger.close();
     expect(await verify()).toMatchObject({ status: 503, body: { error: 'ledger_store_unavailable' } });
-    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   });
 });
 

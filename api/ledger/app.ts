@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
+import type { LedgerWithEvidence } from '../../domain/evidence/evidence.js';
 import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
@@ -44,9 +44,8 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   verifyRoutes,
 ];
 
-export interface LedgerServiceOptions {
-  /** Open; whoever opened it closes it after the service. */
-  readonly ledger: LedgerStore;
+/** `ledger` and `evidence` are open; whoever opened them closes them after the service. */
+export interface LedgerServiceOptions extends LedgerWithEvidence {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -57,7 +56,7 @@ export interface LedgerServiceOptions {
 
 /** The ledger (spec 4.5): rows come in from the proxy, and whoever the CA knows may check the chain. */
 export function createLedgerService(options: LedgerServiceOptions): Service {
-  const { ledger, registry } = options;
+  const { ledger, evidence, registry } = options;
   const service = createService({
     name: 'ledger',
     governed: 'ledger',
@@ -68,8 +67,14 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  ledgerMetrics(registry, ledger);
-  const context = { app: service.app, ledger, logger: options.logger, sharedWalk: createSharedWalk(options.now) };
+  ledgerMetrics(registry, options);
+  const context = {
+    app: service.app,
+    ledger,
+    evidence,
+    logger: options.logger,
+    sharedWalk: createSharedWalk(options.now),
+  };
   for (const register of ROUTES) register(context);
   return service;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Evidence } from '../../domain/evidence/evidence.js';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { SharedWalk } from './shared-walk.js';
@@ -7,6 +8,7 @@ import type { SharedWalk } from './shared-walk.js';
 export interface LedgerContext {
   readonly app: ServiceApp;
   readonly ledger: LedgerStore;
+  readonly evidence: Evidence;
   readonly logger: Logger;
   readonly sharedWalk: SharedWalk;
 }

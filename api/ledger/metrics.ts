@@ -1,10 +1,17 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Evidence } from '../../domain/evidence/evidence.js';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 
 /** What an alert on the ledger looks at: rows and commits, refused conflicts, what sweeps did, and whether the last walk found the chain valid. */
 export function ledgerMetrics(
   registry: Registry,
-  ledger: Pick<LedgerStore, 'observe' | 'observeWalks' | 'observeSweeps'>,
+  {
+    ledger,
+    evidence,
+  }: {
+    readonly ledger: Pick<LedgerStore, 'observe' | 'observeWalks' | 'observeVacuum'>;
+    readonly evidence: Pick<Evidence, 'observeFlags'>;
+  },
 ): void {
   const registers = [registry];
   const rows = new Counter({ name: 'gate_ledger_append_rows_total', help: 'Entries appended.', registers });
@@ -48,9 +55,7 @@ export function ledgerMetrics(
     labelNames: ['kind'],
     registers,
   });
-  ledger.observeSweeps(({ kind, entries }) => {
-    if (kind === 'vacuumed') vacuumed.inc(entries);
-    else flags.inc({ kind }, entries);
-  });
+  ledger.observeVacuum((entries) => vacuumed.inc(entries));
+  evidence.observeFlags((kind, raised) => flags.inc({ kind }, raised));
   ledger.observeWalks((result) => valid.set(result.valid ? 1 : 0));
 }

@@ -18,7 +18,7 @@ import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { routeMatcher } from '../../domain/identity/route-matcher.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
 import { loadPersonas } from '../../domain/inspection/personas.js';
-import { openLedger } from '../../domain/ledger/ledger-store.js';
+import { openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { loadPolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
 import { openReviewStore } from '../../domain/review/review-store.js';
@@ -130,13 +130,13 @@ beforeAll(async () => {
     resolveCaller: callerOf,
   });
   const keys = parseKeyRing(`test:${'0123456789abcdef'.repeat(4)}`);
-  const ledger = await openLedger({ target: { file: join(folder, 'ledger.db') }, sidecarKeys: keys });
+  const ledger = await openEvidencedLedger({ target: { file: join(folder, 'ledger.db') }, sidecarKeys: keys });
   const reviews = await openReviewStore({ target: { file: join(folder, 'hil.db') }, payloadKeys: keys });
   closing.push(
     () => ledger.close(),
     () => reviews.close(),
   );
-  running.ledger = createLedgerService({ ...common(), ledger });
+  running.ledger = createLedgerService({ ...common(), ledger, evidence: ledger });
   running.hil = createHilService({
     ...common(),
     reviews,

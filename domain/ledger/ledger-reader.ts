@@ -6,7 +6,7 @@ import type { Store } from '../store/database.js';
 import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { asUnavailable, ENTRY_COLUMNS, reading, sidecarContext } from './chain-store.js';
 import type { SidecarKind } from './entry.js';
-import { countRows, detailMatches, filtered, placed, type RowFilter, scan, type ScanOptions } from './reads/rows.js';
+import { countRows, detailMatches, filtered, placed, type RowFilter, scan, type ScanOptions } from './rows.js';
 import type { EntryTable, LedgerTables } from './tables.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];

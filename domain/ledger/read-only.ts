@@ -9,7 +9,6 @@ import { GateError } from '../errors.js';
 import { sqliteStore } from '../store/database.js';
 import { sqliteFault, wordsOf } from '../store/words.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
-import { createLedgerReports, type LedgerReports } from './reads/reports.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import type { Checkpoint } from './tlog/checkpoint.js';
@@ -18,7 +17,9 @@ import type { LogKey, LogTables, TransparencyLog } from './tlog/transparency-log
 import { CURSOR_COLUMNS, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 import { createVerifier, verifiedHead, type Verifier } from './verifier.js';
 
-export interface ReadOnlyLedger extends LedgerReader, Verifier, Pick<LedgerReports, 'narrative'> {
+export interface ReadOnlyLedger extends LedgerReader, Verifier {
+  /** What reports read. */
+  readonly db: Kysely<LedgerTables>;
   /** What the newest checkpoint in the file says, whoever signed it; `null` where there is none. Throws `checkpoint_inconsistent`. */
   newestCheckpoint(): Checkpoint | null;
   /**
@@ -55,12 +56,6 @@ export function openLedgerReadOnly(
         );
     const store = sqliteStore<LedgerTables>(connection);
     const reader = createLedgerReader(store, sidecarKeys);
-    const reports = createLedgerReports({
-      db: store.db,
-      reader,
-      allowedSilence: () => Promise.resolve(new Set()),
-      clock: Date.now,
-    });
     const verifier = createVerifier(sqliteChainReader(connection), sidecarKeys);
     return {
       ...verifier,
@@ -74,7 +69,7 @@ export function openLedgerReadOnly(
           verifiedHead: () => verifiedHead(verifier),
           entry: (id) => reader.get(id),
         }),
-      narrative: reports.narrative,
+      db: store.db,
       async close() {
         await store.close();
         release();

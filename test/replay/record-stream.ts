@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectClient } from '../../engine/connect.js';
 import { streamIdOf } from '../../engine/streams.js';
 import { PROJECT_ROOT } from '../../scripts/project-root.js';
-import type { StreamProgress } from '../../domain/ledger/egress/progress.js';
+import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';

@@ -51,7 +51,8 @@ describe('while a large request is judged, others are answered', () => {
     const { answer, status, others } = await meanwhile(body());
     // Judged or refused for lack of time, and never let through unseen.
     expect([200, 202, 503]).toContain(status);
-    if (status === 503) expect(answer['error']).toBe('provider_unavailable');
+    // Whose time ran out first depends on the machine: Brain's or policy's.
+    if (status === 503) expect(['provider_unavailable', 'pipeline_unavailable']).toContain(answer['error']);
     expect(others).toBeGreaterThan(25);
   });
 

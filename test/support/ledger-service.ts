@@ -2,7 +2,9 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createLedgerService, type LedgerServiceOptions } from '../../api/ledger/app.js';
 import type { Caller } from '../../api/plugins/service.js';
-import { type LedgerOptions, type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
+import type { EvidenceOptions } from '../../domain/evidence/evidence.js';
+import type { OpenLedgerOptions } from '../../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from './evidenced-ledger.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 
 export interface LedgerAnswer<Body> {
@@ -14,7 +16,7 @@ export interface LedgerAnswer<Body> {
 
 export interface TestLedgerService {
   readonly place: TestLedgerPlace;
-  readonly ledger: LedgerStore;
+  readonly ledger: EvidencedLedger;
   readonly registry: Registry;
   /** One request as the named workload, the console unless said otherwise; an object is sent as JSON. */
   call<Body = Record<string, unknown>>(
@@ -31,13 +33,14 @@ export async function ledgerService(
   {
     ledger: ledgerOptions = {},
     service: serviceOptions = {},
-  }: { ledger?: Partial<LedgerOptions>; service?: Partial<LedgerServiceOptions> } = {},
+  }: { ledger?: Partial<OpenLedgerOptions & EvidenceOptions>; service?: Partial<LedgerServiceOptions> } = {},
 ): Promise<TestLedgerService> {
   const place = await ledgerPlace(kind);
-  const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, ...ledgerOptions });
+  const ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, ...ledgerOptions });
   const registry = new Registry();
   const service = createLedgerService({
     ledger,
+    evidence: ledger,
     logger: pino({ level: 'silent' }),
     registry,
     trustDomain: 'gate.local',

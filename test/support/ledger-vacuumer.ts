@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import { openLedger } from '../../domain/ledger/ledger-store.js';
-import { folderFiles } from '../../domain/ledger/cold-tier/folder.js';
+import { openEvidencedLedger } from './evidenced-ledger.js';
+import { folderFiles } from '../../domain/evidence/cold-tier/folder.js';
 import type { StoreTarget } from '../../domain/store/database.js';
 import { testRow } from './ledger.js';
 
@@ -11,7 +11,7 @@ import { testRow } from './ledger.js';
  * folder of cold copies, checkpoint key as PEM, the time it takes for now. One line on stdout when the pass begins.
  */
 const [target, key, directory, pem, now] = process.argv.slice(2) as [string, string, string, string, string];
-const ledger = await openLedger({
+const ledger = await openEvidencedLedger({
   target: JSON.parse(target) as StoreTarget,
   sidecarKeys: keyRing(new Map([['test', Buffer.from(key, 'hex')]])),
   clock: () => Number(now),

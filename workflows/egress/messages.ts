@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal } from '@temporalio/workflow';
-import type { StreamProgress } from '../../domain/ledger/egress/progress.js';
-import type { SinkKind } from '../../domain/ledger/egress/sinks.js';
+import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
+import type { SinkKind } from '../../domain/evidence/egress/sinks.js';
 
 /** What an operator sets; the newest start of a worker has the word. */
 export interface StreamSettings {

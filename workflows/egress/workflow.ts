@@ -1,7 +1,7 @@
 import { condition, continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { EgressActivities } from '../../activities/egress.js';
-import type { Sweep } from '../../domain/ledger/egress/deliver.js';
-import { afterSweep, type StreamProgress } from '../../domain/ledger/egress/progress.js';
+import type { Sweep } from '../../domain/evidence/egress/deliver.js';
+import { afterSweep, type StreamProgress } from '../../domain/evidence/egress/progress.js';
 import { backOffMs } from '../../domain/ledger/sweeps/back-off.js';
 import { configureStream, type Stream, streamProgress } from './messages.js';
 

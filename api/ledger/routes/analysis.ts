@@ -18,7 +18,7 @@ const days = (fallback: number) => whole(1, 365).default(fallback);
 const limit = whole(1, 1_000).default(100);
 
 /** What the rows add up to: behaviour, models, silence, cost (ledger sheet 5, rows 9 to 13 and 19). Derived on read. */
-export function analysisRoutes({ app, ledger: { reports } }: LedgerContext): void {
+export function analysisRoutes({ app, evidence: { reports } }: LedgerContext): void {
   app.get(
     '/analysis/agent-behavioral-baseline',
     {

@@ -25,7 +25,7 @@ const actorOf = (request: FastifyRequest, named: string | undefined): string =>
   named ?? request.caller?.callerId ?? 'unknown';
 
 /** Incident cases (ledger sheet 5, rows 16 and 17; 9.1). Bodies say what to do; who may call stands in the authority table. */
-export function caseRoutes({ app, ledger: { cases } }: LedgerContext): void {
+export function caseRoutes({ app, evidence: { cases } }: LedgerContext): void {
   app.get(
     '/cases',
     { schema: { querystring: listQuery, response: { 200: z.array(incidentCase) } } },

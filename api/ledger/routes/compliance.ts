@@ -4,7 +4,7 @@ import type { LedgerContext } from '../context.js';
 import { requiredWindow, scopeOf, scopeQuery, time } from '../query.js';
 
 /** Counts and samples of a window for whoever has to answer for it (ledger sheet 6.3). Appends nothing, judges nothing. */
-export function complianceRoutes({ app, ledger }: LedgerContext): void {
+export function complianceRoutes({ app, evidence }: LedgerContext): void {
   app.post(
     '/compliance/evidence',
     {
@@ -13,6 +13,6 @@ export function complianceRoutes({ app, ledger }: LedgerContext): void {
         response: { 200: complianceRegister },
       },
     },
-    (request) => ledger.complianceEvidence({ ...requiredWindow(request.query), ...scopeOf(request.query) }),
+    (request) => evidence.complianceEvidence({ ...requiredWindow(request.query), ...scopeOf(request.query) }),
   );
 }

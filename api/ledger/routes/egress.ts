@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { egressPage } from '../../../contracts/ledger-egress.js';
-import { SINK_KINDS } from '../../../domain/ledger/egress/sinks.js';
-import { egressSource } from '../../../domain/ledger/egress/source.js';
+import { SINK_KINDS } from '../../../domain/evidence/egress/sinks.js';
+import { egressSource } from '../../../domain/evidence/egress/source.js';
 import type { LedgerContext } from '../context.js';
 
 const query = z.object({

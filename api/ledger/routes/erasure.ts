@@ -10,7 +10,7 @@ import {
 import type { LedgerContext } from '../context.js';
 
 /** Erasure that leaves the chain whole (ledger sheet 5, row 23; 7.1). All are safe to repeat. */
-export function erasureRoutes({ app, ledger: { erasure, tenantLifecycle } }: LedgerContext): void {
+export function erasureRoutes({ app, ledger: { erasure }, evidence: { tenantLifecycle } }: LedgerContext): void {
   app.post(
     '/admin/tenants/:tenant/tombstone',
     {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { folderFiles } from '../../../domain/ledger/cold-tier/folder.js';
+import { folderFiles } from '../../../domain/evidence/cold-tier/folder.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { testRow } from '../../../test/support/ledger.js';
 

@@ -15,7 +15,7 @@ const PARQUET = 'application/vnd.apache.parquet';
  * The cold tier (ledger sheet 6.1): passes, their records, and what of a window is in the table; a reader that asks for Parquet gets the
  * window's rows as one file.
  */
-export function exportRoutes({ app, ledger: { coldTier } }: LedgerContext): void {
+export function exportRoutes({ app, evidence: { coldTier } }: LedgerContext): void {
   app.post('/export', { schema: { response: { 200: exportPass } } }, async (_request, reply) => {
     const pass = await coldTier.export();
     // A bare string would be sent as text.

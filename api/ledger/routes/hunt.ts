@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hunt, replayCorpus } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
-import type { ChosenCorpus } from '../../../domain/ledger/reads/corpus.js';
+import type { ChosenCorpus } from '../../../domain/evidence/reports/corpus.js';
 import type { LedgerContext } from '../context.js';
 import { sendPieces } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
@@ -9,7 +9,7 @@ import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 const MAX_AGENTS = 1_000;
 
 /** Searches across agents: who stands behind suspicious rows, and what was judged before (ledger sheet 5, rows 7 and 8). */
-export function huntRoutes({ app, ledger: { reports } }: LedgerContext): void {
+export function huntRoutes({ app, evidence: { reports } }: LedgerContext): void {
   app.get(
     '/audit/hunt',
     {

@@ -5,7 +5,7 @@ import type { LedgerContext } from '../context.js';
 import { agentLabel, scopeOf, scopeQuery } from '../query.js';
 
 /** Spec 4.5 and ledger sheet 5.1: an agent's activity as a story. An agent nobody knows has a story of zeros. */
-export function narrativeRoutes({ app, ledger }: LedgerContext): void {
+export function narrativeRoutes({ app, evidence }: LedgerContext): void {
   app.get(
     '/audit/agents/:agent_id/narrative',
     {
@@ -20,7 +20,7 @@ export function narrativeRoutes({ app, ledger }: LedgerContext): void {
       if (!window.success)
         throw new GateError('invalid_window', `window is one of ${narrativeWindow.options.join(', ')}`);
       const { agent_id: agentId } = request.params;
-      return ledger.reports.narrative({ ...scopeOf(request.query), agentId, window: window.data });
+      return evidence.reports.narrative({ ...scopeOf(request.query), agentId, window: window.data });
     },
   );
 }

@@ -21,7 +21,7 @@ const query = z.object({
  * The signed bundle of one tenant and window (ledger sheet 6.2). The tenant must be the one the console verified and forwards in
  * X-Gate-Tenant-Scope; a console that forwards none has verified nobody. Nothing unsigned leaves: until manifest and signature stand, the answer is an error.
  */
-export function regulatoryRoutes({ app, ledger }: LedgerContext): void {
+export function regulatoryRoutes({ app, evidence }: LedgerContext): void {
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     scope.removeAllContentTypeParsers();
@@ -45,7 +45,7 @@ export function regulatoryRoutes({ app, ledger }: LedgerContext): void {
         if (forwarded !== tenant.data) throw new GateError('capability_denied', 'tenant_scope_mismatch');
         const { from, to } = requiredWindow(asked);
         const documentation = request.body instanceof Buffer && request.body.length > 0 ? request.body : null;
-        const bundle = await ledger.exportRegulatory({
+        const bundle = await evidence.exportRegulatory({
           tenant: tenant.data,
           from,
           to,

@@ -4,7 +4,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { LedgerContext } from '../context.js';
 
 /** Agents whose silence is expected (ledger sheet 5, rows 14, 15 and 24). Who put one on the list is the calling service. */
-export function silenceRoutes({ app, ledger: { silence } }: LedgerContext): void {
+export function silenceRoutes({ app, evidence: { silence } }: LedgerContext): void {
   app.get(
     '/silence-allowlist',
     { schema: { response: { 200: z.object({ entries: z.array(silenceEntry) }) } } },

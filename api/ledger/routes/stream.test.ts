@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { type LedgerStore, openLedger } from '../../../domain/ledger/ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import type { Caller, Service } from '../../plugins/service.js';
 import { createLedgerService } from '../app.js';
@@ -17,7 +17,7 @@ interface Event {
 
 describe.each(STORES)('ledger sheet 5, row 22: GET /stream/audit on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: EvidencedLedger;
   let service: Service;
   let port: number;
   let pagesRead: number;
@@ -25,9 +25,9 @@ describe.each(STORES)('ledger sheet 5, row 22: GET /stream/audit on %s', (kind) 
 
   beforeEach(async () => {
     place = await ledgerPlace(kind);
-    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
     pagesRead = 0;
-    const counted: LedgerStore = {
+    const counted: EvidencedLedger = {
       ...ledger,
       async *pages(filter) {
         for await (const page of ledger.pages(filter)) {
@@ -38,6 +38,7 @@ describe.each(STORES)('ledger sheet 5, row 22: GET /stream/audit on %s', (kind) 
     };
     service = createLedgerService({
       ledger: counted,
+      evidence: counted,
       logger: pino({ level: 'silent' }),
       registry: new Registry(),
       trustDomain: 'gate.local',

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
-import { countCommits, follow } from '../../../domain/ledger/reads/follow.js';
+import { countCommits, follow } from '../../../domain/evidence/reports/follow.js';
 import type { LedgerContext } from '../context.js';
 import { scopeOf, scopeQuery } from '../query.js';
 

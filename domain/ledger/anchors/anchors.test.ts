@@ -15,8 +15,9 @@ import {
   timeStampAuthority,
 } from '../../../test/support/time-stamp-authority.js';
 import { sha256Hex } from '../../crypto/digest.js';
-import { type LedgerOptions, type LedgerStore, openLedger } from '../ledger-store.js';
-import { verifyRegulatoryBundle } from '../regulatory/verify-bundle.js';
+import { type LedgerOptions } from '../ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
+import { verifyRegulatoryBundle } from '../../evidence/regulatory/verify-bundle.js';
 import { keyFileSigner } from '../signatures/blob-signer.js';
 import type { AnchorSource } from './anchors.js';
 import { timeStampAnchor, webhookAnchor } from './sources.js';
@@ -27,7 +28,7 @@ const INTERVAL = 60_000;
 
 describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: EvidencedLedger;
   let now: number;
   let key: ReturnType<typeof generateKeyPairSync>;
   let receiver: Server;
@@ -42,7 +43,7 @@ describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
       issuer: 'ledger',
       clock: () => now,
     });
-    ledger = await openLedger({
+    ledger = await openEvidencedLedger({
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,

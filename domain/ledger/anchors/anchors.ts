@@ -7,7 +7,7 @@ import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { errorText } from '../../errors.js';
 import { reading } from '../chain-store.js';
 import type { ChainHead } from '../chain.js';
-import { turn } from '../reads/rows.js';
+import { turn } from '../rows.js';
 import { backOffMs } from '../sweeps/back-off.js';
 import type { LedgerTables } from '../tables.js';
 import { ownRow } from '../own-rows.js';

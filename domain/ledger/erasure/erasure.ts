@@ -6,7 +6,7 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../../crypto/digest.js
 import { GateError } from '../../errors.js';
 import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
-import { turn } from '../reads/rows.js';
+import { turn } from '../rows.js';
 import type { LedgerTables } from '../tables.js';
 import { OWN_TENANT, ownRow } from '../own-rows.js';
 

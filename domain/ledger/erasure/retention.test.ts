@@ -3,7 +3,7 @@ import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { type LedgerStore, openLedger } from '../ledger-store.js';
-import { maskedParams } from '../reads/call-rows.js';
+import { maskedParams } from '../../evidence/reports/call-rows.js';
 
 const DAY = 86_400_000;
 const START = Date.parse('2026-01-02T03:04:05.006Z');

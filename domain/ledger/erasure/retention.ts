@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
 import { reading } from '../chain-store.js';
-import { turn } from '../reads/rows.js';
+import { turn } from '../rows.js';
 import type { LedgerTables } from '../tables.js';
 import { classIn, longerLived } from './retention-class.js';
 

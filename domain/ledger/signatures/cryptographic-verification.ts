@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { CryptographicFailure, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
-import { turn } from '../reads/rows.js';
+import { turn } from '../rows.js';
 import type { EntryTable, LedgerTables } from '../tables.js';
 import { type KeyFault, type KeySet, KeySetError, type TrustedKeys } from './key-set.js';
 import { SIGNED_FIELDS, signatureFault, type SignedFields, signedFields } from './row-signature.js';

@@ -9,8 +9,8 @@ import { ledgerPlace, STORES, testRow } from '../../../test/support/ledger.js';
 import { seededRandom } from '../../../test/support/random.js';
 import { uuidFromDigest } from '../../crypto/digest.js';
 import { keyRing } from '../../crypto/key-ring.js';
-import { openLedger } from '../ledger-store.js';
-import { folderFiles } from '../cold-tier/folder.js';
+import { openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
+import { folderFiles } from '../../evidence/cold-tier/folder.js';
 
 const VACUUMER = fileURLToPath(new URL('../../../dist/test/support/ledger-vacuumer.js', import.meta.url));
 const START = Date.parse('2026-01-02T03:04:05.006Z');
@@ -28,7 +28,7 @@ describe.each(STORES)('kill -9 in the middle of a vacuum, on %s', (kind) => {
     const { privateKey } = generateKeyPairSync('ed25519');
     let now = START;
     const open = () =>
-      openLedger({
+      openEvidencedLedger({
         target: place.target,
         sidecarKeys: keyRing(new Map([['test', key]])),
         clock: () => now,

@@ -8,8 +8,9 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '..
 import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import type { AnchorSource } from '../anchors/anchors.js';
 import { exportChain } from '../export-chain.js';
-import { type LedgerOptions, type LedgerStore, openLedger } from '../ledger-store.js';
-import { folderFiles } from '../cold-tier/folder.js';
+import { type LedgerOptions } from '../ledger-store.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
+import { folderFiles } from '../../evidence/cold-tier/folder.js';
 import { openLedgerReadOnly } from '../read-only.js';
 import { keyFileSigner } from '../signatures/blob-signer.js';
 import { signingLogKey } from '../tlog/transparency-log.js';
@@ -35,7 +36,7 @@ describe('two writers on Postgres', () => {
     let now = START;
     const place = await ledgerPlace('postgres');
     const folder = mkdtempSync(join(tmpdir(), 'gate-vacuum-test-'));
-    const ledger = await openLedger({
+    const ledger = await openEvidencedLedger({
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
@@ -85,7 +86,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
   let folder: string;
   let now: number;
   let logKey: KeyObject;
-  let ledger: LedgerStore;
+  let ledger: EvidencedLedger;
   const open = (change: Partial<LedgerOptions> = {}) => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const signer = keyFileSigner({
@@ -94,7 +95,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
       issuer: 'spiffe://gate.local/service/ledger',
       clock: () => now,
     });
-    return openLedger({
+    return openEvidencedLedger({
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
@@ -139,10 +140,10 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
   it('deletes what is old, copied and signed over, in batches, with the bytes beside it', async () => {
     await filled(25, 5);
     const { hash } = await ledger.head();
-    const seen: unknown[] = [];
-    ledger.observeSweeps((done) => seen.push(done));
+    const seen: number[] = [];
+    ledger.observeVacuum((entries) => seen.push(entries));
     expect(await pass({ batchRows: 10 })).toBe(25);
-    expect(seen).toEqual([10, 10, 5].map((entries) => ({ kind: 'vacuumed', entries })));
+    expect(seen).toEqual([10, 10, 5]);
     expect(await places()).toEqual([26, 27, 28, 29, 30]);
     expect(await cursors()).toEqual([10, 20, 25]);
     expect(await place.sql('select * from entry_payloads where entry_seq <= 25')).toEqual([]);
@@ -240,7 +241,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
     rmSync(join(folder, 'data', file as string));
     await expect(pass()).rejects.toMatchObject({ code: 'export_sink_unavailable' });
     await ledger.close();
-    ledger = await openLedger({
+    ledger = await openEvidencedLedger({
       target: place.target,
       sidecarKeys: place.keys,
       clock: () => now,
@@ -385,7 +386,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
     });
 
     it('proofs of kept and vacuumed rows hold under checkpoints that stay what they were', async () => {
-      const log = () => ledger.transparency as NonNullable<LedgerStore['transparency']>;
+      const log = () => ledger.transparency as NonNullable<EvidencedLedger['transparency']>;
       await filled(600, 20);
       const before = await log().checkpoint();
       const { size } = parseCheckpoint(before);
@@ -562,7 +563,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
     });
 
     it('is found in threads as well, and without keys as far as that goes', async () => {
-      const several = await openLedger({
+      const several = await openEvidencedLedger({
         target: place.target,
         sidecarKeys: place.keys,
         verifyThreads: {
@@ -583,7 +584,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
     });
 
     it('with other keys is no vacuum of this ledger', async () => {
-      const foreign = await openLedger({ target: place.target, sidecarKeys: testKeys() });
+      const foreign = await openEvidencedLedger({ target: place.target, sidecarKeys: testKeys() });
       expect(await foreign.verify()).toMatchObject({ valid: false, first_invalid_reason: 'vacuum' });
       await foreign.close();
     });
@@ -604,7 +605,7 @@ describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
     expect(await log.inclusion({ seq: 3 })).toMatchObject({ seq: 3, entry: null });
     await shown.close();
     if (kind === 'postgres') {
-      const goesOn = await openLedger({ target: { file: copy }, sidecarKeys: place.keys });
+      const goesOn = await openEvidencedLedger({ target: { file: copy }, sidecarKeys: place.keys });
       expect(await goesOn.append([named(3), testRow()])).toMatchObject([
         { seq: 3, status: 'retained' },
         { seq: 26, status: 'created' },

@@ -3,7 +3,6 @@ import type { KeyRing } from '../../crypto/key-ring.js';
 import { GateError } from '../../errors.js';
 import { type ChainHead, EMPTY_CHAIN } from '../chain.js';
 import { type Cell, type ChainStore, reading, sealHead, type Steps } from '../chain-store.js';
-import type { ColdTier } from '../cold-tier/cold-tier.js';
 import type { LedgerTables } from '../tables.js';
 import type { TransparencyLog } from '../tlog/transparency-log.js';
 import { walkRange } from '../verify.js';
@@ -34,21 +33,28 @@ export interface VacuumPass {
 }
 
 /**
- * Takes the oldest entries out of the chain (ledger sheet 7.3): those older than the retention that the cold tier holds, that a signed
+ * Takes the oldest entries out of the chain (docs/decisions/ledger-vacuum.md): those older than the retention that the cold tier holds, that a signed
  * checkpoint covers and that every sink has confirmed, never the newest one. They go from the beginning, in batches; each is walked once
  * more before it goes, so that nothing is cleared away that does not hold. What stays of an entry: `VacuumedRow`. A batch is one
  * transaction, so a pass may be cut off anywhere and be repeated; of two at once one finds that the other was there. How many went; none
  * under a legal hold. Throws `chain_verification_incomplete` when the chain does not hold, `checkpoint_inconsistent`,
  * `export_sink_unavailable` when the cold tier's copy is not what it was, `ledger_store_unavailable`.
  */
-export type Vacuum = (pass: VacuumPass) => Promise<number>;
+export type Vacuum = (pass: VacuumPass, copies: ColdCopies) => Promise<number>;
+
+/** What the vacuum asks of the copies kept elsewhere before it deletes anything. */
+export interface ColdCopies {
+  /** The last entry up to which every one behind `after` has been copied; `after` itself where nothing was. */
+  copiedThrough(after: number): Promise<number>;
+  /** Compares the copies of a range with their digests. Throws `export_sink_unavailable` when one is missing or is not what was written. */
+  copyCheck(): (seqFrom: number, seqTo: number) => Promise<void>;
+}
 
 interface VacuumOptions {
   readonly db: Kysely<VacuumTables>;
   readonly chain: ChainStore;
   readonly keys: KeyRing;
   readonly transparency: Pick<TransparencyLog, 'checkpoint'> | null;
-  readonly coldTier: Pick<ColdTier, 'copiedThrough' | 'copyCheck'>;
   readonly legalHold: boolean;
   /** Told after every batch how many entries went. */
   readonly onBatch?: ((entries: number) => void) | undefined;
@@ -59,7 +65,7 @@ interface VacuumOptions {
 const BATCH_ROWS = 500;
 
 export function createVacuum(options: VacuumOptions): Vacuum {
-  const { db, chain, keys, transparency, coldTier, legalHold, onBatch, clock } = options;
+  const { db, chain, keys, transparency, legalHold, onBatch, clock } = options;
 
   const keptFrom = (cursor: VacuumCursor | null): ChainHead =>
     cursor ? { length: cursor.seq, hash: cursor.entryHash } : EMPTY_CHAIN;
@@ -154,15 +160,15 @@ export function createVacuum(options: VacuumOptions): Vacuum {
     return true;
   }
 
-  return ({ retentionMs, sinks, batchRows = BATCH_ROWS, signal }) =>
+  return ({ retentionMs, sinks, batchRows = BATCH_ROWS, signal }, copies) =>
     reading(async () => {
       if (legalHold) return 0;
       const cutoff = new Date(clock() - retentionMs).toISOString();
       const checked = await inTree();
       const start = (await chain.bounds()).cursor?.seq ?? 0;
-      const copied = await coldTier.copiedThrough(start);
+      const copied = await copies.copiedThrough(start);
       const through = Math.min(checked, copied, await confirmed(sinks));
-      const checkCopy = coldTier.copyCheck();
+      const checkCopy = copies.copyCheck();
       let vacuumed = 0;
       while (!signal?.aborted) {
         const { head, cursor } = await chain.bounds();

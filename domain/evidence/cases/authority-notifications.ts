@@ -1,0 +1,89 @@
+import type { AuthorityNotification } from '../../../contracts/cases.js';
+import { errorText } from '../../errors.js';
+import type { Store } from '../../store/database.js';
+import { reading } from '../../ledger/chain-store.js';
+import { backOffMs } from '../../ledger/sweeps/back-off.js';
+import type { CaseTables, NotificationTable } from './case-tables.js';
+
+/** A report that could not be delivered this long after its deadline is given up: then only people can help. */
+const GIVE_UP_AFTER_MS = 30 * 86_400_000;
+const BATCH = 50;
+
+export interface NotificationSweep {
+  readonly post: (body: string) => Promise<unknown>;
+  /** The first wait after a failure; it doubles with each. */
+  readonly intervalMs: number;
+}
+
+export interface SweptNotifications {
+  readonly delivered: number;
+  readonly failed: number;
+}
+
+/**
+ * Sends what is due (ledger sheet 9.1). Each attempt is written down before it is made, so that two processes do not make the same one and
+ * a crash in it costs a wait. Delivery is at least once: the receiver tells repeats apart by `notification_id`. `post` throws
+ * unless the receiver confirmed.
+ */
+export async function sweepNotifications(
+  { db }: Store<CaseTables>,
+  options: NotificationSweep & { readonly clock: () => number },
+): Promise<SweptNotifications> {
+  const { post, clock, intervalMs } = options;
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const due = await reading(() =>
+    db
+      .selectFrom('authority_notifications')
+      .selectAll()
+      .where('status', '=', 'pending')
+      .where('next_attempt_at', '<=', iso(clock()))
+      .orderBy('next_attempt_at')
+      .limit(BATCH)
+      .execute(),
+  );
+  let delivered = 0;
+  let failed = 0;
+  for (const row of due) {
+    const attempts = Number(row.attempts) + 1;
+    const claim = await reading(() =>
+      db
+        .updateTable('authority_notifications')
+        .set({ attempts, next_attempt_at: iso(clock() + backOffMs(intervalMs, attempts)) })
+        .where('id', '=', row.id)
+        .where('status', '=', 'pending')
+        .where('attempts', '=', row.attempts)
+        .executeTakeFirstOrThrow(),
+    );
+    if (claim.numUpdatedRows === 0n) continue;
+    const outcome = await post(JSON.stringify(bodyOf(row))).then(
+      () => ({ status: 'delivered' as const, delivered_at: iso(clock()), last_error: null }),
+      (error: unknown) => ({
+        status:
+          clock() > Date.parse(row.regulatory_deadline) + GIVE_UP_AFTER_MS ? ('failed' as const) : ('pending' as const),
+        delivered_at: null,
+        last_error: errorText(error).slice(0, 500),
+      }),
+    );
+    if (outcome.status === 'delivered') delivered += 1;
+    else failed += 1;
+    await reading(() =>
+      db
+        .updateTable('authority_notifications')
+        .set(outcome)
+        .where('id', '=', row.id)
+        // What another process delivered meanwhile stays delivered.
+        .where('status', '=', 'pending')
+        .executeTakeFirstOrThrow(),
+    );
+  }
+  return { delivered, failed };
+}
+
+const bodyOf = (row: NotificationTable): AuthorityNotification => ({
+  framework: 'eu_ai_act_art_73',
+  notification_id: row.id,
+  case_id: row.case_id,
+  severity: row.severity,
+  regulatory_deadline: row.regulatory_deadline,
+  classified_at: row.classified_at,
+});

@@ -1,0 +1,21 @@
+import type { EgressPage, EgressSource } from '../../../contracts/ledger-egress.js';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { LedgerStore } from '../../ledger/ledger-store.js';
+
+/** The rows of a ledger for streams to sinks. Rows of an erased tenant that were not sent yet never are. */
+export const egressSource = (ledger: Pick<LedgerStore, 'pages' | 'head' | 'sinkCursors'>): EgressSource => ({
+  async egressPage(after, limit, sink): Promise<EgressPage> {
+    // Before the rows: what is appended meanwhile belongs to the next page.
+    const { length: head } = await ledger.head();
+    // A place behind the end was confirmed of another chain: this one was put back.
+    if (sink !== undefined && after <= head) await ledger.sinkCursors.confirmed(sink, after);
+    const rows: LedgerEntry[] = [];
+    if (after < head)
+      for await (const page of ledger.pages({ seqFrom: after + 1, seqTo: head })) {
+        rows.push(...page.slice(0, limit - rows.length));
+        if (rows.length === limit) break;
+      }
+    const full = rows.length === limit ? rows.at(-1) : undefined;
+    return { rows, through: full?.seq ?? Math.max(after, head), head };
+  },
+});

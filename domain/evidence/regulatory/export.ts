@@ -1,0 +1,31 @@
+import type { Ledger } from '../../../contracts/ledger.js';
+import { uuidFromDigest } from '../../crypto/digest.js';
+import { ownRow } from '../../ledger/own-rows.js';
+import type { Bundle, BundleRequest, MakeBundle } from './bundle.js';
+
+/** Makes a bundle and leaves a row that says so, before any byte of it is handed out. Errors are those of `MakeBundle` and of an append. */
+export const createRegulatoryExport =
+  (makeBundle: MakeBundle, append: Ledger['append'], { legalHold }: { readonly legalHold: boolean }): MakeBundle =>
+  async (request: BundleRequest): Promise<Bundle> => {
+    const bundle = await makeBundle(request);
+    const { tenant, window, row_count, seq_lo, seq_hi, signature } = bundle.manifest;
+    try {
+      // Not a row of the tenant: what the window holds must not change by being exported.
+      await append([
+        ownRow('regulatory.exported', uuidFromDigest('regulatory.exported', bundle.manifestSha256), {
+          tenant,
+          window: { ...window },
+          row_count,
+          seq_lo,
+          seq_hi,
+          manifest_sha256: bundle.manifestSha256,
+          key_id: signature?.key_id ?? null,
+          legal_hold: legalHold,
+        }),
+      ]);
+    } catch (error) {
+      await bundle.discard();
+      throw error;
+    }
+    return bundle;
+  };

@@ -1,0 +1,82 @@
+import type { Json, JsonObject } from '../../../contracts/json.js';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { mask } from '../../masking/mask.js';
+import { classIn, longerLived } from '../../ledger/erasure/retention-class.js';
+import type { LedgerReader } from '../../ledger/ledger-reader.js';
+import type { RowFilter } from '../../ledger/rows.js';
+
+type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
+
+/** A row of an agent's life with what was said in it; `payload` is `null` where nothing was committed or it was purged. */
+export type LifecycleRow = LedgerEntry & { readonly payload: Json };
+
+/** Every row of a registered agent, by its registry id, in chain order (ledger sheet 5, row 5). */
+export async function* lifecycleRows(
+  ledger: LedgerReader,
+  tenant: string,
+  agentId: string,
+): AsyncGenerator<LifecycleRow[]> {
+  for await (const page of ledger.pages({ agentId, tenant })) {
+    const rows: LifecycleRow[] = [];
+    for (const row of page) {
+      const payload = row['payload_sha256'] === null ? null : await ledger.sidecar(row.id);
+      rows.push({ ...row, payload: payload?.kind === 'payload' ? jsonOf(payload.text) : null });
+    }
+    yield rows;
+  }
+}
+
+export interface MaskedParams {
+  readonly masked_params: JsonObject | null;
+  readonly retention_class: string | null;
+}
+
+/**
+ * The parameters of the call that an entry commits to, masked on read: there is one sealed copy of a request, and when it is purged these
+ * are gone with it. Both `null` for an entry that is unknown, out of scope or commits to no parameters. The retention class is the one
+ * policy gave the call. Ledger sheet 5, row 6; 7.2.
+ */
+export async function maskedParams(ledger: LedgerReader, entryId: string, scope: Scope): Promise<MaskedParams> {
+  const entry = await ledger.get(entryId);
+  if (!entry || !inScope(entry, scope)) return { masked_params: null, retention_class: null };
+  const sidecar = entry['payload_sha256'] === null ? null : await ledger.sidecar(entryId);
+  const params = sidecar?.kind === 'payload' ? paramsOf(entry, jsonOf(sidecar.text)) : null;
+  return {
+    masked_params: params && (mask(params) as JsonObject),
+    retention_class: await retentionClassOf(ledger, entry),
+  };
+}
+
+/** A verdict commits to the request, an evaluation to the policy input made of it. */
+function paramsOf(entry: LedgerEntry, payload: Json): JsonObject | null {
+  if (!isObject(payload)) return null;
+  if (entry.event_kind === 'policy.evaluated' && isObject(payload['arguments']))
+    return { name: entry.tool_type, arguments: payload['arguments'] };
+  return isObject(payload['params']) ? payload['params'] : null;
+}
+
+async function retentionClassOf(ledger: LedgerReader, entry: LedgerEntry): Promise<string | null> {
+  let found = classIn(entry.policy_decision);
+  if (entry.correlation_id === null) return found;
+  for await (const page of ledger.pages({ correlationId: entry.correlation_id, eventKinds: ['policy.evaluated'] }))
+    for (const row of page)
+      if (row['tenant'] === entry['tenant']) found = longerLived(found, classIn(row.policy_decision));
+  return found;
+}
+
+const inScope = (entry: LedgerEntry, { tenant, demoPrefix }: Scope): boolean =>
+  demoPrefix === undefined
+    ? tenant === undefined || entry['tenant'] === tenant
+    : entry['source'] === 'simulator' || entry.correlation_id?.startsWith(`${demoPrefix}-`) === true;
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Sidecars of Gate's own rows are JSON; another author's may be any text, which is then the value. */
+export function jsonOf(text: string | null): Json {
+  try {
+    return text === null ? null : (JSON.parse(text) as Json);
+  } catch {
+    return text;
+  }
+}

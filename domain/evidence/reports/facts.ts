@@ -1,0 +1,165 @@
+import type { Kysely } from 'kysely';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { EntryTable, LedgerTables } from '../../ledger/tables.js';
+import { detailMatches, filtered, type RowFilter, scan } from '../../ledger/rows.js';
+
+/** The part of an entry that reports are made of. */
+export interface Fact {
+  readonly seq: number;
+  /** Commit time, as the chain writes it. */
+  readonly at: string;
+  readonly id: string;
+  readonly agentId: string;
+  readonly agentName: string | null;
+  readonly tenant: string | null;
+  /** Event kind, or the method of a row without one. */
+  readonly kind: string;
+  readonly method: string;
+  readonly authorized: boolean;
+  readonly intent: string;
+  readonly reasoning: string;
+  readonly decision: JsonObject | null;
+  readonly correlationId: string | null;
+  readonly signal: string | null;
+  readonly tool: string | null;
+  readonly costMicros: number | null;
+}
+
+const LIGHT_COLUMNS = [
+  'seq',
+  'timestamp',
+  'id',
+  'agent_id',
+  'agent_name',
+  'tenant',
+  'event_kind',
+  'method',
+  'authorized',
+  'intent_category',
+  'correlation_id',
+  'signal',
+  'tool_name',
+  'cost_micros',
+] as const satisfies readonly (keyof EntryTable)[];
+const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
+
+/**
+ * The rows of a filter as facts, in chain order, page by page. Every report is computed from these, so that both stores give the same.
+ * `light` facts come without what was decided and why, which is most of a row: for reports that only count.
+ */
+export async function* factPages(
+  db: Kysely<LedgerTables>,
+  filter: RowFilter,
+  { light = false }: { readonly light?: boolean } = {},
+): AsyncGenerator<Fact[]> {
+  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS)) {
+    const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
+    if (facts.length > 0) yield facts;
+  }
+}
+
+/** The rows of these places that are not hidden, in chain order. */
+export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<Fact[]> {
+  if (seqs.length === 0) return [];
+  const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
+    .where('seq', 'in', seqs)
+    .orderBy('seq')
+    .execute();
+  return rows.map(toFact);
+}
+
+type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
+  Partial<Pick<EntryTable, 'reasoning' | 'policy_decision'>>;
+
+const toFact = (row: FactRow): Fact => ({
+  seq: Number(row.seq),
+  at: row.timestamp,
+  id: row.id,
+  agentId: row.agent_id as string,
+  agentName: row.agent_name,
+  tenant: row.tenant,
+  kind: row.event_kind ?? (row.method as string),
+  method: row.method as string,
+  authorized: Number(row.authorized) === 1,
+  intent: row.intent_category as string,
+  reasoning: row.reasoning ?? '',
+  decision: row.policy_decision ? (JSON.parse(row.policy_decision) as JsonObject) : null,
+  correlationId: row.correlation_id,
+  signal: row.signal,
+  tool: row.tool_name,
+  costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
+});
+
+/** What Gate did with a call, by its verdict row; `null` for any other row. */
+export function outcomeOf({ kind, decision, authorized }: Fact): 'allowed' | 'denied' | 'reviewed' | null {
+  if (kind !== 'proxy.verdict') return null;
+  switch (decision?.['outcome']) {
+    case 'allow':
+      return 'allowed';
+    case 'park':
+      return 'reviewed';
+    case 'deny':
+    case 'rate_limited':
+      return 'denied';
+    default:
+      return authorized ? 'allowed' : 'denied';
+  }
+}
+
+/** Refused for good: by the verdict, or by a person afterwards. */
+export const isDenial = (fact: Fact): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';
+
+/**
+ * The intent score that inspection led to (proxy sheet 5), in basis points so that sums do not depend on their order: what the row says,
+ * else the fixed mapping of the inspection's word. `null` for a row that is no inspection.
+ */
+export function intentBasisPoints({ kind, decision, authorized }: Fact): number | null {
+  const replay = decision?.['input_replay'];
+  if (
+    typeof replay === 'object' &&
+    replay !== null &&
+    !Array.isArray(replay) &&
+    typeof replay['intent_score'] === 'number'
+  )
+    return Math.round(replay['intent_score'] * 10_000);
+  if (kind !== 'brain.inspection') return null;
+  return authorized || decision?.['available'] === false ? 1_000 : 5_000;
+}
+
+/** Counts by key. Keys beyond the limit are counted together, so that what agents write cannot fill memory. */
+export interface Tally {
+  add(key: string): void;
+  get(key: string): number;
+  /** Highest first, equal ones by key. */
+  top(most?: number): { readonly key: string; readonly count: number }[];
+  /** All of them by key, in its order, whatever the keys are. */
+  byKey(): Record<string, number>;
+  /** How many keys are counted apart. */
+  size(): number;
+  /** How many there were of keys beyond the limit. */
+  others(): number;
+}
+
+const OTHERS = '(others)';
+
+export function tally(limit = 5_000): Tally {
+  const counts = new Map<string, number>();
+  return {
+    add(key) {
+      const counted = counts.has(key) || counts.size < limit ? key : OTHERS;
+      counts.set(counted, (counts.get(counted) ?? 0) + 1);
+    },
+    get: (key) => counts.get(key) ?? 0,
+    top: (most = Number.POSITIVE_INFINITY) =>
+      [...counts]
+        .map(([key, count]) => ({ key, count }))
+        .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
+        .slice(0, most),
+    byKey: () => Object.fromEntries([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    size: () => counts.size - (counts.has(OTHERS) ? 1 : 0),
+    others: () => counts.get(OTHERS) ?? 0,
+  };
+}
+
+/** To four places: enough to read, and the same text on every machine. */
+export const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;

@@ -1,0 +1,86 @@
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { LedgerReader } from '../../ledger/ledger-reader.js';
+import type { RowFilter } from '../../ledger/rows.js';
+
+export interface FollowOptions {
+  readonly ledger: Pick<LedgerReader, 'pages'> & { head(): Promise<{ readonly length: number }> };
+  readonly filter: RowFilter;
+  /** Place of the last row the follower has. */
+  readonly after: number;
+  readonly commits: Commits;
+  readonly signal: AbortSignal;
+  readonly heartbeatMs?: number;
+  /** Another process may append to the same store and tells nobody; so often is looked. */
+  readonly lookMs?: number;
+}
+
+/**
+ * The rows behind a place, in chain order, and from then on each row as it is committed; `null` where nothing came for as long as a
+ * heartbeat. Each row once, none left out: commits become visible in chain order, and the next page is read when the last was taken, so
+ * that a slow follower costs one page of memory. Ends when the signal fires.
+ */
+export async function* follow({
+  ledger,
+  filter,
+  after,
+  commits,
+  signal,
+  heartbeatMs = 15_000,
+  lookMs = 1_000,
+}: FollowOptions): AsyncGenerator<LedgerEntry | null> {
+  let place = after;
+  let heardAt = performance.now();
+  while (!signal.aborted) {
+    const seen = commits.count();
+    const { length } = await ledger.head();
+    if (length > place) {
+      for await (const page of ledger.pages({ ...filter, seqFrom: place + 1, seqTo: length })) {
+        for (const row of page) {
+          if (signal.aborted) return;
+          yield row;
+          heardAt = performance.now();
+        }
+      }
+      place = length;
+      continue;
+    }
+    if (performance.now() - heardAt >= heartbeatMs) {
+      yield null;
+      heardAt = performance.now();
+    }
+    await commits.after(seen, Math.min(lookMs, Math.max(1, heartbeatMs - (performance.now() - heardAt))), signal);
+  }
+}
+
+/** The commits of this process. */
+export interface Commits {
+  readonly note: () => void;
+  readonly count: () => number;
+  /** Resolves once there are more than `seen`, or when the time is over, or when the signal fires. */
+  readonly after: (seen: number, limitMs: number, signal: AbortSignal) => Promise<void>;
+}
+
+export function countCommits(): Commits {
+  const sleepers = new Set<() => void>();
+  let noted = 0;
+  return {
+    note() {
+      noted += 1;
+      for (const up of sleepers) up();
+    },
+    count: () => noted,
+    after: (seen, limitMs, signal) =>
+      new Promise((resolve) => {
+        if (noted > seen || signal.aborted) return resolve();
+        const up = () => {
+          clearTimeout(timer);
+          sleepers.delete(up);
+          signal.removeEventListener('abort', up);
+          resolve();
+        };
+        const timer = setTimeout(up, limitMs);
+        sleepers.add(up);
+        signal.addEventListener('abort', up);
+      }),
+  };
+}

@@ -1,0 +1,164 @@
+import type { Kysely } from 'kysely';
+import type { EventKind } from '../../../contracts/event-kinds.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { Ledger, NewLedgerRow } from '../../../contracts/ledger.js';
+import { uuidFromDigest } from '../../crypto/digest.js';
+import { reading } from '../../ledger/chain-store.js';
+import { fittingRow } from '../../ledger/fitting-row.js';
+import type { LedgerReports } from '../reports/reports.js';
+import type { LedgerTables } from '../../ledger/tables.js';
+
+/**
+ * What the ledger notices by itself and writes into its own chain (ledger sheet 9.2). Whether a flag was raised is read from the chain, so
+ * a restart, a pass that was cut off and a second process raise none twice. Each answers how many it raised. Throws
+ * `ledger_store_unavailable`.
+ */
+export interface Watchdogs {
+  /** One `agent_silent` for each silence: an agent that was flagged is flagged again only after it was heard, or enrolled, since. */
+  silence(of: { readonly thresholdHours: number }): Promise<number>;
+  /** One `behavior_drifted` for each agent that drifted and was not flagged for as long as the recent window is. */
+  drift(of: { readonly recentDays: number; readonly baselineDays: number }): Promise<number>;
+}
+
+interface WatchdogOptions {
+  readonly db: Kysely<LedgerTables>;
+  readonly reports: Pick<LedgerReports, 'silentAgents' | 'driftedAgents'>;
+  readonly append: Ledger['append'];
+  /** Told how many flags were raised. */
+  readonly onFlags?: ((kind: FlagKind, flags: number) => void) | undefined;
+  readonly clock: () => number;
+}
+
+export type FlagKind = 'agent_silent' | 'behavior_drifted';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Rows looked up by one statement, and appended at once. */
+const STEP = 100;
+/** Tools that a row names; how many there are stands beside them. */
+const MAX_TOOLS = 100;
+
+export function createWatchdogs({ db, reports, append, onFlags, clock }: WatchdogOptions): Watchdogs {
+  /** Appends the rows that are not in the chain yet, vacuumed ones included. A row is a function of its id, so a race adds none. */
+  async function raise(kind: FlagKind, rows: readonly (NewLedgerRow & { readonly id: string })[]): Promise<number> {
+    let raised = 0;
+    for (let at = 0; at < rows.length; at += STEP) {
+      const step = rows.slice(at, at + STEP);
+      const ids = step.map(({ id }) => id);
+      const known = await reading(async () => {
+        const inTable = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
+          db.selectFrom(table).select('id').where('id', 'in', ids).execute();
+        const found = [...(await inTable('ledger_entries')), ...(await inTable('ledger_vacuumed_rows'))];
+        return new Set(found.map(({ id }) => id));
+      });
+      const receipts = await Promise.all(step.filter(({ id }) => !known.has(id)).map((row) => append([row])));
+      const created = receipts.flat().filter(({ status }) => status === 'created').length;
+      if (created > 0) onFlags?.(kind, created);
+      raised += created;
+    }
+    return raised;
+  }
+
+  /** Whether the agent was flagged since; hidden flags count. */
+  async function flaggedSince(kind: EventKind, agentId: string, tenant: string, since: string): Promise<boolean> {
+    const row = await db
+      .selectFrom('ledger_entries')
+      .select('seq')
+      .where('agent_id', '=', agentId)
+      .where('event_kind', '=', kind)
+      .where('tenant', '=', tenant)
+      .where('timestamp', '>', since)
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  return {
+    async silence({ thresholdHours }) {
+      const { silent_agents: silent } = await reports.silentAgents({ sinceHours: thresholdHours });
+      return raise(
+        'agent_silent',
+        silent.map(({ agent_name: agent, tenant: of, last_activity, enrolled_at, never_active }) => {
+          const tenant = of ?? 'default';
+          // A silence begins with the last that was heard of the agent; the row holds nothing that grows while it lasts.
+          const since =
+            [last_activity, enrolled_at]
+              .filter((at) => at !== null)
+              .sort()
+              .at(-1) ?? '';
+          return flag('agent_silent', {
+            agent,
+            tenant,
+            since,
+            reasoning: `nothing was heard of the agent since ${since}`,
+            detail: { agent_name: agent, silent_since: since, never_active },
+          });
+        }),
+      );
+    },
+    async drift({ recentDays, baselineDays }) {
+      // Both windows end at a full hour: processes that look in the same hour find, and write, the same.
+      const nowMs = Math.floor(clock() / HOUR_MS) * HOUR_MS;
+      const until = new Date(nowMs).toISOString();
+      const quiet = new Date(clock() - recentDays * DAY_MS).toISOString();
+      const rows = [];
+      for (const drifted of await reports.driftedAgents({ recentDays, baselineDays, nowMs })) {
+        const { agentId: agent, deviation, diff, baselineTotal, recentTotal } = drifted;
+        const tenant = drifted.tenant ?? 'default';
+        if (await reading(() => flaggedSince('behavior_drifted', agent, tenant, quiet))) continue;
+        rows.push(
+          flag('behavior_drifted', {
+            agent,
+            tenant,
+            since: until,
+            reasoning: 'the agent behaves otherwise than before',
+            detail: {
+              until,
+              recent_days: recentDays,
+              baseline_days: baselineDays,
+              overall_bp: basisPoints(deviation.overall),
+              tool_mix_bp: basisPoints(deviation.tool_mix),
+              hourly_bp: basisPoints(deviation.hourly),
+              intent_bp: basisPoints(deviation.intent),
+              deny_rate_bp: basisPoints(deviation.deny_rate),
+              baseline_total: baselineTotal,
+              recent_total: recentTotal,
+              new_tools: diff.new_tools.slice(0, MAX_TOOLS),
+              new_tool_count: diff.new_tools.length,
+              vanished_tools: diff.vanished_tools.slice(0, MAX_TOOLS),
+              vanished_tool_count: diff.vanished_tools.length,
+            },
+          }),
+        );
+      }
+      return raise('behavior_drifted', rows);
+    },
+  };
+}
+
+const basisPoints = (share: number): number => Math.round(share * 10_000);
+
+interface Flag {
+  readonly agent: string;
+  readonly tenant: string;
+  /** What tells this flag from the agent's others of its kind. */
+  readonly since: string;
+  readonly reasoning: string;
+  readonly detail: JsonObject;
+}
+
+/** A row about an agent that nobody asked for: it says nothing about a call, and refuses none. */
+const flag = (kind: FlagKind, { agent, tenant, since, reasoning, detail }: Flag) =>
+  fittingRow({
+    id: uuidFromDigest(kind, tenant, agent, since),
+    agent_id: agent,
+    method: kind,
+    event_kind: kind,
+    intent_category: 'TemporalIntelligence',
+    authorized: true,
+    reasoning,
+    policy_decision: detail,
+    signal: kind,
+    state_namespace: 'operator',
+    tenant,
+  });

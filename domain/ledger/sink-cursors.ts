@@ -1,0 +1,37 @@
+import type { Kysely } from 'kysely';
+import { reading } from './chain-store.js';
+import type { VacuumTables } from './vacuum/vacuum.js';
+
+/** How far each sink has confirmed, as its stream told when it asked for more. The stream's own cursor is its workflow's. */
+export interface SinkCursors {
+  /** A stream that asks for the rows behind a place has all up to it confirmed. It may be put back; the last word counts. */
+  confirmed(sink: string, seq: number): Promise<void>;
+  /** The farthest place that any of them has confirmed: the chain was at least so long. 0 where none has. */
+  farthest(): Promise<number>;
+}
+
+export function createSinkCursors(db: Kysely<VacuumTables>, clock: () => number): SinkCursors {
+  /** What is in the store already: a stream without new rows asks every few seconds. */
+  const known = new Map<string, number>();
+  return {
+    confirmed: (sink, seq) =>
+      reading(async () => {
+        if (known.get(sink) === seq) return;
+        const row = { last_seq: seq, updated_at: new Date(clock()).toISOString() };
+        await db
+          .insertInto('egress_cursors')
+          .values({ sink_id: sink, ...row })
+          .onConflict((conflict) => conflict.column('sink_id').doUpdateSet(row))
+          .execute();
+        known.set(sink, seq);
+      }),
+    farthest: () =>
+      reading(async () => {
+        const row = await db
+          .selectFrom('egress_cursors')
+          .select((make) => make.fn.max('last_seq').as('seq'))
+          .executeTakeFirst();
+        return Number(row?.seq ?? 0);
+      }),
+  };
+}

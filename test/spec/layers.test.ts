@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+
+/** Imports of the product's files, as paths from the root; tests may reach anywhere. */
+const imports: readonly (readonly [string, string])[] = execFileSync('git', ['ls-files', '*.ts'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && !/\.test\.ts$|^(test|bench)\//.test(file))
+  .flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?:from|import|import\()\s*'(\.{1,2}\/[^']+)'/g)].map(
+      ([, target]) => [file, join(dirname(file), target as string)] as const,
+    ),
+  );
+
+const crossing = (from: RegExp, to: RegExp): string[] =>
+  imports
+    .filter(([file, target]) => from.test(file) && to.test(target))
+    .map(([file, target]) => `${file} -> ${target}`);
+
+describe('imports go one way', () => {
+  it('sees the imports of the whole product', () => {
+    expect(imports.length).toBeGreaterThan(1_000);
+  });
+
+  it.each([
+    ['what others share knows none of them', /^contracts\//, /^(?!contracts\/)/],
+    [
+      'the knowledge knows no HTTP, no workflow and no composition',
+      /^domain\//,
+      /^(api|activities|workflows|workers|engine|lite|stack|cli|scripts|config)\//,
+    ],
+    ['the chain knows nothing of what is made from its rows', /^domain\/ledger\//, /^domain\/evidence\//],
+    [
+      'workflows know activities and the knowledge alone',
+      /^workflows\//,
+      /^(api|workers|engine|lite|stack|cli|scripts|config)\//,
+    ],
+    [
+      'activities know the knowledge alone',
+      /^activities\//,
+      /^(api|workflows|workers|engine|lite|stack|cli|scripts|config)\//,
+    ],
+    ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],
+  ])('%s', (_, from, to) => {
+    expect(crossing(from, to)).toEqual([]);
+  });
+});
