@@ -14,13 +14,7 @@ import { PREPARE_SETTINGS } from '../config/prepare.js';
 import { APART_SETTINGS, type ProcessName, settingLines, START_SETTINGS } from '../config/processes.js';
 import { ERROR_CODES, type ErrorCode } from '../contracts/error-codes.js';
 import { EVENT_KINDS, type EventKind } from '../contracts/event-kinds.js';
-import {
-  GATE_OWN_ROUTES,
-  type GovernedService,
-  NOT_BUILT_YET,
-  ROUTE_AUTHORITY,
-  routeName,
-} from '../contracts/route-authority.js';
+import { GATE_OWN_ROUTES, type GovernedService, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
 import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { egressMetrics } from '../workers/egress-metrics.js';
@@ -204,9 +198,8 @@ function routesPage(): string {
   const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES];
   const sections = SERVICES.map((service) => {
     const own = rows.filter((row) => row.service === service);
-    const missing = new Set(NOT_BUILT_YET[service]);
-    const built = own.filter((row) => !missing.has(routeName(row)));
-    const later = own.filter((row) => missing.has(routeName(row)));
+    const built = own.filter((row) => row.built);
+    const later = own.filter((row) => !row.built);
     const lines = (list: typeof own) =>
       table(
         ['Route', 'Capability', 'Callers'],

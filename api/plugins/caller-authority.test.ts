@@ -5,12 +5,21 @@ import type { RouteAuthority } from '../../contracts/route-authority.js';
 import { enforceRouteAuthority, registeredRoutes } from './caller-authority.js';
 import { type Caller, createService, type ServiceApp } from './service.js';
 
-const rows: readonly RouteAuthority[] = [
-  { service: 'hil', method: 'POST', path: '/pending', capability: 'x.create', callers: ['service-proxy'] },
-  { service: 'hil', method: 'GET', path: '/pending/{id}', capability: 'x.read', callers: ['service-console'] },
-  { service: 'hil', method: 'GET', path: '/pending/stream', capability: 'x.read', callers: ['service-proxy'] },
-  { service: 'hil', method: 'GET', path: '/open', capability: 'x.open', callers: 'public' },
-  { service: 'ledger', method: 'POST', path: '/log', capability: 'x.append', callers: ['service-proxy'] },
+const row = (
+  service: RouteAuthority['service'],
+  method: RouteAuthority['method'],
+  path: string,
+  capability: string,
+  callers: RouteAuthority['callers'],
+  built = true,
+): RouteAuthority => ({ service, method, path, capability, callers, built });
+const rows = [
+  row('hil', 'POST', '/pending', 'x.create', ['service-proxy']),
+  row('hil', 'GET', '/pending/{id}', 'x.read', ['service-console']),
+  row('hil', 'GET', '/pending/stream', 'x.read', ['service-proxy']),
+  row('hil', 'GET', '/open', 'x.open', 'public'),
+  row('ledger', 'POST', '/log', 'x.append', ['service-proxy']),
+  row('hil', 'GET', '/later', 'x.read', ['service-proxy'], false),
 ];
 
 const workload = (name: string): Caller => ({
@@ -130,6 +139,7 @@ describe('a service whose routes and rows differ does not start', () => {
       'public on one side only',
       (app) => app.post('/pending', { config: { public: true } }, () => ''),
     ],
+    ['a route whose row says that it is still to be built', 'still to be built', (app) => app.get('/later', () => '')],
     ['a public row whose route is not', 'public on one side only', (app) => app.get('/open', () => '')],
     [
       'the same route twice',

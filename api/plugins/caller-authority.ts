@@ -34,7 +34,8 @@ export const registeredRoutes = (app: ServiceApp): readonly RegisteredRoute[] =>
  * Governs every route of `app` by the table (spec 4.9): the caller's id must stand in the row of the one template that the path matches
  * in full, and that row must be the route that is about to run. Refused before the body is read and before any look-up: 403
  * `capability_denied` for a caller that is not listed and for a path without a row alike, 401 `caller_spiffe_missing` without a SPIFFE
- * id. A route without a row, one registered twice, or one that is public on one side only stops the start.
+ * id. A route without a row or with one that is still to be built, one registered twice, or one
+ * that is public on one side only stops the start.
  */
 export function enforceRouteAuthority(
   app: ServiceApp,
@@ -54,6 +55,8 @@ export function enforceRouteAuthority(
         throw new Error(
           `${service}: ${routeName(route)} has no row in contracts/route-authority.ts; nobody could call it`,
         );
+      if (!row.built)
+        throw new Error(`${service}: ${routeName(route)} is still to be built, says contracts/route-authority.ts`);
       if ((row.callers === 'public') !== route.public)
         throw new Error(`${service}: ${routeName(route)} is public on one side only: its row or its route config`);
       if (routes.some((other) => routeName(other) === routeName(route)))
