@@ -127,16 +127,18 @@ describe('reconciliation', () => {
       expect(gate.executed).toEqual([]);
     });
 
-    it('is closed also while the ledger and HIL are away, and its rows, its review row and its alarm come when they are back', async () => {
+    it('is closed also while HIL is away, not before the ledger was asked about it, and its review row comes when HIL is back', async () => {
       const call = await left(state);
       gate.script.ledger = 'down';
       gate.script.hil = 'down';
+      expect(await pass()).toMatchObject({ closed: 0 });
+      expect(await stateOf(call)).toBe(state === 'overdue' ? 'parked' : state);
+      gate.script.ledger = 'up';
+      nowMs += MINUTE;
       expect(await pass()).toMatchObject({ closed: 1 });
       expect(await stateOf(call)).toBe(endOf(state, 'missing'));
-      expect(await kindsOf(call)).not.toContain('alarm.reconciled');
       nowMs += MINUTE;
       await pass();
-      gate.script.ledger = 'up';
       gate.script.hil = 'up';
       nowMs += MINUTE;
       await pass();
@@ -162,6 +164,104 @@ describe('reconciliation', () => {
       },
     );
   });
+
+  describe.each(['decided', 'parked', 'allowed', 'approved', 'intended'] as const)(
+    'a record of a call that ended, put back to %s',
+    (state) => {
+      const rowOf = ({ correlation_id: id }: CallInput) =>
+        sql('select * from call_records where correlation_id = ?', id)[0] ?? {};
+      const lieAgain = (older: Record<string, unknown>, { correlation_id: id }: CallInput) => {
+        const set = Object.keys(older).map((column) => `${column} = ?`);
+        sql(
+          `update call_records set ${set.join(', ')} where correlation_id = ?`,
+          ...(Object.values(older) as string[]),
+          id,
+        );
+      };
+      /** From there to its end, with every row. */
+      async function goOn({ activities, decision }: PipelineFixture, call: CallInput): Promise<void> {
+        if (state === 'decided') await activities.openReview(call, nowMs);
+        if (state === 'decided' || state === 'parked') await activities.applyDecision(await decision(call, 'deny'));
+        else if (state === 'intended') await activities.settleExecution(call.correlation_id, 'the worker was lost');
+        else await activities.callUpstream(call, nowMs + MINUTE);
+        await activities.appendRows(call.correlation_id);
+        await activities.settleReviewRow(call.correlation_id);
+      }
+      async function putBack(status: Status): Promise<CallInput> {
+        const call = await left(state, status);
+        const older = rowOf(call);
+        await goOn(gate, call);
+        await gate.close();
+        lieAgain(older, call);
+        await open();
+        return call;
+      }
+
+      it.each(STATUSES)(
+        'while its workflow is %s: it is closed as tampered and told once, by nothing else',
+        async (status) => {
+          const call = await putBack(status);
+          const good = await left('allowed');
+          const before = (await kindsOf(call)).length;
+          const ran = gate.executed.length;
+          nowMs += 60 * MINUTE;
+          await pass();
+          await new Promise((resolve) => setImmediate(resolve));
+          nowMs += MINUTE;
+          await pass();
+          expect(await stateOf(call)).toBe('tampered');
+          expect((await kindsOf(call)).slice(before)).toEqual(['alarm.record_tampered']);
+          expect(told.filter((one) => one.endsWith(call.correlation_id))).toEqual([
+            `alarm.record_tampered ${call.correlation_id}`,
+          ]);
+          expect(await stateOf(good)).toBe('aborted');
+          expect(gate.executed).toHaveLength(ran);
+          expect(await gate.ledger.verify()).toMatchObject({ valid: true });
+        },
+      );
+
+      it('and with its rows hidden from readers', async () => {
+        const call = await putBack('missing');
+        const ledger = new DatabaseSync(join(folder, 'ledger.db'));
+        ledger
+          .prepare("update ledger_entries set deleted_at = '2026-11-22T10:00:00.000Z' where correlation_id = ?")
+          .run(call.correlation_id);
+        ledger.close();
+        nowMs += 60 * MINUTE;
+        await pass();
+        expect(await stateOf(call)).toBe('tampered');
+      });
+
+      it('does not run again whoever hands it to a host', async () => {
+        const call = await putBack('missing');
+        const ran = gate.executed.length;
+        const again = await gate.host.start(
+          { ...call, received_ms: nowMs, not_after_ms: nowMs + MINUTE },
+          Date.now() + 5_000,
+        );
+        expect(again).toMatchObject({ state: 'tampered' });
+        expect(await gate.activities.callUpstream(call, nowMs + MINUTE, undefined, 1)).toMatchObject({
+          state: 'tampered',
+        });
+        expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'tampered' });
+        expect(gate.executed).toHaveLength(ran);
+      });
+
+      it('is found also where the process that reconciles had made the record, and another one went on with it', async () => {
+        const call = await left(state, 'missing');
+        const older = rowOf(call);
+        const clock = { now: () => nowMs, sleep: () => new Promise<void>(() => undefined) };
+        const other = await openPipeline({ folder, clock });
+        await goOn(other, call);
+        await other.close();
+        lieAgain(older, call);
+        nowMs += 60 * MINUTE;
+        expect(await pass()).toMatchObject({ closed: 1 });
+        expect(await stateOf(call)).toBe('tampered');
+        expect(await kindsOf(call)).not.toContain('call.aborted');
+      });
+    },
+  );
 
   it('leaves a call that cannot be helped alone for a growing while, tells it once, also over a restart, and goes on when it can', async () => {
     const bad = await left('parked');

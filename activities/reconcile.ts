@@ -1,7 +1,9 @@
 import { type CallStore, type OpenCall, type WalkPlace, WALK_START } from '../domain/call-record/call-store.js';
+import type { CallRecord } from '../domain/call-record/record.js';
 import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
-import { callbackIdOf, isFinal } from '../domain/call-record/transitions.js';
-import type { Ledger } from '../contracts/ledger.js';
+import { callbackIdOf, isFinal, TAMPERED } from '../domain/call-record/transitions.js';
+import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
+import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
@@ -36,7 +38,7 @@ export interface Reconciled {
 export interface ReconcileOptions {
   readonly calls: CallStore;
   readonly runs: Runs;
-  readonly ledger: Ledger;
+  readonly ledger: Ledger & HeldRows;
   readonly record: RecordActivities;
   readonly review: ReviewActivities;
   readonly rows: LedgerActivities;
@@ -63,11 +65,11 @@ const RUNNING_PATIENCE_MS = 120_000;
 
 /** A neighbour without which a duty cannot be done for any call: no fault of the call that met it. */
 type Neighbour = 'engine' | 'ledger' | 'review';
-const NEEDED: Readonly<Partial<Record<Duty, Neighbour>>> = {
-  open: 'engine',
-  rows: 'ledger',
-  review: 'review',
-  alarm: 'ledger',
+const NEEDED: Readonly<Partial<Record<Duty, readonly Neighbour[]>>> = {
+  open: ['engine', 'ledger'],
+  rows: ['ledger'],
+  review: ['review'],
+  alarm: ['ledger'],
 };
 
 /** One call held the pass up longer than it may. */
@@ -95,8 +97,12 @@ export function createReconcileActivities(options: ReconcileOptions) {
       status === 'running'
         ? `the workflow is overdue in state ${state}`
         : `the workflow is ${status} while the call is ${state}`;
-    // A record that cannot be opened cannot be closed either: its run stays as it is.
-    await calls.find(correlation_id);
+    // A record that cannot be opened cannot be closed either: its run stays as it is. And none is closed on its own word alone.
+    const found = await calls.find(correlation_id);
+    if (found && (await condemnedIfPutBack(found))) {
+      await runs.end(correlation_id, reason);
+      return true;
+    }
     // Before the end, so that a crash behind it leaves the alarm owed.
     const said = JSON.stringify({ reason, state });
     await calls.setbacks.put({ ...setbackOf(correlation_id, 'alarm', said), next_ms: now() });
@@ -109,6 +115,13 @@ export function createReconcileActivities(options: ReconcileOptions) {
     await owed(review.settleReviewRow(correlation_id));
     if (await owed(rows.appendRows(correlation_id))) await owed(sayClosed(correlation_id, said));
     return true;
+  };
+
+  /** Asked anew for each call that is about to be closed: another process may have written rows since this one saw the record. */
+  const condemnedIfPutBack = async (record: CallRecord): Promise<boolean> => {
+    const why = contradictionOf(record, await ledger.held(idsAgainst(record)));
+    const stands = why === null ? record : await calls.condemn(record.correlation_id, why, record.version);
+    return stands?.state === TAMPERED;
   };
 
   /** The alarm row of a call that reconciliation closed; of one that went on after all there is none. */
@@ -221,7 +234,8 @@ export function createReconcileActivities(options: ReconcileOptions) {
       };
 
       for (const duty of DUTIES.slice(from ? DUTIES.indexOf(from.duty) : 0)) {
-        const needed = NEEDED[duty];
+        const needed = NEEDED[duty] ?? [];
+        const isAway = () => needed.some((neighbour) => away.has(neighbour));
         const doubtful = outages(duty, setBack);
         let after: WalkPlace = from?.duty === duty ? from : WALK_START;
         for (let page = await walks[duty](after); page.length > 0; page = await walks[duty](after)) {
@@ -229,19 +243,20 @@ export function createReconcileActivities(options: ReconcileOptions) {
             progress();
             after = { ms, id };
             const before = setbacks.get(`${duty}/${id}`);
-            if ((before && before.next_ms > now()) || (needed && away.has(needed))) continue;
+            if ((before && before.next_ms > now()) || isAway()) continue;
             try {
               await within(callLimitMs, work());
               await doubtful.answered();
               if (before && duty !== 'alarm') await calls.setbacks.clear(id, duty);
             } catch (error) {
               counted.failed += 1;
-              if (!needed || !isOutage(error)) await setBack(id, duty, before, error);
-              else if (doubtful.unanswered(id, before, error)) away.add(needed);
+              const silent = needed.find((neighbour) => isOutageOf(neighbour, error));
+              if (silent === undefined) await setBack(id, duty, before, error);
+              else if (doubtful.unanswered(id, before, error)) away.add(silent);
             }
             if (performance.now() - startedMs > partMs) return { ...counted, next: { duty, ...after } };
           }
-          if (page.length < PAGE || (needed && away.has(needed))) break;
+          if (page.length < PAGE || isAway()) break;
         }
         await doubtful.ended();
       }
@@ -288,8 +303,11 @@ function outages(duty: Duty, setBack: SetBack) {
   };
 }
 
-/** The neighbour did not answer. */
-const isOutage = (error: unknown): boolean => error instanceof GateError && error.status >= 500;
+/** The neighbour did not answer. The ledger says so under its own name; what another duty needs has no second one to tell it from. */
+const isOutageOf = (neighbour: Neighbour, error: unknown): boolean =>
+  error instanceof GateError &&
+  error.status >= 500 &&
+  (neighbour === 'ledger') === (error.code === 'ledger_store_unavailable');
 
 async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

@@ -106,3 +106,14 @@ export type VerifyResult = z.infer<typeof verifyResult>;
 export interface Ledger {
   append(rows: readonly NewLedgerRow[]): Promise<AppendReceipt[]>;
 }
+
+/** How many ids are asked about at once. */
+export const HELD_IDS_LIMIT = 64;
+/** Which of the ids asked about the ledger has a row under. */
+export const heldIds = z.object({ held: z.array(z.uuid()) });
+
+/** What says that something was written, whoever may read it. Throws `ledger_store_unavailable` when it cannot be asked. */
+export interface HeldRows {
+  /** Which of these ids there is a row under: also one that is hidden from readers, edited, or vacuumed. At most `HELD_IDS_LIMIT`. */
+  held(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}

@@ -258,6 +258,8 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
 export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // The rows of one call travel in one transaction; the same capability as POST /log.
   row('ledger', 'POST', '/log/batch', 'ledger.append', proxy),
+  // Whether a row was ever written, also one that is hidden from readers: what a call record that was put back is found by. Tells nothing else.
+  row('ledger', 'GET', '/log/held', 'ledger.held.read', proxy),
   // Spec 4.5 names it outside the table: anybody the CA knows may check the chain.
   { service: 'ledger', method: 'GET', path: '/verify', capability: 'ledger.verify', callers: 'public', built: true },
   // Spec 4.5 names both, spec 4.9 has no row for them; granted like the reads beside them.

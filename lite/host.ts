@@ -55,8 +55,6 @@ export interface InProcessOptions {
   readonly clock?: Clock;
   /** Told of each open call that `resume` goes on with, and the state it was found in. */
   readonly onResumed?: (state: CallState) => void;
-  /** What another store says against a record that is open at the start; such a one is closed as tampered. */
-  readonly contradiction?: (record: CallRecord) => Promise<string | null>;
 }
 
 interface Run {
@@ -77,7 +75,6 @@ export function createInProcessHost({
   logger,
   clock = machineClock,
   onResumed,
-  contradiction = () => Promise.resolve(null),
 }: InProcessOptions): InProcessHost {
   const runs = new Map<string, Run>();
   const background = new Set<Promise<void>>();
@@ -300,11 +297,6 @@ export function createInProcessHost({
         if (runs.has(correlationId)) continue;
         const record = await opened(correlationId);
         if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
-        const against = await contradiction(record);
-        if (against) {
-          await calls.condemn(correlationId, against);
-          continue;
-        }
         launch(record.evidence.call, summarize(record));
         onResumed?.(record.state);
         resumed += 1;

@@ -9,7 +9,6 @@ import { isLoopback } from '../domain/egress/loopback.js';
 import { agentLimitsOf } from '../config/shared.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import type { CallTables } from '../domain/call-record/call-store.js';
-import { contradictionOf } from '../domain/call-record/contradiction.js';
 import { callStoreInFile } from '../domain/call-record/file-call-store.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
 import { sealCalls } from '../domain/call-record/seal-calls.js';
@@ -133,8 +132,8 @@ export async function startLite({
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
   const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey);
   const links = createSignInLinks(now);
-  const calls = callStoreInFile(file, { keys: keys.ring, now });
   const ledger = ledgerInFile(file, { sidecarKeys: keys.ring, clock: now });
+  const calls = callStoreInFile(file, { keys: keys.ring, now, ledger });
   const refusals = createRefusals({ ledger, now });
   const rateLimit = createRateLimit({ config, refusals, onLimited: metrics.limited, now });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), {
@@ -204,14 +203,12 @@ export async function startLite({
     now,
   };
   const activities = compose(ports, () => file.durable());
-  const heldRows = (ids: readonly string[]) => Promise.resolve(new Set(ids.filter((id) => ledger.holds(id))));
   const host = createInProcessHost({
     calls,
     activities,
     logger,
     clock,
     onResumed: metrics.reconciled,
-    contradiction: (record) => contradictionOf(record, heldRows),
   });
   let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;

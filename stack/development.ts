@@ -173,18 +173,6 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     undo.push('the engine', () => starting.then((started) => started.own?.stop()), ENGINE_STOP_LIMIT_MS);
     const bundling = bundleWorkflows();
     for (const begun of [starting, bundling]) begun.catch(() => undefined);
-    const { upstreamUrl: url, upstreamName: name } = config.worker;
-    const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
-    const {
-      calls,
-      pins,
-      classes: stored,
-    } = await openProxyStore(config.shared, {
-      keys: config.callStore.recordKeys,
-      upstream: toolsName,
-      logger,
-    });
-    undo.push('the call store', () => calls.close());
     const fault = vacuumFault(config.ledger);
     if (fault) throw new StartError(fault);
     const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
@@ -198,6 +186,16 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       ...signatures,
     });
     undo.push('the ledger', () => ledger.close());
+    const { upstreamUrl: url, upstreamName: name } = config.worker;
+    const toolsName = upstreamName({ name: name ?? (url ? undefined : DEMO_UPSTREAM), url });
+    const opened = await openProxyStore(config.shared, {
+      keys: config.callStore.recordKeys,
+      upstream: toolsName,
+      ledger,
+      logger,
+    });
+    const { calls, pins, classes: stored } = opened;
+    undo.push('the call store', () => calls.close());
     const classes = boundToLedger(stored, ledger);
     const sweeps = startLedgerSweeps({ ledger, evidence }, config.ledger, logger, signatures.timeStamps?.trust ?? null);
     undo.push('the sweeps of the ledger', () => sweeps.stop());

@@ -30,7 +30,7 @@ import type { PROXY_SETTINGS } from '../config/proxy.js';
 import { agentLimitsOf, type ENGINE_SETTINGS, type SHARED_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS, WORKER_SETTINGS } from '../config/worker.js';
 import type { EgressSource } from '../contracts/ledger-egress.js';
-import type { Ledger } from '../contracts/ledger.js';
+import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import { type CallStore, callStoreOver, type CallTables } from '../domain/call-record/call-store.js';
 import { sealCalls } from '../domain/call-record/seal-calls.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
@@ -155,12 +155,18 @@ export async function checkpointKeys(
 }
 
 /**
- * What the proxy keeps, and its worker with it: its calls, and in the same place the tools its agents saw first, what operators said of them, and the sessions of both
- * with the upstream. `upstream` is the name under which the tools are seen and classed. `calls.close` closes all of them.
+ * What the proxy keeps, and its worker with it: its calls, which the ledger knows more of than this store does, and in the same place the tools
+ * its agents saw first, what operators said of them, and the sessions of both with the upstream. `upstream` is the name under which the tools are
+ * seen and classed. `calls.close` closes all of them.
  */
 export async function openProxyStore(
   shared: Config<typeof SHARED_SETTINGS>,
-  { keys, upstream, logger }: { readonly keys: KeyRing; readonly upstream: string; readonly logger?: Logger },
+  {
+    keys,
+    upstream,
+    ledger,
+    logger,
+  }: { readonly keys: KeyRing; readonly upstream: string; readonly ledger?: HeldRows; readonly logger?: Logger },
 ): Promise<{
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
@@ -182,7 +188,7 @@ export async function openProxyStore(
     throw error;
   }
   return {
-    calls: callStoreOver(store as unknown as Store<CallTables>, { keys }),
+    calls: callStoreOver(store as unknown as Store<CallTables>, { keys, ledger }),
     pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, upstream }),
     classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),

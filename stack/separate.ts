@@ -337,15 +337,15 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
     decisionVerifier(config.own.decisionPublicKeyFile),
   );
   const toolsName = upstreamName({ name: config.upstream.upstreamName, url: config.upstream.upstreamUrl });
+  const ledger = createLedgerClient({ url: ledgerUrl, fetch: fetchOf(parts, 'ledger') });
   const { calls, pins, classes, sessionsWith } = await needed(
     'the call store',
-    openProxyStore(config.shared, { keys: config.callStore.recordKeys, upstream: toolsName, logger }),
+    openProxyStore(config.shared, { keys: config.callStore.recordKeys, upstream: toolsName, ledger, logger }),
   );
   parts.onStop(() => calls.close());
   const engine = await openEngine(parts, config.engine);
   const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl, sessionsWith);
   parts.onStop(() => upstream.close());
-  const ledger = createLedgerClient({ url: ledgerUrl, fetch: fetchOf(parts, 'ledger') });
   const service = buildProxy({
     config: config.own,
     trustDomain,
@@ -397,9 +397,16 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   parts.onStop(closeEngineRuntime);
   const verifyDecision = await needed('GATE_HIL_DECISION_PUBLIC_KEY_FILE', decisionVerifier(own.decisionPublicKeyFile));
   const toolsName = upstreamName({ name: own.upstreamName, url: own.upstreamUrl });
+  const to = {
+    brain: fetchOf(parts, 'brain'),
+    policy: fetchOf(parts, 'policy-engine'),
+    hil: fetchOf(parts, 'hil'),
+    ledger: fetchOf(parts, 'ledger'),
+  };
+  const ledger = createLedgerClient({ url: urls.ledgerUrl, fetch: to.ledger });
   const { calls, classes, pins, sessionsWith } = await needed(
     'the call store',
-    openProxyStore(config.shared, { keys: config.callStore.recordKeys, upstream: toolsName, logger }),
+    openProxyStore(config.shared, { keys: config.callStore.recordKeys, upstream: toolsName, ledger, logger }),
   );
   parts.onStop(() => calls.close());
   const engineClient = await openEngine(parts, engine);
@@ -408,13 +415,6 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   parts.onStop(() => native.close());
   const upstream = createUpstream(own, own.upstreamUrl, sessionsWith);
   parts.onStop(() => upstream.close());
-  const to = {
-    brain: fetchOf(parts, 'brain'),
-    policy: fetchOf(parts, 'policy-engine'),
-    hil: fetchOf(parts, 'hil'),
-    ledger: fetchOf(parts, 'ledger'),
-  };
-  const ledger = createLedgerClient({ url: urls.ledgerUrl, fetch: to.ledger });
   const registry = newRegistry();
   const streams = egressParts(config.egress, ledger, registry);
   const options: WorkerOptions = {

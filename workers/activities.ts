@@ -17,7 +17,7 @@ import {
 } from '../activities/reconcile.js';
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
-import type { Ledger } from '../contracts/ledger.js';
+import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
@@ -37,7 +37,7 @@ export interface ActivityPorts {
   readonly policies: PolicyEvaluator;
   readonly tools: ToolClasses;
   readonly reviews: Reviews;
-  readonly ledger: Ledger;
+  readonly ledger: Ledger & HeldRows;
   readonly upstream: Upstream;
   /** Binds reviews to the definitions they were opened under. */
   readonly definitions?: ReviewGuard;

@@ -111,10 +111,17 @@ describe.each(hosts)('the ledger as the pipeline needs it, %s', (_, host) => {
     expect(await ledger.byCorrelation('one call', { tenant: 'other' })).toEqual([]);
   });
 
+  it('says which rows there are', async () => {
+    await ledger.append([testRow({ id: id('a') })]);
+    expect(await ledger.held([id('a'), id('b')])).toEqual(new Set([id('a')]));
+    expect(await ledger.held([])).toEqual(new Set());
+  });
+
   it('is ledger_store_unavailable while the store is gone', async () => {
     await store.close();
     await expect(ledger.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable', status: 503 });
     await expect(ledger.verify()).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+    await expect(ledger.held([id('a')])).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
     store = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
   });
 });
@@ -136,6 +143,12 @@ describe('the ledger over HTTP', () => {
     ['a gateway page', 502, '<html>'],
   ])('takes %s for an outage', async (_, status, text) => {
     await expect(answering(status, text).append([testRow()])).rejects.toMatchObject({
+      code: 'ledger_store_unavailable',
+    });
+  });
+
+  it('takes word of rows that it did not ask about for an outage', async () => {
+    await expect(answering(200, JSON.stringify({ held: [id('b')] })).held([id('a')])).rejects.toMatchObject({
       code: 'ledger_store_unavailable',
     });
   });

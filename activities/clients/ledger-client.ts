@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { egressPage, type EgressSource } from '../../contracts/ledger-egress.js';
-import { appendReceipt, type Ledger, ledgerEntry, verifyResult } from '../../contracts/ledger.js';
+import {
+  appendReceipt,
+  heldIds,
+  type HeldRows,
+  type Ledger,
+  ledgerEntry,
+  verifyResult,
+} from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import type { LedgerReader } from '../../domain/ledger/ledger-reader.js';
@@ -12,7 +19,7 @@ export interface LedgerClientOptions extends ServiceClientOptions {
   readonly verifyTimeoutMs?: number;
 }
 
-export type LedgerClient = Ledger & Verifier & EgressSource & Pick<LedgerReader, 'byCorrelation'>;
+export type LedgerClient = Ledger & HeldRows & Verifier & EgressSource & Pick<LedgerReader, 'byCorrelation'>;
 
 const receipts = z.object({ receipts: z.array(appendReceipt) });
 
@@ -36,6 +43,13 @@ export function createLedgerClient({
       const answer = await ask(receipts, { method: 'POST', path: '/log/batch', timeoutMs, body: { rows: checked } });
       if (answer.receipts.length !== rows.length) throw unavailable('the ledger answered for other rows');
       return answer.receipts;
+    },
+    async held(ids) {
+      if (ids.length === 0) return new Set();
+      const path = `/log/held?ids=${ids.join(',')}`;
+      const { held } = await ask(heldIds, { method: 'GET', path, timeoutMs });
+      if (held.some((id) => !ids.includes(id))) throw unavailable('the ledger answered for other rows');
+      return new Set(held);
     },
     verify({ sinceCheckpoint = false } = {}) {
       const path = sinceCheckpoint ? '/verify?since_checkpoint=true' : '/verify';

@@ -3,11 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { callMigrations } from '../../migrations/calls.js';
 import type { CallInput, CallState } from '../../contracts/call.js';
 import { type AgentHistory, HISTORY_LENGTH } from '../../contracts/policy.js';
+import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createGroupWriter } from '../store/group-writer.js';
 import { callCount } from '../mcp/batch.js';
 import { GateError } from '../errors.js';
+import { askedAtOnce, contradictionOf, idsAgainst } from './contradiction.js';
 import { createRecordNotifier } from './notifier.js';
 import { sealCalls } from './seal-calls.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
@@ -101,8 +103,9 @@ export interface OpenCall {
  * The proxy's store (DESIGN sections 1 and 4): one fsynced record per call, unique by correlation id, every move a compare-and-set;
  * the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
  *
- * Whoever edits the store must not decide anything by it: every record that leaves it, by whatever road, is one that Gate wrote, and the
- * newest of it that this process has seen. One that is not is closed as `tampered` at that look, and comes back so.
+ * Whoever edits the store must not decide anything by it: every record that leaves it, by whatever road, is one that Gate wrote, the newest
+ * of it that this process has seen, and, where it is open and was not made here just now, one that the ledger has no later row of. One
+ * that is not is closed as `tampered` at that look, and comes back so.
  */
 export interface CallStore {
   /**
@@ -125,8 +128,11 @@ export interface CallStore {
   takeBack(correlationId: string): Promise<void>;
   /** The retained answer; `null` when there is none. Throws `call_tampered`, and closes the record, when it is not the one of the outcome. */
   result(correlationId: string): Promise<Buffer | null>;
-  /** Closes a record as tampered for what the store itself cannot see: another store contradicts it. `null` when there is none. */
-  condemn(correlationId: string, why: string): Promise<CallRecord | null>;
+  /**
+   * Closes a record as tampered for what the store itself cannot see: another store contradicts it. Of a version that was looked at: only
+   * if that still stands. Comes back with what stands then; `null` when there is none.
+   */
+  condemn(correlationId: string, why: string, version?: number): Promise<CallRecord | null>;
   /** Told of each record that was just closed as tampered; somebody has to append its alarm. */
   onTampered(listener: (record: CallRecord) => void): void;
   /**
@@ -171,6 +177,8 @@ export interface CallStoreOptions {
   readonly now?: () => number;
   /** This deployment's name for the replica that wrote a history event. */
   readonly replica?: string;
+  /** The ledger, which has the rows of a call whose older record was put back; without it that is found only by who saw the newer one. */
+  readonly ledger?: HeldRows | undefined;
 }
 
 /** Behind a place of a walk, in its order. */
@@ -188,6 +196,8 @@ export const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
   Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
 /** Versions remembered per process. */
 export const SEEN_RECORDS = 50_000;
+/** How long the ledger is not asked again whether an open call went on. */
+const VOUCHED_MS = 60_000;
 
 /** The states of a call that is still to come to an end. */
 export const OPEN_STATES = ['decided', 'parked', 'allowed', 'approved', 'intended'] as const satisfies CallState[];
@@ -231,12 +241,15 @@ export async function openCallStore({ target, ...options }: CallStoreOptions): P
 /** The call records over a store that is open and migrated. Takes the store over: `close` closes it. */
 export function callStoreOver(
   store: Store<CallTables>,
-  { keys, now = Date.now, replica = 'gate-0' }: Omit<CallStoreOptions, 'target'>,
+  { keys, now = Date.now, replica = 'gate-0', ledger }: Omit<CallStoreOptions, 'target'>,
 ): CallStore {
   const { db } = store;
   const writer = createGroupWriter(store);
   const sealing = recordSealing(keys);
   const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
+  /** Calls that began in this process, or of which the ledger was asked, a moment ago: another replica may move them too. */
+  const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ttl: VOUCHED_MS });
+  const asked = ledger && askedAtOnce(ledger);
   const listeners: ((record: CallRecord) => void)[] = [];
 
   const select = (connection: Kysely<CallTables>, correlationId: string) =>
@@ -272,13 +285,20 @@ export function callStoreOver(
   };
 
   /** Looks again, alone with the row: a look may have begun before a move and ended after it, and then saw an older row than is there. */
-  async function closeUnlessHolds(correlationId: string, forWhy?: string): Promise<CallRecord | null> {
+  async function closeUnlessHolds(
+    correlationId: string,
+    forWhy?: string,
+    version?: number,
+  ): Promise<CallRecord | null> {
     const looked = await writer.run(async (transaction) => {
       const row = await select(transaction, correlationId);
       if (!row) return null;
       const known = read(row);
-      if (known.fault === undefined && (forWhy === undefined || known.record.state === TAMPERED))
-        return { record: known.record, closed: false };
+      if (known.fault === undefined) {
+        const { record } = known;
+        const moved = version !== undefined && record.version !== version;
+        if (forWhy === undefined || moved || record.state === TAMPERED) return { record, closed: false };
+      }
       return { record: await close(transaction, row, known.fault ?? forWhy ?? ''), closed: true };
     });
     if (!looked) return null;
@@ -289,8 +309,19 @@ export function callStoreOver(
     const row = await select(db, correlationId);
     if (!row) return null;
     const known = read(row);
-    return known.fault === undefined ? remember(known.record) : closeUnlessHolds(correlationId);
+    return known.fault === undefined ? unlessPutBack(remember(known.record)) : closeUnlessHolds(correlationId);
   };
+  /** The ledger is asked of each open record that this process did not make just now. */
+  async function unlessPutBack(record: CallRecord): Promise<CallRecord | null> {
+    const { correlation_id: id, version } = record;
+    const against = asked && !vouched.has(id) ? idsAgainst(record) : [];
+    const held = asked && against.length > 0 ? await asked(against) : null;
+    if (!held) return record;
+    const why = contradictionOf(record, held);
+    if (why !== null) return closeUnlessHolds(id, why, version);
+    vouched.set(id, true);
+    return record;
+  }
   const notifier = createRecordNotifier(find);
   const dueCalls = async (
     column: 'rows_due_ms' | (typeof FOLLOW_UP_COLUMN)[FollowUp],
@@ -391,11 +422,13 @@ export function callStoreOver(
       if (record) return record;
       const mine = sealing.read(row);
       if (mine.fault !== undefined) throw new Error(mine.fault);
+      vouched.set(call.correlation_id, true);
       notifier.changed(remember(mine.record));
       return mine.record;
     },
 
     async move(correlationId, move, patch = {}) {
+      if (asked && !vouched.has(correlationId)) await find(correlationId);
       const moved = await writer.run(async (transaction) => {
         const row = await select(transaction, correlationId);
         if (!row) return null;
@@ -434,7 +467,7 @@ export function callStoreOver(
       );
     },
 
-    condemn: (correlationId, why) => closeUnlessHolds(correlationId, why),
+    condemn: closeUnlessHolds,
 
     onTampered: (listener) => void listeners.push(listener),
 

@@ -1,5 +1,6 @@
 import type { CallState } from '../../contracts/call.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
+import type { HeldRows } from '../../contracts/ledger.js';
 import type { CallRecord } from './record.js';
 import { ledgerRowId } from './rows.js';
 
@@ -16,20 +17,44 @@ const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly EventKind[]>>> = {
   intended: [...OVER, ...REFUSED],
 };
 
-/** Which of these ids the ledger has a row under. Also one that readers do not see any more: hidden or edited, it was written. */
-export type HeldRows = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+type Looked = Pick<CallRecord, 'correlation_id' | 'state'>;
+
+/** The ids of the rows that would contradict a record, to be asked of the ledger; none of a record that is over. */
+export const idsAgainst = ({ correlation_id: id, state }: Looked): string[] =>
+  (NOT_BESIDE[state] ?? []).map((kind) => ledgerRowId(id, kind));
 
 /**
- * What the ledger says against an open record that was found there, by the ids of the rows it holds of the call; `null` where it says
- * nothing. An older record that was put back has its own MAC, and a process that has just started has seen no newer one; but its rows are
- * in the chain, which nobody shortens unnoticed.
+ * What the ledger says against an open record that was found, by the ids of the rows it holds of the call; `null` where it says nothing.
+ * An older record that was put back has its own MAC, and a process that has just started has seen no newer one; but its rows are in the
+ * chain, which nobody shortens unnoticed. A record moves before its rows are written: one that still stands after this was asked was put back.
  */
-export async function contradictionOf(record: CallRecord, held: HeldRows): Promise<string | null> {
-  const against = (NOT_BESIDE[record.state] ?? []).map(
-    (kind) => [kind, ledgerRowId(record.correlation_id, kind)] as const,
-  );
-  if (against.length === 0) return null;
-  const rows = await held(against.map(([, id]) => id));
-  const told = against.find(([, id]) => rows.has(id))?.[0];
-  return told ? `an older record was put back: it is ${record.state}, and the ledger has its ${told}` : null;
+export function contradictionOf({ correlation_id: id, state }: Looked, held: ReadonlySet<string>): string | null {
+  const told = NOT_BESIDE[state]?.find((kind) => held.has(ledgerRowId(id, kind)));
+  return told ? `an older record was put back: it is ${state}, and the ledger has its ${told}` : null;
+}
+
+const ASK_LIMIT_MS = 500;
+const ASK_AGAIN_MS = 2_000;
+
+/**
+ * The ledger as a look at a record asks it: `null` where it does not answer at once, and for a while after that without being asked. An
+ * outage of the ledger costs calls nothing; what was not asked is asked at the next look.
+ */
+export function askedAtOnce({ held }: HeldRows): (ids: readonly string[]) => Promise<ReadonlySet<string> | null> {
+  let againMs = Number.NEGATIVE_INFINITY;
+  return async (ids) => {
+    if (performance.now() < againMs) return null;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const limit = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error('the ledger did not answer in time')), ASK_LIMIT_MS);
+      });
+      return await Promise.race([held(ids), limit]);
+    } catch {
+      againMs = performance.now() + ASK_AGAIN_MS;
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }

@@ -17,6 +17,7 @@ import {
 } from './call-store.js';
 import { GateError } from '../errors.js';
 import { callCount } from '../mcp/batch.js';
+import { contradictionOf, idsAgainst } from './contradiction.js';
 import { createRecordNotifier } from './notifier.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
@@ -69,6 +70,8 @@ export interface FileCallStoreOptions {
   readonly keys: KeyRing;
   readonly now?: () => number;
   readonly replica?: string;
+  /** The ledger in the same file: whether there is a row of this id. */
+  readonly ledger?: { holds(id: string): boolean };
 }
 
 /**
@@ -77,7 +80,7 @@ export interface FileCallStoreOptions {
  */
 export function callStoreInFile(
   file: LocalFile,
-  { keys, now = Date.now, replica = 'gate-lite' }: FileCallStoreOptions,
+  { keys, now = Date.now, replica = 'gate-lite', ledger }: FileCallStoreOptions,
 ): CallStore {
   const { connection } = file;
   const sealing = recordSealing(keys);
@@ -196,6 +199,11 @@ export function callStoreInFile(
     });
     return again;
   };
+  /** What the ledger says against a record that is looked at for the first time: one that this process made is kept opened or was seen. */
+  const putBack = (record: CallRecord): string | null => {
+    if (!ledger || seen.has(record.correlation_id)) return null;
+    return contradictionOf(record, new Set(idsAgainst(record).filter((id) => ledger.holds(id))));
+  };
   const rowOf = (correlationId: string) => selectRecord.get(correlationId) as RecordRow | undefined;
   const held = (correlationId: string): Held | null => {
     const known = records.get(correlationId);
@@ -203,7 +211,9 @@ export function callStoreInFile(
     const row = rowOf(correlationId);
     if (!row) return null;
     const read = sealing.read(row, seen.get(correlationId));
-    return read.fault === undefined ? hold(read) : close(row, read.fault);
+    if (read.fault !== undefined) return close(row, read.fault);
+    const why = putBack(read.record);
+    return why === null ? hold(read) : close(row, why);
   };
   const look = (correlationId: string): CallRecord | null => held(correlationId)?.record ?? null;
   const find = async (correlationId: string) => look(correlationId);
@@ -212,12 +222,13 @@ export function callStoreInFile(
     notifier.changed(hold(made).record);
     return made.record;
   };
-  const condemn = (correlationId: string, why: string): CallRecord | null => {
+  const condemn = (correlationId: string, why: string, version?: number): CallRecord | null => {
     const row = rowOf(correlationId);
     if (!row) return null;
     records.delete(correlationId);
-    const stands = held(correlationId);
-    return stands && stands.record.state !== TAMPERED ? keep(close(row, why)) : (stands?.record ?? null);
+    const stands = held(correlationId)?.record ?? null;
+    const moved = version !== undefined && stands?.version !== version;
+    return stands && !moved && stands.state !== TAMPERED ? keep(close(row, why)) : stands;
   };
   const agentKey = (tenant: string, agent: string) => `${tenant}/${agent}`;
   /** A call was counted: the kept history gets its steps too, unless they belong before the newest one. */
@@ -381,7 +392,7 @@ export function callStoreInFile(
       throw new GateError('call_tampered');
     },
 
-    condemn: async (correlationId, why) => condemn(correlationId, why),
+    condemn: async (...asked) => condemn(...asked),
 
     onTampered: (listener) => void listeners.push(listener),
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Json } from '../../contracts/json.js';
-import type { LedgerEntry } from '../../contracts/ledger.js';
+import type { HeldRows, LedgerEntry } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { CONTENT_FIELDS } from './canonical-bytes.js';
@@ -39,7 +39,7 @@ export type Sidecar =
  * Reads for people and reports; none of them is evidence, `verify` is. Rows of erased tenants and of a cleaned demonstration are left
  * out unless the filter says otherwise. A store that cannot be read is `ledger_store_unavailable`.
  */
-export interface LedgerReader {
+export interface LedgerReader extends HeldRows {
   /** Every row of one call, in chain order; `[]` when the id is unknown, or known to another tenant only. */
   byCorrelation(
     correlationId: string,
@@ -156,6 +156,17 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
            )
            order by agent_id`.execute(db);
         return rows.map((row) => row.agent_id);
+      }),
+    held: (ids) =>
+      reading(async () => {
+        if (ids.length === 0) return new Set();
+        // Whether anybody may read them is no matter here.
+        const [kept, vacuumed] = await Promise.all(
+          (['ledger_entries', 'ledger_vacuumed_rows'] as const).map((table) =>
+            db.selectFrom(table).select('id').where('id', 'in', ids).execute(),
+          ),
+        );
+        return new Set([...(kept ?? []), ...(vacuumed ?? [])].map(({ id }) => id));
       }),
     get: (id) =>
       reading(async () => {

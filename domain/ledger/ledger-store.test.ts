@@ -373,6 +373,16 @@ describe.each(STORES)('spec 3.3: the ledger on %s', (kind) => {
       expect(await ledger.byCorrelation('unknown')).toEqual([]);
     });
 
+    it('knows which rows it holds, those that readers do not see included, and no others', async () => {
+      await ledger.append([testRow({ id: id('a') }), testRow({ id: id('b') }), testRow({ id: id('c') })]);
+      await place.unlock();
+      await place.sql("update ledger_entries set deleted_at = '2026-01-02T03:04:05.006Z' where id = ?", [id('b')]);
+      await place.sql("update ledger_entries set correlation_id = 'x', tenant = 'y' where id = ?", [id('c')]);
+      expect(await ledger.held(['a', 'b', 'c', 'd'].map(id))).toEqual(new Set(['a', 'b', 'c'].map(id)));
+      expect(await ledger.held([id('d')])).toEqual(new Set());
+      expect(await ledger.held([])).toEqual(new Set());
+    });
+
     it('pages through the rows of an agent from either end (ledger sheet 5, row 2)', async () => {
       for (let index = 0; index < 6; index++) {
         now += 1_000;

@@ -110,6 +110,27 @@ describe('whoever edits the file of lite runs nothing by it', () => {
     for (const id of ids) expect(await gate.send('GET', `/authorizations/${id}`)).toMatchObject(refused);
   });
 
+  it('signs nothing by an approved record under gate.decision/v1 that was put back once it was closed as tampered', async () => {
+    const call = idOf(await replayed('wire_transfer', randomUUID(), TRANSFER, true));
+    const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
+    await gate.send('POST', `/decide/${rows[0]?.id}`, { body: { decision: 'approve' } });
+    expect(await gate.send('GET', `/authorizations/${call}`)).toMatchObject({ status: 200 });
+    await gate.close();
+    const [older] = sql('select * from call_records where correlation_id = ?', call) as [Record<string, unknown>];
+    sql('update call_records set deadline_ms = 1 where correlation_id = ?', call);
+    await start();
+    expect(await gate.send('GET', `/authorizations/${call}`)).toMatchObject(refused);
+    const limit = Date.now() + 10_000;
+    while (!kinds(call).includes('alarm.record_tampered') && Date.now() < limit)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    const columns = Object.keys(older);
+    const set = columns.map((column) => `${column} = ?`).join(', ');
+    await edited(() =>
+      sql(`update call_records set ${set} where correlation_id = ?`, ...columns.map((column) => older[column]), call),
+    );
+    expect(await gate.send('GET', `/authorizations/${call}`)).toMatchObject(refused);
+  });
+
   it('finds an older row that was put back after a restart: the ledger has what came after it', async () => {
     const id = randomUUID();
     const parked = idOf(await replayed('wire_transfer', id, TRANSFER));
@@ -158,38 +179,57 @@ describe('whoever edits the file of lite runs nothing by it', () => {
         await gate.send('POST', `/decide/${row.id}`, { body: { decision: 'approve' } });
     };
 
+    /** A call that ran, and its rows as they were when it was in this state. */
+    async function ran(state: 'allowed' | 'parked' | 'approved') {
+      const id = randomUUID();
+      const ask = () =>
+        state === 'allowed' ? replayed('read_file', id, HARMLESS) : replayed('wire_transfer', id, TRANSFER);
+      const older: ReturnType<typeof kept> = [];
+      if (state !== 'parked') beforeAttempt = (call) => void older.push(...kept(call));
+      const first = await ask();
+      if (state === 'parked') older.push(...kept(idOf(first)));
+      if (state !== 'allowed') await approved();
+      const limit = Date.now() + 20_000;
+      while ((await ask()).status !== 200 && Date.now() < limit);
+      expect(tools.executed).toHaveLength(1);
+      return { ask, older, call: String(older[0]?.[1][0]?.['correlation_id']) };
+    }
+    const lies = ({ older, call }: Awaited<ReturnType<typeof ran>>, state: string) => {
+      putBack(older);
+      expect(sql('select state from call_records where correlation_id = ?', call)).toEqual([{ state }]);
+      cover(call);
+    };
+    async function isOver({ ask, call }: Awaited<ReturnType<typeof ran>>): Promise<void> {
+      expect(await ask()).toMatchObject(refused);
+      await approved();
+      await edited(() => undefined);
+      expect(await ask()).toMatchObject(refused);
+      expect(tools.executed).toHaveLength(1);
+      expect(sql('select state from call_records where correlation_id = ?', call)).toEqual([{ state: 'tampered' }]);
+      const alarms =
+        "select count(*) as n from ledger_entries where event_kind = 'alarm.record_tampered' and correlation_id = ?";
+      expect(sql(alarms, call)).toEqual([{ n: 1 }]);
+    }
+
     it.each(['allowed', 'parked', 'approved'] as const)(
       '%s: it does not run again, and an alarm says so',
       async (state) => {
-        const id = randomUUID();
-        const tool = state === 'allowed' ? 'read_file' : 'wire_transfer';
-        const args = state === 'allowed' ? HARMLESS : TRANSFER;
-        const older: ReturnType<typeof kept> = [];
-        if (state !== 'parked') beforeAttempt = (call) => void older.push(...kept(call));
-        const first = await replayed(tool, id, args);
-        if (state === 'parked') older.push(...kept(idOf(first)));
-        if (state !== 'allowed') await approved();
-        const limit = Date.now() + 20_000;
-        while ((await replayed(tool, id, args)).status !== 200 && Date.now() < limit);
-        expect(tools.executed).toHaveLength(1);
-        const call = String(older[0]?.[1][0]?.['correlation_id']);
-        await edited(() => {
-          putBack(older);
-          expect(sql('select state from call_records where correlation_id = ?', call)).toEqual([{ state }]);
-          cover(call);
-        });
-        expect(await replayed(tool, id, args)).toMatchObject(refused);
-        await approved();
+        const one = await ran(state);
+        await edited(() => lies(one, state));
+        await isOver(one);
+      },
+    );
+
+    it.each(['allowed', 'parked', 'approved'] as const)(
+      '%s, while Gate runs and has not looked at it since its start: the next ask is answered at once',
+      async (state) => {
+        const one = await ran(state);
         await edited(() => undefined);
-        expect(await replayed(tool, id, args)).toMatchObject(refused);
-        expect(tools.executed).toHaveLength(1);
-        expect(sql('select state from call_records where correlation_id = ?', call)).toEqual([{ state: 'tampered' }]);
-        expect(
-          sql(
-            "select count(*) as n from ledger_entries where event_kind = 'alarm.record_tampered' and correlation_id = ?",
-            call,
-          ),
-        ).toEqual([{ n: 1 }]);
+        lies(one, state);
+        const began = performance.now();
+        expect(await one.ask()).toMatchObject(refused);
+        expect(performance.now() - began).toBeLessThan(3_000);
+        await isOver(one);
       },
     );
   });

@@ -70,3 +70,44 @@ describe.each([
     STACK_START_LIMIT_MS,
   );
 });
+
+it(
+  'an older row of an ended call, put back before a restart, is told as tampered, whoever looks first: reconciliation does not close it as aborted',
+  async () => {
+    const put = [];
+    for (const idempotencyId of [randomUUID(), randomUUID()]) {
+      const { correlationId } = await bot.call('wire_transfer', transfer, { idempotencyId });
+      const [older] = sql('select * from call_records where correlation_id = ?', correlationId);
+      expect((await gate.operator.decide(correlationId, 'approve')).status).toBe(200);
+      await gate.rows(correlationId, (seen) => seen.includes('upstream.outcome'));
+      put.push({ idempotencyId, correlationId, older: older as Record<string, string> });
+    }
+    const held = await vendorHolds();
+    await gate.stop();
+    for (const { correlationId, older } of put) {
+      const set = Object.keys(older).map((column) => `${column} = ?`);
+      sql(`update call_records set ${set.join(', ')} where correlation_id = ?`, ...Object.values(older), correlationId);
+    }
+    gate = await startStack({
+      stateDir,
+      env: { GATE_RECONCILE_EVERY_SECS: '1', GATE_RECONCILE_GRACE_SECS: '1' },
+    });
+    bot = await gate.agent('support-bot');
+    // The first is asked for by its agent, the second is found by the schedule alone.
+    expect(await bot.call('wire_transfer', transfer, { idempotencyId: put[0]?.idempotencyId as string })).toMatchObject(
+      {
+        status: 409,
+        body: { error: 'call_tampered' },
+      },
+    );
+    for (const { correlationId } of put) {
+      const rows = await gate.rows(correlationId, (seen) => seen.includes('alarm.record_tampered'));
+      const kinds = rows.map((row) => row.event_kind);
+      expect(kinds.filter((kind) => kind === 'alarm.record_tampered')).toHaveLength(1);
+      expect(kinds).not.toContain('call.aborted');
+      expect(kinds).not.toContain('alarm.reconciled');
+    }
+    expect(await vendorHolds()).toBe(held);
+  },
+  2 * STACK_START_LIMIT_MS,
+);

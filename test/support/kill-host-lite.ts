@@ -16,9 +16,10 @@ const file = await openLocalFile({
   file: join(config.folder, 'lite.db'),
   migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
 });
+const ledger = ledgerInFile(file, { sidecarKeys: storeKeys('sidecars') });
 const stores = {
-  calls: callStoreInFile(file, { keys: storeKeys('records') }),
-  ledger: ledgerInFile(file, { sidecarKeys: storeKeys('sidecars') }),
+  ledger,
+  calls: callStoreInFile(file, { keys: storeKeys('records'), ledger }),
   reviews: reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: storeKeys('payloads') }),
   durable: () => file.durable(),
 };

@@ -21,9 +21,10 @@ const connected = await connectClient(engine, TEST_PAYLOAD_KEYS);
 const { client } = connected;
 
 const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
+const ledger = await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') });
 const stores = {
-  calls: await openCallStore({ target: file('calls'), keys: storeKeys('records') }),
-  ledger: await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') }),
+  ledger,
+  calls: await openCallStore({ target: file('calls'), keys: storeKeys('records'), ledger }),
   reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') }),
   // Each of these stores returns when what it took is on disk.
   durable: () => Promise.resolve(),

@@ -389,6 +389,10 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
         await points.at('tryAppendRows', 'during');
         return receipts;
       },
+      async held(ids) {
+        if (script.ledger === 'down') throw new GateError('ledger_store_unavailable', 'the ledger is away');
+        return ports.ledger.held(ids);
+      },
     },
     async deliver(callback) {
       await ports.deliver(callback);

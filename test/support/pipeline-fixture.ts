@@ -7,7 +7,7 @@ import type { Runs } from '../../activities/reconcile.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { LedgerEntry } from '../../contracts/ledger.js';
+import type { HeldRows, Ledger, LedgerEntry } from '../../contracts/ledger.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import { type CallStore, openCallStore } from '../../domain/call-record/call-store.js';
@@ -109,12 +109,21 @@ export async function openPipeline({
     receiver: 'up',
     ...given,
   };
+  const ledger = await openLedger({ target: { file: join(home, 'ledger.db') }, sidecarKeys: TEST_KEYS('sidecars') });
+  const whileUp = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    if (script.ledger === 'down') throw new GateError('ledger_store_unavailable', 'the ledger is away');
+    return ask();
+  };
+  const reached: Ledger & HeldRows = {
+    append: (rows) => whileUp(() => ledger.append(rows)),
+    held: (ids) => whileUp(() => ledger.held(ids)),
+  };
   const calls = await openCallStore({
     target: { file: join(home, 'calls.db') },
     keys: TEST_KEYS('records'),
     now: clock.now,
+    ledger: reached,
   });
-  const ledger = await openLedger({ target: { file: join(home, 'ledger.db') }, sidecarKeys: TEST_KEYS('sidecars') });
   const reviews = await openReviewStore({
     target: { file: join(home, 'hil.db') },
     payloadKeys: TEST_KEYS('payloads'),
@@ -163,12 +172,7 @@ export async function openPipeline({
         return reviews.settle(settled);
       },
     },
-    ledger: {
-      append: async (rows) => {
-        if (script.ledger === 'down') throw new GateError('ledger_store_unavailable', 'the ledger is away');
-        return ledger.append(rows);
-      },
-    },
+    ledger: reached,
     async deliver(callback) {
       callbacks.push(callback);
       if (script.receiver === 'refuses') throw Object.assign(new Error('the receiver answered 400'), { final: true });

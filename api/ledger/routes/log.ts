@@ -1,6 +1,6 @@
 import type { FastifyError } from 'fastify';
 import { z } from 'zod';
-import { type AppendReceipt, appendReceipt, newLedgerRow } from '../../../contracts/ledger.js';
+import { type AppendReceipt, appendReceipt, HELD_IDS_LIMIT, heldIds, newLedgerRow } from '../../../contracts/ledger.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/service.js';
@@ -14,6 +14,12 @@ const BATCH_ROWS = 256;
 
 const batch = z.object({ rows: z.array(newLedgerRow).min(1).max(BATCH_ROWS) });
 const receipts = z.object({ receipts: z.array(appendReceipt) });
+const asked = z.object({
+  ids: z
+    .string()
+    .transform((ids) => ids.split(','))
+    .pipe(z.array(z.uuid()).max(HELD_IDS_LIMIT)),
+});
 
 /** The ledger checks rows itself and says which field is wrong; the schemas document the routes. */
 const unchecked = () => (value: unknown) => ({ value });
@@ -28,8 +34,11 @@ const notARow = (detail: string): GateError =>
 const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
   answers.some((receipt) => receipt.status === 'created') ? 201 : 200;
 
-/** Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. */
+/** Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. And which rows there are. */
 export function logRoutes({ app, ledger }: LedgerContext): void {
+  app.get('/log/held', { schema: { querystring: asked, response: { 200: heldIds } } }, async ({ query: { ids } }) => ({
+    held: [...(await ledger.held(ids))].sort(),
+  }));
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     // A key written twice or a number that JavaScript rounds would be hashed as something its author did not say.
