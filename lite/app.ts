@@ -9,6 +9,7 @@ import { namedTenant } from '../api/hil/scope.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import { decideRequest, reviewOrder, reviewStatus, type PendingRequest } from '../contracts/review.js';
+import { isFinal } from '../domain/call-record/transitions.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
@@ -166,8 +167,15 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       now: options.now,
       chain: () => ledger.verify({ sinceCheckpoint: true }),
       newestRows: () => ledger.newest(400),
-      contractOf: async (correlationId) =>
-        (await options.proxy.calls.find(correlationId))?.evidence.call.contract ?? null,
+      callOf: (correlationId) => options.proxy.calls.find(correlationId),
+      endOf: (correlationId, withinMs) =>
+        options.proxy.calls.waitFor(
+          correlationId,
+          ({ state, evidence }) => isFinal(state, evidence.call.contract),
+          Date.now() + withinMs,
+        ),
+      review: (operator, id) => reviews.get(id, operator.tenant ?? undefined),
+      waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
       pending: shown,
       decide: (operator, id, decision, reason, action_digest) =>
         decideRow(operator, {
@@ -214,14 +222,18 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     return tenant === null ? [...new Set([...access.tenants, DEFAULT_TENANT])] : [tenant];
   }
 
-  /** What the page shows: the rows that expire first, each whole, for what is not read is not approved. */
-  async function shown(operator: LiteOperator, before: string | undefined) {
-    const { rows, next_before } = await reviews.list({
+  function listed(operator: LiteOperator, before: string | undefined) {
+    return reviews.list({
       tenant: tenantsOf(operator),
       sort: 'oldest',
       limit: PAGE_ROWS,
       ...(before !== undefined && { before }),
     });
+  }
+
+  /** What the page shows: the rows that expire first, each whole, for what is not read is not approved. */
+  async function shown(operator: LiteOperator, before: string | undefined) {
+    const { rows, next_before } = await listed(operator, before);
     const whole: PendingRequest[] = [];
     // A row that does not open is left a summary; it hides no other.
     for (const row of rows) whole.push((await reviews.get(row.id).catch(() => row)) ?? row);

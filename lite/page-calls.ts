@@ -1,0 +1,207 @@
+import { type CallContract, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
+import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
+import { type PendingRequest, toolOf } from '../contracts/review.js';
+import type { CallRecord } from '../domain/call-record/record.js';
+import { isFinal } from '../domain/call-record/transitions.js';
+import { deadlineOf } from '../domain/review/transitions.js';
+import { DEFAULT_TENANT } from './access.js';
+import { notice, shownTime, text } from './page-layout.js';
+
+/** What an approver can read on a page; a call that says more is not approved from here. */
+const MAX_SHOWN = 100_000;
+/** Longer arguments scroll in their box, which a keyboard must be able to reach. */
+const SCROLLS_FROM = { characters: 900, lines: 15 };
+const SHOWN_CALLS = 50;
+/** A name on a button is said, not studied. */
+const SAID = 60;
+
+/** A call as the page shows it: its verdict, and what came of it since. */
+interface ShownCall {
+  readonly verdict: LedgerEntry;
+  readonly since: readonly string[];
+}
+
+/** The newest calls of these rows, which are newest first. */
+export function callsOf(rows: readonly LedgerEntry[]): ShownCall[] {
+  const since = new Map<string, string[]>();
+  const calls: ShownCall[] = [];
+  for (const row of rows) {
+    const id = row.correlation_id ?? row.id;
+    const { stage } = row.policy_decision ?? {};
+    // One that was too fast may have come again under its id; what followed is told of the verdict.
+    const limited = row.policy_decision?.['outcome'] === 'rate_limited';
+    if (row.event_kind === 'proxy.verdict' && limited) calls.push({ verdict: row, since: [] });
+    else if (row.event_kind === 'proxy.verdict')
+      calls.push({ verdict: row, since: (since.get(id) ?? []).toReversed() });
+    else if (row.event_kind === 'upstream.outcome' && typeof stage === 'string') push(since, id, stage);
+    else if (/^hil\.(approved|denied|expired)$|^call\./.test(row.event_kind ?? ''))
+      push(since, id, `${row.event_kind?.replace(/^.*\./, '')}${row.decided_by ? ` by ${row.decided_by}` : ''}`);
+  }
+  return calls.slice(0, SHOWN_CALLS);
+}
+const push = (lists: Map<string, string[]>, key: string, value: string) =>
+  lists.set(key, [...(lists.get(key) ?? []), value]);
+
+export interface MainPage {
+  readonly waiting: readonly { readonly row: PendingRequest; readonly contract: CallContract | null }[];
+  /** The row behind which more waits. */
+  readonly next: string | null;
+  readonly calls: readonly ShownCall[];
+  readonly csrf: string;
+  readonly openAgents: boolean;
+  readonly chain: VerifyResult | null;
+  /** Said first: what came of a decision. */
+  readonly said: string;
+  /** Where to ask whether what waits has changed since. */
+  readonly since: string;
+  readonly nowMs: number;
+}
+
+export function mainPage(page: MainPage): string {
+  const { waiting, next, calls, csrf, openAgents, nowMs } = page;
+  const count = `${waiting.length}${next === null ? '' : ', and more behind them'}`;
+  return `
+${page.said}
+${atAGlance(page)}
+${openAgents ? '<p class="bad fine">Anonymous agents: whoever reaches this port can call. Set GATE_LITE_TOKEN.</p>' : ''}
+<div class="sides"><main>
+<h2 id="waiting">Waiting for you (${count})</h2>
+${waiting.length === 0 ? '' : `<iframe title="What came since this page was made" src="${page.since}"></iframe>`}
+${waiting.map(({ row, contract }, index) => card(row, contract, index, page)).join('') || '<p>Nothing waits.</p>'}
+${next === null ? '' : `<p><a href="/?before=${text(next)}">Show what waits behind these</a></p>`}
+</main><aside aria-labelledby="lately">
+<h2 id="lately">Newest verdicts</h2>
+${calls.length === 0 ? '<p>No call yet. <code>npx gate lite</code> printed three to try.</p>' : `<ol class="calls" role="list">${calls.map((call) => shownCall(call, nowMs)).join('')}</ol>`}
+</aside></div>
+<footer class="head"><p><a href="/">Look again</a> <small>as of ${text(new Date(nowMs).toISOString().slice(11, 19))} UTC</small></p>
+<form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></footer>`;
+}
+
+/** What waits, what happened last, and whether the chain holds. */
+function atAGlance({ waiting, next, calls, chain, nowMs }: MainPage): string {
+  const first = waiting.map(({ row }) => deadlineOf(row)).sort((one, other) => one - other)[0];
+  const ends = first === undefined ? '' : `, the first ends ${shownTime(new Date(first).toISOString(), nowMs)}`;
+  const waits = `${waiting.length}${next === null ? '' : ' and more'} ${waiting.length === 1 ? 'waits' : 'wait'} for you`;
+  const newest = calls[0]?.verdict;
+  const last = newest
+    ? `<a href="#lately">last verdict</a> ${shownTime(newest.timestamp, nowMs)}: ${outcomeOf(newest, [])} ${text(said(newest.tool_type ?? ''))}`
+    : 'no call yet';
+  return `<ul class="glance" role="list"><li>${waiting.length === 0 ? 'nothing waits for you' : `<a href="#waiting">${waits}</a>${ends}`}</li><li>${last}</li><li>${chainWords(chain)}</li></ul>`;
+}
+
+function card(
+  row: PendingRequest,
+  contract: CallContract | null,
+  index: number,
+  { csrf, nowMs }: Pick<MainPage, 'csrf' | 'nowMs'>,
+): string {
+  if (row.status === 'tampered')
+    return `
+<article aria-labelledby="call-${index}">
+  <h3 id="call-${index}" class="bad">tampered</h3>
+  <p>${text(row.risk_summary)} Its call ends at its deadline.</p>
+  <p><small>call <code>${text(row.correlation_id)}</code></small></p>
+</article>`;
+  const { title, given } = requestShown(row);
+  const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
+  const scrolls = given.length > SCROLLS_FROM.characters || given.split('\n').length > SCROLLS_FROM.lines;
+  const tenant = row.tenant === DEFAULT_TENANT ? '' : `, tenant ${text(row.tenant)}`;
+  // Two cards of one tool sound apart by whose they are and by the beginning of their id.
+  const which = `<span class="vh"> ${text(said(toolOf(row)))} for ${text(said(row.agent_id))}, call ${text(row.correlation_id.slice(0, 8))}</span>`;
+  return `
+<article aria-labelledby="call-${index}">
+  <div class="head"><h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}${tenant}</small></h3>
+  <small>asked ${shownTime(row.created_at, nowMs)}, ends ${shownTime(new Date(deadlineOf(row)).toISOString(), nowMs)}</small></div>
+  <p>${text(row.risk_summary)}</p>
+  <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${text(given.slice(0, MAX_SHOWN))}</pre>
+  ${whole ? '' : `<p class="bad">Cut after ${MAX_SHOWN} of ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
+  <form method="post" action="/page/decide" class="decide">
+    <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
+    <label><span>Reason${which}</span> <input name="reason" maxlength="1000" autocomplete="off" placeholder="optional; Enter denies"></label>
+    <button name="decision" value="deny">Deny${which}</button>
+    <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveWords(contract)}${which}</button>
+  </form>
+  <small>call <code>${text(row.correlation_id)}</code></small>
+</article>`;
+}
+
+const said = (name: string): string => (name.length > SAID ? `${name.slice(0, SAID)}…` : name);
+
+/** Everything the tool would get. A call that is nothing but its name and arguments is its arguments; the name stands above them. */
+function requestShown({ request_payload: payload }: PendingRequest): { title: string; given: string } {
+  const { params } = payload;
+  const plain =
+    payload['method'] === 'tools/call' &&
+    params !== null &&
+    typeof params === 'object' &&
+    !Array.isArray(params) &&
+    typeof params.name === 'string' &&
+    Object.keys(params).every((name) => name === 'name' || name === 'arguments');
+  return plain
+    ? { title: 'arguments', given: JSON.stringify(params.arguments ?? {}, null, 2) }
+    : { title: 'request', given: JSON.stringify(params ?? payload, null, 2) };
+}
+
+function shownCall({ verdict, since }: ShownCall, nowMs: number): string {
+  return `<li><div class="head"><b>${text(verdict.tool_type ?? '')}</b> <small>${shownTime(verdict.timestamp, nowMs)}</small></div>
+<p>${outcomeOf(verdict, since)} <small>for ${text(verdict.agent_id)}</small></p>
+<p class="dim fine">${text(verdict.reasoning.slice(0, 160))}</p><code class="dim">${text(verdict.correlation_id ?? '')}</code></li>`;
+}
+
+/** The chain as it is now: how long, where its head is, and where it does not hold. */
+function chainWords(chain: VerifyResult | null): string {
+  if (chain === null) return '<span class="bad" role="alert">The ledger cannot be read now.</span>';
+  if (!chain.valid)
+    return `<span class="bad" role="alert">The ledger does not hold from entry ${chain.first_invalid_seq ?? '-'} on: <code>npx gate verify</code> says more. Decide nothing on what it says.</span>`;
+  const { length = 0, head_hash: head = '' } = chain.commitment ?? {};
+  return `The ledger holds: ${length} ${length === 1 ? 'entry' : 'entries'}${head === '' ? '' : `, head <code title="${text(head)}">${text(head.slice(0, 16))}</code>`}`;
+}
+
+/** Names the effect: Gate executes what was asked for under the execution contract; a decision's caller acts itself. */
+const approveWords = (contract: CallContract | null): string =>
+  contract === SERVER_EXECUTION_CONTRACT ? 'Approve and execute' : 'Approve';
+
+function outcomeOf({ policy_decision: decision }: LedgerEntry, since: readonly string[]): string {
+  const outcome = typeof decision?.['outcome'] === 'string' ? decision['outcome'] : '';
+  const wouldHave = decision?.['would'];
+  const would = typeof wouldHave === 'string' ? `, would ${wouldHave === 'pend' ? 'park' : wouldHave}` : '';
+  const words = [`${outcome}${would}`, ...since].map(text).join(' → ');
+  const kind =
+    outcome === 'deny' || outcome === 'rate_limited' ? 'bad' : outcome === 'park' && since.length === 0 ? 'wait' : '';
+  return `<span class="${kind}">${words}</span>`;
+}
+
+/** What a decision came to, read from the row and the record and not from what was asked for. */
+export function decidedWords(row: PendingRequest, record: CallRecord | null): string {
+  const call = `<b>${text(said(toolOf(row)))}</b> for ${text(said(row.agent_id))}`;
+  const reason = row.decision_reason === null ? '' : ` Reason: ${text(said(row.decision_reason))}.`;
+  if (row.status === 'denied')
+    return notice('good', `Denied: ${call}. Nothing was executed; its agent is told so.${reason}`);
+  if (row.status !== 'approved') return '';
+  const [kind, words] = record === null ? (['good', ''] as const) : executionWords(record);
+  return notice(kind, `Approved: ${call}. ${words}${reason}`);
+}
+
+function executionWords({ state, outcome, evidence }: CallRecord): readonly ['good' | 'bad', string] {
+  if (evidence.call.contract !== SERVER_EXECUTION_CONTRACT)
+    return ['good', 'Gate executes nothing here: its agent asked for the decision, and may act now.'];
+  if (!isFinal(state, evidence.call.contract))
+    return ['good', 'Gate executes it now; <a href="/">look again</a> for what came of it.'];
+  const why = outcome?.error ? `: ${text(outcome.error)}` : '';
+  if (outcome?.stage === 'completed') return ['good', 'Gate executed it, once.'];
+  if (outcome?.stage === 'failed') return ['bad', `Gate executed it, once, and the tool answered with an error${why}.`];
+  if (outcome?.stage === 'uncertain')
+    return ['bad', `Nobody knows whether it ran${why}. It is not sent again; look at the tool itself.`];
+  return ['bad', `It was not executed${why}.`];
+}
+
+/** Why a decision came too late, by what stands in the row. */
+export function lateWords(code: string, row: PendingRequest | null, nowMs: number): string | null {
+  const call = row ? `${text(said(toolOf(row)))} for ${text(said(row.agent_id))}` : 'this call';
+  if (code === 'already_decided' && row?.decided_by)
+    return `This call is ${row.status} already, by ${text(row.decided_by)}${row.decided_at ? ` (${shownTime(row.decided_at, nowMs)})` : ''}: ${call}. The first decision stands; yours was not taken.`;
+  if (code === 'pending_expired')
+    return `Too late: ${call} expired before anybody decided. Nothing was executed; its agent has to ask again under a new id.`;
+  if (code === 'not_found') return 'No such call waits here: it may have been withdrawn. Nothing was decided.';
+  return null;
+}
