@@ -12,6 +12,7 @@ const answers = {
       GATE_LITE_PORT: '0',
       GATE_LITE_LEDGER: ledger,
       GATE_LITE_UPSTREAM_URL: upstream,
+      GATE_LITE_UPSTREAM_ADAPTER: 'raw-json',
       GATE_LITE_VELOCITY_LIMIT: '0',
       GATE_LITE_MAX_PARKED_CALLS: '1000000',
       GATE_LITE_MAX_PARKED_BYTES: '10000000000',

@@ -5,6 +5,7 @@ import type { Lite } from '../lite/serve.js';
 import { withLock } from './ledger-file.js';
 import { registerLiteLink } from './lite-link.js';
 import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
+import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 
 /** Loaded by the command that needs it: the others answer at once. */
@@ -120,7 +121,7 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})
 
   ledger     ${config.ledger}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
   rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
-  tools      ${tools ?? 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
+  tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${operatorsShown(running)}
   page       ${running.signInLink() ?? `${url}/`}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
@@ -139,6 +140,14 @@ ${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25
 
 Ctrl-C stops it.
 `;
+}
+
+/** What answered at the address, and what that means for the first call. */
+function foundShown({ found }: Lite): string {
+  if (found === null) return '';
+  return found.kind === 'unclear'
+    ? `\n             NOT REACHED: ${oneLine(found.words)}. Is it started? Until it answers no call is sent; it is asked again at the first one`
+    : ` (${oneLine(found.words)})`;
 }
 
 /** The token is shown once, when it is made; from then on it is where it was put, and the commands find it there. */

@@ -105,8 +105,8 @@ export const LITE_SETTINGS = {
   ),
   upstreamAdapter: setting(
     'GATE_LITE_UPSTREAM_ADAPTER',
-    z.enum(['raw-json', 'mcp-jsonrpc-v1']).default('raw-json'),
-    '`raw-json` posts the request as it came; `mcp-jsonrpc-v1` opens an MCP session (streamable HTTP).',
+    z.enum(['auto', 'mcp-jsonrpc-v1', 'raw-json']).default('auto'),
+    '`mcp-jsonrpc-v1` opens MCP sessions (streamable HTTP), `raw-json` posts each call as one JSON object; `auto` asks the address once, with `initialize`, which it is.',
   ),
   upstreamApiKey: setting(
     'GATE_LITE_UPSTREAM_API_KEY',

@@ -37,6 +37,7 @@ import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { Store } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
+import type { Found } from '../activities/clients/detected-upstream.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
@@ -77,6 +78,8 @@ export interface Lite {
   /** An address that signs an operator in at the page, once. `null` where each operator has a tenant of his own. */
   readonly signInLink: () => string | null;
   readonly policies: { readonly directory: string; readonly builtIn: boolean; readonly version: string };
+  /** What stands at the address of the tools, where Gate was to find out itself. */
+  readonly found: Found | null;
   /** How many calls an earlier life of the process left open. */
   readonly resumed: number;
   /** Takes no more requests, finishes those under way, closes the file. Parked calls stay parked. */
@@ -306,10 +309,12 @@ export async function startLite({
   });
 
   let resumed: number;
+  let found: Found | null;
   try {
     await checkNewestRow(ledger);
     await file.durable();
     await startChild();
+    found = (await tools?.look?.()) ?? null;
     serving = true;
     resumed = await host.resume();
     await listen();
@@ -345,6 +350,7 @@ export async function startLite({
       mode: config.mode,
       upstream: child?.command ?? (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null),
       adapter: config.upstreamAdapter,
+      ...(found && { found: found.words }),
       upstream_timeout_secs: config.upstreamTimeoutSecs,
       policies: directory,
       ledger: config.ledger,
@@ -365,6 +371,7 @@ export async function startLite({
       return operator && `${url}/login?link=${links.issue(operator)}`;
     },
     policies: { directory, builtIn, version: policies.bundle.version },
+    found,
     resumed,
     async close() {
       clearInterval(cleaning);
@@ -472,7 +479,7 @@ async function upstreamOf(
   config: LiteConfig,
   child: LiteOptions['child'],
   logger: Logger,
-): Promise<(Upstream & { start?(): Promise<void> }) | null> {
+): Promise<(Upstream & { start?(): Promise<void>; look?(): Promise<Found> }) | null> {
   if (child) {
     const { createStdioUpstream } = await import('../activities/clients/stdio-upstream.js');
     return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
@@ -480,6 +487,8 @@ async function upstreamOf(
   const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
   if (!url) return null;
   const target = { url, ...(apiKey && { apiKey }) };
+  if (upstreamAdapter === 'auto')
+    return (await import('../activities/clients/detected-upstream.js')).detectUpstream(target);
   if (upstreamAdapter === 'raw-json')
     return (await import('../activities/clients/json-upstream.js')).createJsonUpstream(target);
   return (await import('../activities/clients/mcp-upstream.js')).createMcpUpstream(target);

@@ -42,6 +42,12 @@ export function introductionIn(reply: string): Introduction {
   };
 }
 
+/** Whether a message is an MCP server's answer to `initialize`, of whatever version of the protocol. */
+export function introducesItself(message: ReadonlyMap<string, string>): boolean {
+  const result = message.get('result');
+  return result !== undefined && InitializeResultSchema.safeParse(JSON.parse(result)).success;
+}
+
 /** What an agent is told when it introduces itself: the tools behind Gate, and what of them Gate serves. */
 export function introductionFor(request: JsonObject, upstream: Introduction): string {
   const { serverInfo, instructions } = upstream;

@@ -24,6 +24,9 @@ export interface Post {
   readonly isAnswer: (message: ReadonlyMap<string, string>) => boolean;
 }
 
+/** The other end answered, and nothing in it is a reply. */
+export class NoReply extends Error {}
+
 const SAID = 300;
 const MAX_REFUSAL_BYTES = 65_536;
 /** A stream that was answered may end by itself, and its connection serve again. */
@@ -67,13 +70,13 @@ export async function post({
           const message = membersOf(data);
           if (message && isAnswer(message)) return { ...head, kind: 'message', message };
         }
-        throw new Error('the upstream ended its answer without a reply');
+        throw new NoReply('the upstream ended its answer without a reply');
       }
       const whole = (await bytesOf(chunks)).toString('utf8');
       if (whole === '') return { ...head, kind: 'accepted' };
       const message = membersOf(whole);
       if (message && isAnswer(message)) return { ...head, kind: 'message', message };
-      throw new Error('the upstream answered with something that is no reply to the request');
+      throw new NoReply('the upstream answered with something that is no reply to the request');
     } finally {
       body.resume();
       setTimeout(() => body.destroy(), LAST_BYTES_MS).unref();

@@ -37,6 +37,7 @@ const lite = await startLite({
     GATE_LITE_AGENTS: `acme/support-bot:${AGENT}`,
     GATE_LITE_DECIDERS: `acme:${OPERATOR}`,
     GATE_LITE_UPSTREAM_URL: `${config.toolsUrl}/tool`,
+    GATE_LITE_UPSTREAM_ADAPTER: 'raw-json',
     GATE_LITE_UPSTREAM_TIMEOUT_SECS: String(config.upstreamTimeoutMs / 1000),
     GATE_LITE_PENDING_TTL_SECS: String(config.ttlSecs),
     GATE_LITE_VELOCITY_LIMIT: '0',

@@ -87,6 +87,8 @@ export async function openLite(
     GATE_LITE_PORT: '0',
     GATE_LITE_LEDGER: ledger,
     GATE_LITE_UPSTREAM_NAME: 'demo',
+    // Said, so that tools which count what they are asked are asked nothing before.
+    GATE_LITE_UPSTREAM_ADAPTER: 'raw-json',
     ...env,
   });
   const lite = await startLite({ config, logger: pino({ level: 'silent' }), ...options });

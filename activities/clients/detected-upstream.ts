@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request as undiciRequest } from 'undici';
+import { membersOf } from '../../domain/mcp/reply.js';
+import type { Upstream } from '../../domain/pipeline/upstream.js';
+import { createJsonUpstream, type JsonUpstreamOptions } from './json-upstream.js';
+import { introducesItself, introductionText } from './mcp-handshake.js';
+import { createMcpUpstream } from './mcp-upstream.js';
+import { NoReply, post } from './one-post.js';
+import { causeText, connectorThatTells } from './unsent.js';
+
+/** What was found at the address of the tools, in words for an operator. */
+export interface Found {
+  /** `unclear`: nothing is sent there until a later look says what it is. */
+  readonly kind: 'mcp' | 'json' | 'unclear';
+  readonly words: string;
+}
+
+export interface DetectedUpstream extends Upstream {
+  /** Asks the address what it is, unless it has said so already. Never rejects. */
+  look(): Promise<Found>;
+}
+
+const LOOK_LIMIT_MS = 3_000;
+const GOODBYE_LIMIT_MS = 1_000;
+/** The other end stands, and says of itself that it cannot or may not answer now. */
+const saysNothing = (status: number) => [401, 403, 407, 408, 429].includes(status) || status >= 500;
+
+/**
+ * The tools at an address, of whichever kind they are. Asked once with `initialize`, which runs nothing; an answer decides for the life of
+ * this client. While there is none no call is sent, so that none is ever sent in two ways.
+ */
+export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
+  const dispatcher = new Agent({ connect: connectorThatTells({ timeout: LOOK_LIMIT_MS }) });
+  let known: { readonly found: Found; readonly upstream: Upstream } | undefined;
+  let looking: Promise<Found> | undefined;
+
+  const take = (kind: 'mcp' | 'json', words: string): Found => {
+    const found = { kind, words };
+    known = { found, upstream: kind === 'mcp' ? createMcpUpstream(target) : createJsonUpstream(target) };
+    return found;
+  };
+  const notMcp = (why: string) => take('json', `no MCP server: ${why}; each call is posted as one JSON object`);
+  const unclear = (why: string): Found => ({ kind: 'unclear', words: why });
+
+  async function ask(): Promise<Found> {
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      ...(target.apiKey && { authorization: `Bearer ${target.apiKey}` }),
+    };
+    try {
+      const answer = await post({
+        url: target.url,
+        headers,
+        text: introductionText(randomUUID()),
+        dispatcher,
+        timeoutMs: LOOK_LIMIT_MS,
+        maxBytes: target.maxResponseBytes ?? 1_000_000,
+        isAnswer: (message) => !message.has('method'),
+      });
+      if (answer.kind === 'refused')
+        return saysNothing(answer.status)
+          ? unclear(`answers HTTP ${answer.status}`)
+          : notMcp(`it answers HTTP ${answer.status} to initialize (is the path right?)`);
+      if (answer.kind === 'accepted') return notMcp('it answers initialize with nothing');
+      if (!introducesItself(answer.message)) return notMcp('it does not know initialize');
+      const session = answer.headers['mcp-session-id'];
+      if (typeof session === 'string') void goodbye(session, headers);
+      return take('mcp', nameIn(answer.message));
+    } catch (error) {
+      return error instanceof NoReply ? notMcp('it answers initialize in other words') : unclear(causeText(error));
+    }
+  }
+
+  /** The session of a look serves no agent. */
+  async function goodbye(session: string, headers: Record<string, string>): Promise<void> {
+    try {
+      const { body } = await undiciRequest(target.url, {
+        method: 'DELETE',
+        headers: { ...headers, 'mcp-session-id': session },
+        dispatcher,
+        signal: AbortSignal.timeout(GOODBYE_LIMIT_MS),
+      });
+      await body.dump();
+    } catch {
+      // A server that does not take it lets the session go by itself.
+    }
+  }
+
+  const look = (): Promise<Found> => {
+    if (known) return Promise.resolve(known.found);
+    looking ??= ask().finally(() => (looking = undefined));
+    return looking;
+  };
+
+  async function upstream(): Promise<Upstream | { kind: 'not_sent'; reason: string }> {
+    const { words } = await look();
+    return (
+      known?.upstream ?? {
+        kind: 'not_sent',
+        reason: `the upstream does not say whether it is an MCP server: ${words}. Is it started? --upstream-adapter says which it is`,
+      }
+    );
+  }
+
+  return {
+    look,
+    async callTool(caller, request, limits) {
+      const found = await upstream();
+      return 'callTool' in found ? found.callTool(caller, request, limits) : found;
+    },
+    async control(caller, request, limits) {
+      const found = await upstream();
+      return 'control' in found ? found.control(caller, request, limits) : found;
+    },
+    async close() {
+      await known?.upstream.close();
+      await dispatcher.destroy().catch(() => undefined);
+    },
+  };
+}
+
+/** How the server calls itself. */
+function nameIn(message: ReadonlyMap<string, string>): string {
+  const info = membersOf(membersOf(message.get('result') ?? '')?.get('serverInfo') ?? '');
+  const said = (name: string): string => {
+    const value: unknown = JSON.parse(info?.get(name) ?? '""');
+    return typeof value === 'string' ? value.slice(0, 60) : '';
+  };
+  return `MCP server ${said('name')} ${said('version')}`.trim();
+}
