@@ -61,7 +61,7 @@ export function ledgerInFile(
       // Rows that were undone under the walk are missing from it, or are in it and nowhere else.
       return undone === before ? result : verifier.verify(options);
     },
-    ready: () => file.apply(() => writer.check()),
+    ready: () => void file.apply(() => writer.check()),
     holds: (id) => byId.get(id) !== undefined,
   };
 }

@@ -94,7 +94,10 @@ describe('lite without tokens: whoever asks does not decide', () => {
     const told = (await send('GET', '/readyz')).body;
     expect(told).toEqual({ status: 'ready', checks: { ledger: 'ok', calls: 'ok', policy: 'ok' } });
     const authorization = `Bearer ${lite.ownDecideToken?.token ?? ''}`;
-    expect((await send('GET', '/readyz', { headers: { authorization } })).body).toHaveProperty('details');
+    // Each check says a word about itself or nothing: what a store returned, its seal among it, is not for printing.
+    const { details } = (await send('GET', '/readyz', { headers: { authorization } })).body as { details: object };
+    expect(Object.entries(details).filter(([, detail]) => !['string', 'number'].includes(typeof detail))).toEqual([]);
+    expect(details).not.toHaveProperty('ledger');
   });
 });
 
