@@ -8,6 +8,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
+# The bundle of the workflows, once for every worker that starts from this image.
+RUN node bin/gate.mjs prepare workflows
 
 FROM node:20-bookworm-slim AS modules
 WORKDIR /app
@@ -19,7 +21,9 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=modules /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-COPY package.json ./
+# Kept under a digest of the built code, package.json, the lock file, the folder and Node: all the same here.
+COPY --from=build --chown=node:node /app/.cache/workflows ./.cache/workflows
+COPY package.json package-lock.json ./
 COPY bin ./bin
 COPY policies ./policies
 COPY docs/how-to/select-a-contract.md ./docs/how-to/select-a-contract.md

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
-import { PRIVATE_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
+import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
 import { PROJECT_ROOT } from '../scripts/project-root.js';
 import { failureConverterPath } from './connect.js';
 
@@ -17,10 +17,10 @@ const CACHE = join(PROJECT_ROOT, '.cache', 'workflows');
  * The workflow code as one bundle; a start needs it once, tests share it. Making it takes half of a start, so it is kept under a digest of
  * what it is made of; where it cannot be kept it is made each time.
  */
-export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle> {
+export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & { readonly kept: boolean }> {
   const file = join(cache, `${sourcesDigest()}.js`);
   const kept = keptIn(file);
-  if (kept !== null) return { code: kept };
+  if (kept !== null) return { code: kept, kept: true };
   const { code } = await bundleWorkflowCode({
     workflowsPath,
     // Loaded once for all workflows instead of once for each. What these modules hold at their top level never changes.
@@ -34,14 +34,16 @@ export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle> {
     for (const old of readdirSync(cache)) rmSync(join(cache, old), { force: true });
     replaceFile(file, code, PRIVATE_FILE);
   } catch {
-    // A folder that cannot be written, as in a container: the next start makes it again.
+    // A folder that cannot be written: the next start makes it again.
+    return { code, kept: false };
   }
-  return { code };
+  return { code, kept: true };
 }
 
 function keptIn(file: string): string | null {
   try {
-    return readIfPresent(file, PRIVATE_FILE);
+    // Nothing secret is in it, and where it was made beforehand, as in a container's image, it may stand where nothing can be changed.
+    return readIfPresent(file, PUBLIC_FILE);
   } catch {
     return null;
   }
@@ -51,7 +53,10 @@ const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() 
 
 function sourcesDigest(): string {
   const digest = createHash('sha256').update(`${PROJECT_ROOT}\0${process.version}\0`);
-  digest.update(readFileSync(join(PROJECT_ROOT, 'package.json')));
+  // The lock file says which packages are in the bundle; an image without one has packages that never change.
+  for (const name of ['package.json', 'package-lock.json'])
+    if (existsSync(join(PROJECT_ROOT, name)))
+      digest.update(`\0${name}\0`).update(readFileSync(join(PROJECT_ROOT, name)));
   for (const folder of SOURCES) {
     const root = here(`../${folder}`);
     for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort())

@@ -75,6 +75,26 @@ describe('DESIGN 5: where a program is looked for', () => {
     await expect(found).rejects.toThrow(`GATE_TEMPORAL_BIN is ${path}, which ${message}`);
   });
 
+  it('a program that said its version is not run again until its file changes', async () => {
+    const counting = (version: string) =>
+      `#!/bin/sh\necho asked >> ${join(folder, 'asked')}\necho 'temporal version 1.5.1 (Server ${version}, UI 2.42.1)'\n`;
+    const asked = () => readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n').length;
+    const mine = install(join(folder, 'mine/temporal'), counting('1.29.1'));
+    const env = { GATE_TEMPORAL_BIN: mine };
+    expect(await findTemporal(options(env))).toBe(mine);
+    expect(await findTemporal(options(env))).toBe(mine);
+    expect(asked()).toBe(1);
+    // The same path and length, and too old by now.
+    install(mine, counting('1.17.1'));
+    await expect(findTemporal(options(env))).rejects.toThrow('is too old (1.17)');
+    expect(asked()).toBe(2);
+    // A note that somebody damaged is no note.
+    install(mine, counting('1.29.1'));
+    writeFileSync(join(folder, 'cache/temporal.version.json'), '{"stamp":');
+    expect(await findTemporal(options(env))).toBe(mine);
+    expect(asked()).toBe(3);
+  });
+
   it('PATH comes next; an old program there is passed over for the next one', async () => {
     install(join(folder, 'old/temporal'), program('temporal version 1.0 (Server 1.24.2)'));
     const good = install(join(folder, 'path/temporal'), TEMPORAL);
@@ -107,7 +127,7 @@ describe('go install at the pinned version', () => {
     );
     expect(asked.lines.join('\n')).toContain('the first build takes 3 to 4 minutes');
     expect(await findTemporal(asked)).toBe(path);
-    expect(readdirSync(join(folder, 'cache'))).toEqual(['temporal']);
+    expect(readdirSync(join(folder, 'cache'))).toEqual(['temporal', 'temporal.version.json']);
   });
 
   it('runs once when two look at the same time', async () => {
@@ -134,7 +154,7 @@ describe('the download, when there is no Go', () => {
       Promise.resolve(answer(url.endsWith('.sha256') ? `${published(OPA)}  opa\n` : OPA)),
     );
     expect(await findOpa(asked)).toBe(join(folder, 'cache/opa'));
-    expect(readdirSync(join(folder, 'cache'))).toEqual(['opa']);
+    expect(readdirSync(join(folder, 'cache'))).toEqual(['opa', 'opa.version.json']);
     expect(asked.lines.join('\n')).toContain('/open-policy-agent/opa/releases/download/v1.22.0/opa_');
   });
 
@@ -189,7 +209,7 @@ describe('the download, when there is no Go', () => {
     });
     expect(await findTemporal(asked)).toBe(join(folder, 'cache/temporal'));
     expect(urls[0]).toMatch(/^https:\/\/temporal\.download\/cli\/v1\.5\.1\?arch=\w+&platform=\w+&format=tar\.gz$/);
-    expect(readdirSync(join(folder, 'cache'))).toEqual(['temporal']);
+    expect(readdirSync(join(folder, 'cache'))).toEqual(['temporal', 'temporal.version.json']);
   });
 
   it('ends with one line that lists everything that was tried', async () => {

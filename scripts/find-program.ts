@@ -7,6 +7,7 @@ import {
   createReadStream,
   createWriteStream,
   mkdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -16,9 +17,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Env } from '../config/env.js';
 import { errorText } from '../domain/errors.js';
+import { PUBLIC_FILE, replaceFile } from '../domain/store/durable-file.js';
 import { buildProgress } from './build-progress.js';
 import { withFileLock } from './file-lock.js';
 import { PROJECT_ROOT } from './project-root.js';
@@ -120,7 +121,7 @@ const cacheFolder = (env: Env): string => resolve(PROJECT_ROOT, env['GATE_CACHE_
 async function present(program: Program, env: Env): Promise<{ path: string | null; tried: string[] }> {
   const configured = env[program.variable];
   if (configured) {
-    const fault = await faultOf(program, configured);
+    const fault = await faultOf(program, configured, env);
     if (fault) throw new Error(`${program.variable} is ${configured}, which ${fault}`);
     return { path: configured, tried: [] };
   }
@@ -129,7 +130,7 @@ async function present(program: Program, env: Env): Promise<{ path: string | nul
   if (onPath.path) return { path: onPath.path, tried };
   tried.push(`PATH (${onPath.fault})`);
   const cached = join(cacheFolder(env), executable(program.name));
-  return { path: (await faultOf(program, cached)) === null ? cached : null, tried };
+  return { path: (await faultOf(program, cached, env)) === null ? cached : null, tried };
 }
 
 async function find(program: Program, options: FindOptions): Promise<string> {
@@ -150,7 +151,7 @@ async function find(program: Program, options: FindOptions): Promise<string> {
       },
     },
     async () => {
-      const fault = await faultOf(program, cached);
+      const fault = await faultOf(program, cached, env);
       if (!fault) return cached;
       tried.push(`${cache} (${fault})`);
       for (const [source, obtain] of [
@@ -159,7 +160,7 @@ async function find(program: Program, options: FindOptions): Promise<string> {
       ] as const) {
         try {
           const fresh = await obtain();
-          const broken = await faultOf(program, fresh);
+          const broken = await faultOf(program, fresh, env);
           if (broken) throw new Error(`what it made ${broken}`);
           renameSync(fresh, cached);
           options.onProgress(`${program.name}: ready in ${cached}`);
@@ -177,18 +178,25 @@ async function find(program: Program, options: FindOptions): Promise<string> {
 }
 
 /** What is wrong with the program at `path`, as the end of a sentence; `null` when it works. */
-async function faultOf(program: Program, path: string): Promise<string | null> {
+async function faultOf(program: Program, path: string, env: Env): Promise<string | null> {
+  let stamp: string;
   try {
-    if (!statSync(path).isFile()) return 'is not a file';
+    const found = statSync(path);
+    if (!found.isFile()) return 'is not a file';
+    stamp = [path, found.size, found.mtimeMs, found.ctimeMs, found.ino].join(' ');
     accessSync(path, constants.X_OK);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'may not be executed';
   }
-  let text: string;
-  try {
-    text = (await run(path, [...program.versionArgs], { timeout: CHECK_LIMIT_MS })).stdout;
-  } catch (error) {
-    return `does not run: ${oneLine(errorText(error))}`;
+  const note = join(cacheFolder(env), `${program.name}.version.json`);
+  let text = notedText(note, stamp);
+  if (text === null) {
+    try {
+      text = (await run(path, [...program.versionArgs], { timeout: CHECK_LIMIT_MS })).stdout;
+    } catch (error) {
+      return `does not run: ${oneLine(errorText(error))}`;
+    }
+    keepNote(note, { stamp, text });
   }
   const version = program.versionPattern.exec(text);
   if (!version) return `is not ${program.name}`;
@@ -199,11 +207,29 @@ async function faultOf(program: Program, path: string): Promise<string | null> {
   return null;
 }
 
+/** What the very same file said of its version before; a start need not run it to be told once more. */
+function notedText(note: string, stamp: string): string | null {
+  try {
+    const noted = JSON.parse(readFileSync(note, 'utf8')) as { stamp?: unknown; text?: unknown };
+    return noted.stamp === stamp && typeof noted.text === 'string' ? noted.text : null;
+  } catch {
+    return null;
+  }
+}
+
+function keepNote(note: string, noted: { readonly stamp: string; readonly text: string }): void {
+  try {
+    replaceFile(note, JSON.stringify(noted), PUBLIC_FILE);
+  } catch {
+    // A folder that cannot be written: the program is asked each time.
+  }
+}
+
 async function firstOnPath(program: Program, env: Env): Promise<{ path: string | null; fault: string }> {
   let fault = 'none there';
   for (const folder of (env['PATH'] ?? '').split(delimiter).filter((entry) => entry !== '')) {
     const path = join(folder, executable(program.name));
-    const problem = await faultOf(program, path);
+    const problem = await faultOf(program, path, env);
     if (problem === null) return { path, fault: '' };
     if (problem !== 'does not exist') fault = `${path} ${problem}`;
   }
@@ -305,8 +331,10 @@ async function download(program: Program, cache: string, options: FindOptions): 
 }
 
 function proxiedFetch(): NonNullable<FindOptions['download']> {
-  const dispatcher = new EnvHttpProxyAgent();
   return async (url, headers) => {
+    // Loaded for a download alone: every start looks for the program, and nearly all find it.
+    const { EnvHttpProxyAgent, fetch } = await import('undici');
+    const dispatcher = new EnvHttpProxyAgent();
     try {
       return (await fetch(url, { headers, dispatcher })) as unknown as DownloadReply;
     } catch (error) {

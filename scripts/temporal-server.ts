@@ -3,9 +3,6 @@ import { connect, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { Connection, isGrpcServiceError } from '@temporalio/client';
-import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
-import proto from '@temporalio/proto';
 import { tightenFile } from '../domain/store/durable-file.js';
 import { errorText } from '../domain/errors.js';
 import { withFileLock } from './file-lock.js';
@@ -25,6 +22,8 @@ export interface TemporalOptions {
   readonly host?: string;
   readonly onProgress?: (line: string) => void;
   readonly startLimitMs?: number;
+  /** Told when the server runs, or one that ran is taken over: from here on the start is waiting for it, and has time for other work. */
+  readonly onLaunched?: () => void;
   /** Gives the start up: what was begun is ended, and it throws. */
   readonly signal?: AbortSignal;
 }
@@ -45,8 +44,6 @@ export interface TemporalServer {
 /** What operators search by; in clear, so never an argument of a call (DESIGN 9). */
 export const SEARCH_ATTRIBUTES = ['GateTenant', 'GateAgent', 'GateTool', 'GateTier', 'GateOutcome'] as const;
 
-/** Closed workflows stay as long as their records at least (DESIGN 1). */
-const RETENTION_MS = 30 * 86_400_000;
 const START_LIMIT_MS = 60_000;
 const PROGRESS_EVERY_MS = 3_000;
 
@@ -93,6 +90,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     dbFile: join(stateDir, 'data', 'temporal.db'),
     logFile: join(stateDir, 'logs', 'temporal.log'),
     onProgress: () => {},
+    onLaunched: () => {},
     startLimitMs: START_LIMIT_MS,
     ...options,
   };
@@ -134,6 +132,7 @@ async function startOnce(options: Settled, run: string): Promise<TemporalServer>
     if (options.dbFile !== null) prepareDatabase(options.dbFile, progress);
     child = await startChild(spec);
   }
+  options.onLaunched();
   const address = `${host}:${options.port}`;
   try {
     await untilReady(child, address, options);
@@ -241,13 +240,9 @@ async function untilReady(child: ManagedChild, address: string, options: Settled
     try {
       // A gRPC channel backs off for a second when it is refused once; a bare connection does not.
       await assertListening(options.host, options.port);
-      const connection = await Connection.connect({ address, connectTimeout: '2s' });
-      try {
-        await prepareNamespace(connection, options.namespace);
-      } finally {
-        await connection.close();
-      }
-      return;
+      // The client is a third of a second of loading, which the server needs to come up.
+      const { answersWithNamespace } = await import('./temporal-namespace.js');
+      return await answersWithNamespace(address, options.namespace);
     } catch (error) {
       fault = error;
     }
@@ -277,43 +272,3 @@ const complaintOf = (logFile: string): string => {
   const lines = tailOf(logFile).trim().split('\n');
   return (lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 400);
 };
-
-/**
- * Gate's namespace with its retention and search attributes: made where it is missing, brought to this state where it is not. Throws until the
- * server answers. Changes only what differs, so it may be met any number of times.
- */
-export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
-  await connection.withDeadline(Date.now() + 10_000, async () => {
-    const { workflowService, operatorService } = connection;
-    const config = await describeOrRegister(connection, namespace);
-    if (tsToMs(config?.workflowExecutionRetentionTtl) !== RETENTION_MS)
-      await workflowService.updateNamespace({
-        namespace,
-        config: { workflowExecutionRetentionTtl: msNumberToTs(RETENTION_MS) },
-      });
-    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-    const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in (customAttributes ?? {})));
-    if (missing.length > 0)
-      await operatorService.addSearchAttributes({
-        namespace,
-        searchAttributes: Object.fromEntries(
-          missing.map((name) => [name, proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD]),
-        ),
-      });
-  });
-}
-
-const GRPC_NOT_FOUND = 5;
-
-async function describeOrRegister({ workflowService }: Connection, namespace: string) {
-  try {
-    return (await workflowService.describeNamespace({ namespace })).config;
-  } catch (error) {
-    if (!(isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND)) throw error;
-    await workflowService.registerNamespace({
-      namespace,
-      workflowExecutionRetentionPeriod: msNumberToTs(RETENTION_MS),
-    });
-    return (await workflowService.describeNamespace({ namespace })).config;
-  }
-}

@@ -74,6 +74,7 @@ import { callMigrations } from '../migrations/calls.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
+import { StartError } from './start-error.js';
 import { supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
 
 /** Parts that more than one composition puts together: `gate start`, `gate serve <service>`, `gate worker`. */
@@ -200,9 +201,7 @@ export async function openInspector(
   limits: { readonly limitMs?: number } = {},
 ): Promise<InspectionThreads> {
   const personas = await loadPersonas(personasDir ? { directory: personasDir } : {});
-  const inspector = inspectLargeInThreads(createInspector({ level, personas }), { level, personas, ...limits });
-  inspector.warm();
-  return inspector;
+  return inspectLargeInThreads(createInspector({ level, personas }), { level, personas, ...limits });
 }
 
 export const openPolicies = ({ directory }: Config<typeof POLICY_SETTINGS>): Promise<PolicySet> =>
@@ -462,9 +461,4 @@ export async function listen(
       `port ${port ?? address.port} of the ${service.name} ${why}; free it or set ${variable}_PORT / ${variable}_HEALTH_PORT`,
     );
   }
-}
-
-/** A start that failed for a reason the operator can mend: printed as one line, without a stack. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
 }

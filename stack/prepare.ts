@@ -3,9 +3,11 @@ import pg from 'pg';
 import { readConfig, type Env } from '../config/env.js';
 import { PREPARE_SETTINGS, type DatabaseRole } from '../config/prepare.js';
 import { errorText } from '../domain/errors.js';
+import { bundleWorkflows } from '../engine/bundle.js';
 import { connectEngine } from '../engine/connect.js';
-import { prepareNamespace } from '../scripts/temporal-server.js';
-import { engineAddress, StartError } from './parts.js';
+import { prepareNamespace } from '../scripts/temporal-namespace.js';
+import { engineAddress } from './parts.js';
+import { StartError } from './start-error.js';
 
 export interface PrepareOptions {
   readonly env: Env;
@@ -69,6 +71,14 @@ export async function prepareEngine({ env, progress, limitMs = LIMIT_MS }: Prepa
     }
   });
   progress(`engine: namespace ${config.namespace} is ready`);
+}
+
+/** The bundle of the workflows, so that no process that starts has to make it. Throws StartError where it cannot be kept. */
+export async function prepareWorkflows({ progress }: Pick<PrepareOptions, 'progress'>): Promise<void> {
+  const { code, kept } = await bundleWorkflows();
+  if (!kept)
+    throw new StartError('the workflow bundle cannot be kept: .cache/workflows beside package.json cannot be written');
+  progress(`workflows: a bundle of ${Math.round(code.length / 1_000)} kB is kept`);
 }
 
 async function answering<T>(

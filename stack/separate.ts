@@ -252,6 +252,7 @@ const BRAIN_LIMIT_MS = 1_800;
 async function startBrain(parts: Apart<'brain'>): Promise<Ports> {
   const inspector = await needed('personas', openInspector(parts.config.own, { limitMs: BRAIN_LIMIT_MS }));
   parts.onStop(() => inspector.close());
+  inspector.warm();
   return open(
     parts,
     createBrainService({ ...parts, inspector, registry: newRegistry() }),

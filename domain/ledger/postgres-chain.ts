@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { CHAIN_VERSION } from './canonical-bytes.js';
 import {
@@ -266,7 +266,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       return quick ?? (await commitUnderLock(client, calls, nowMs));
     } catch (error) {
       known = null;
-      if (!(error instanceof pg.DatabaseError) || isLost(error)) drop(client);
+      if (!saidByServer(error) || isLost(error)) drop(client);
       throw error;
     }
   }
@@ -426,6 +426,10 @@ const undone = (client: pg.PoolClient): Promise<void> =>
 const ignoreLoss = (): void => {
   // The query in flight rejects with the same error.
 };
+
+/** Told by what the server always sends: its class would load the driver at every start, also where there is no server. */
+const saidByServer = (error: unknown): error is pg.DatabaseError =>
+  error instanceof Error && typeof (error as Partial<pg.DatabaseError>).severity === 'string';
 
 /** Class 08 and 57P: the server ended the connection or the transaction with it. */
 const isLost = (error: pg.DatabaseError): boolean => /^(?:08|57P)/.test(error.code ?? '');

@@ -192,6 +192,16 @@ describe('Dockerfile', () => {
   it('runs as a user of its own', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
   });
+  it('makes the workflow bundle once, and takes with it everything its digest is made of', () => {
+    const [build = '', , image = ''] = dockerfile.split(/^FROM /m).slice(1);
+    expect(build).toMatch(/RUN npm run build\n[^]*RUN node bin\/gate\.mjs prepare workflows/);
+    // The user below reads it, and the folder is for its owner alone.
+    expect(image).toMatch(/^COPY --from=build --chown=node:node \/app\/\.cache\/workflows \.\/\.cache\/workflows$/m);
+    expect(image).toMatch(/^COPY package\.json package-lock\.json \.\/$/m);
+    expect(image).toMatch(/^COPY --from=build \/app\/dist \.\/dist$/m);
+    expect(new Set(dockerfile.match(/^FROM \S+/gm)).size).toBe(1);
+    expect(new Set(dockerfile.match(/^WORKDIR \S+/gm)).size).toBe(1);
+  });
   it('copies what the build context holds', () => {
     const context = new Set(
       readFileSync(join(PROJECT_ROOT, '.dockerignore'), 'utf8')

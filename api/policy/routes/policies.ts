@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { policyBundle } from '../../../contracts/policy.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
 import { readPolicyFiles, shippedPolicyDirectory } from '../../../domain/policy/policy-sources.js';
-import { packageOf, rulesOf } from '../../../domain/policy/rule-metadata.js';
 import type { ServiceApp } from '../../plugins/service.js';
 
 const ruleFacts = z.object({
@@ -50,6 +49,8 @@ export function policyRoutes(app: ServiceApp, set: PolicySet): void {
 
 /** A set never changes while it is loaded: its files are described once. */
 async function listOf({ bundle, files, origin }: PolicySet): Promise<z.infer<typeof policyList>> {
+  // Its YAML parser is for this list alone.
+  const { packageOf, rulesOf } = await import('../../../domain/policy/rule-metadata.js');
   const shipped = new Map(
     (await readPolicyFiles(shippedPolicyDirectory())).map((file) => [file.name, file.body_sha256]),
   );

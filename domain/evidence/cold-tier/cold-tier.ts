@@ -11,7 +11,6 @@ import type { ColdCopies } from '../../ledger/vacuum/vacuum.js';
 import { COLD_COLUMNS } from './columns.js';
 import { type ColdFiles, sinkUnavailable } from './files.js';
 import { manifestListOf, manifestOf, tableMetadata, type TableVersion } from './iceberg.js';
-import { parquetOf } from './parquet.js';
 import { rowGroups } from './row-groups.js';
 
 interface ExportTable {
@@ -163,6 +162,7 @@ export function createColdTier(
         if (bytes >= bytesPerFile) return;
       }
     };
+    const { parquetOf } = await import('./parquet.js');
     const bytes = await parquetOf(counted());
     // A crash may have come between a commit and the table's metadata.
     await publish(before);
@@ -308,6 +308,7 @@ export function createColdTier(
             yield group.rows;
           }
         };
+        const { parquetOf } = await import('./parquet.js');
         const bytes = await parquetOf(counted());
         // Behind the rows: what went while they were read is gone too.
         const gone = await goneFrom({ from, to });

@@ -1,4 +1,4 @@
-import avro from 'avsc';
+import type avro from 'avsc';
 import { COLD_COLUMNS, SEQ_FIELD_ID } from './columns.js';
 
 /** The Iceberg table of cold entries (Iceberg table specification, format version 2): unpartitioned, one data file per snapshot. */
@@ -89,8 +89,14 @@ const MANIFEST_FILE: AvroSchema = {
 };
 
 /** An Avro object container file. The schema is written as it stands: a parsed one would lose the field ids. */
-function avroFile(schema: AvroSchema, metadata: Readonly<Record<string, string>>, records: readonly unknown[]) {
-  const encoder = new avro.streams.BlockEncoder(
+async function avroFile(
+  schema: AvroSchema,
+  metadata: Readonly<Record<string, string>>,
+  records: readonly unknown[],
+): Promise<Buffer> {
+  // Loaded where a file is written: every start opens the ledger, and few copy it.
+  const { streams } = (await import('avsc')).default;
+  const encoder = new streams.BlockEncoder(
     schema as unknown as avro.Schema,
     {
       codec: 'null',

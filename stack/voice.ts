@@ -1,0 +1,30 @@
+import type { Logger } from 'pino';
+
+/** How the stack tells what happens to its parts: one line for each, on the terminal and in the log. */
+export interface Voice {
+  say(line: string): void;
+  /** For the log alone. */
+  log(line: string): void;
+  /** The log is there; lines before this were for the terminal alone. */
+  writeTo(logger: Logger): void;
+  /** What a part does while it is being stopped is nobody's news. */
+  hush(): void;
+}
+
+export function createVoice(terminal: (line: string) => void): Voice {
+  let logger: Logger | null = null;
+  let hushed = false;
+  return {
+    say(line) {
+      logger?.warn(line);
+      if (!hushed) terminal(line);
+    },
+    log: (line) => logger?.warn(line),
+    writeTo(given) {
+      logger = given;
+    },
+    hush() {
+      hushed = true;
+    },
+  };
+}
