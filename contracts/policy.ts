@@ -94,6 +94,28 @@ export const sqlFacts = z.object({
 });
 export type SqlFacts = z.infer<typeof sqlFacts>;
 
+/** One text of the arguments that is a shell command, and does more than look. */
+export const shellFinding = z.object({
+  /**
+   * `changes` destroys, stops or alters something; `takes_over` runs what comes from elsewhere, hands a shell to somebody or writes over a
+   * disk; `removes_root` removes a root, a home or everything.
+   */
+  effect: z.enum(['changes', 'takes_over', 'removes_root']),
+  /** What it does, in a few words of Gate's own. */
+  kind: z.string(),
+  /** The argument names that lead to it. */
+  path: z.array(z.string()),
+});
+export type ShellFinding = z.infer<typeof shellFinding>;
+
+/** What shell commands the arguments hold. Set by the policy engine as `input.shell`, like `input.sql`. */
+export const shellFacts = z.object({
+  worst: z.enum(['none', ...shellFinding.shape.effect.options]),
+  /** The worst first; no more than are listed. */
+  found: z.array(shellFinding),
+});
+export type ShellFacts = z.infer<typeof shellFacts>;
+
 export const approvalTier = z.enum(['auto', 'standard', 'strict']);
 export type ApprovalTier = z.infer<typeof approvalTier>;
 

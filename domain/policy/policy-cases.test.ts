@@ -5,6 +5,7 @@ import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
+import { readShell } from '../shell/read-shell.js';
 import { loadSqlParser } from '../sql/parser.js';
 import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
 import { policyData } from './policy-data.js';
@@ -69,9 +70,10 @@ beforeAll(async () => {
 });
 /** Deny and review reasons by the rules alone, sorted. */
 const ruled = (input: PolicyInput): unknown => {
-  const [{ result }] = rules.evaluate({ ...input, sql: readSql(input.arguments) }, ENTRYPOINT) as [
-    { result: { deny: string[]; review: string[] } },
-  ];
+  const [{ result }] = rules.evaluate(
+    { ...input, sql: readSql(input.arguments), shell: readShell(input.arguments) },
+    ENTRYPOINT,
+  ) as [{ result: { deny: string[]; review: string[] } }];
   return { ...result, deny: result.deny.toSorted(), review: result.review.toSorted() };
 };
 
@@ -202,10 +204,11 @@ describe('the cases', () => {
   it('bring about every reason that a rule can give: there is no rule that nobody has seen speak', () => {
     expect(writtenReasons.length).toBeGreaterThan(25);
     const silent = writtenReasons.filter(({ reason }) => ![...said].some((text) => text.startsWith(reason)));
-    // These close the gate where Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL itself.
+    // These close the gate where Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL and shell commands itself.
     expect(silent.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
       'governance.rego: Violation: the policy input is incomplete: tool_type, agent_history and intent_score are required.',
       'governance.rego: Violation: the policy data is incomplete; check data.json.',
+      'shell.rego: Review: the arguments were not read for shell commands.',
       'sql.rego: Review: the arguments were not read for SQL.',
     ]);
   });

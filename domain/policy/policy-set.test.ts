@@ -2,13 +2,13 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { policyDecision, type PolicyInput } from '../../contracts/policy.js';
+import { type PolicyInput, policyDecision } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
 import { loadSqlParser } from '../sql/parser.js';
 import { createSqlReader } from '../sql/read-sql.js';
 import { createLocalEvaluator } from './local-evaluator.js';
-import { createPolicySet, loadPolicySet, type PolicySet } from './policy-set.js';
 import { policyData } from './policy-data.js';
+import { createPolicySet, loadPolicySet, type PolicySet } from './policy-set.js';
 import { readPolicyFiles, shippedPolicyDirectory } from './policy-sources.js';
 
 const shipped = shippedPolicyDirectory();
@@ -61,7 +61,7 @@ describe('policy sheet 4: the decision', () => {
       retention_class: 'standard',
       approval_tier: 'standard',
       policy_bundle: policies.bundle,
-      forensic_event: { tool_type: 'list_files', reasons: [], review_reasons: [], sql: 'none' },
+      forensic_event: { tool_type: 'list_files', reasons: [], review_reasons: [], sql: 'none', shell: 'none' },
     });
   });
 

@@ -8,15 +8,17 @@ import type { JsonObject } from '../../contracts/json.js';
 import {
   approvalTier,
   type PolicyDecision,
-  policyInput,
   type PolicyInput,
+  policyInput,
   type ToolClass,
 } from '../../contracts/policy.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { readShell } from '../shell/read-shell.js';
 import { loadSqlParser } from '../sql/parser.js';
 import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
-import { policyData, type PolicyData } from './policy-data.js';
+import { foreignText } from '../text.js';
+import { type PolicyData, policyData } from './policy-data.js';
 import {
   bundleHash,
   compiledSourcesSha256,
@@ -27,7 +29,6 @@ import {
   readPolicyFiles,
   TOOL_ENTRYPOINT,
 } from './policy-sources.js';
-import { foreignText } from '../text.js';
 
 /** A decision and what the engine counts about it. */
 export interface Judgement {
@@ -214,13 +215,13 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
     names.set(name, result);
     return result;
   };
-  /** The input as the rules get it. Both fields are the engine's own: a caller's field of that name does not get through. */
+  /** The input as the rules get it. These fields are the engine's own: a caller's field of that name does not get through. */
   const withOwnFacts = (rules: opaWasm.LoadedPolicy, input: PolicyInput) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
     for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool);
-    return { ...input, names_say: says, sql: readSql(input.arguments) };
+    return { ...input, names_say: says, sql: readSql(input.arguments), shell: readShell(input.arguments) };
   };
 
   // No time cap: a running evaluation cannot be interrupted from the thread it runs in. It is bounded instead by the size of the input and the

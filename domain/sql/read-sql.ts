@@ -1,4 +1,5 @@
 import type { SqlFinding, SqlFacts } from '../../contracts/policy.js';
+import { eachText } from '../argument-texts.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import type { SqlNode, SqlParser } from './parser.js';
 import { block, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
@@ -18,8 +19,6 @@ export const SQL_BOUNDS = {
   nesting: 200,
   /** Signs in a row: it looks for the operator in them again from each (16 kB: 2 s). Postgres' longest operator has 63. */
   signs: 200,
-  /** JSON within JSON within text. */
-  unpacked: 8,
   /** Findings kept, the worst first. */
   findings: 32,
 } as const;
@@ -46,7 +45,6 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
   return (value) => {
     const budget: Budget = { ...SQL_BOUNDS };
     const found: SqlFinding[] = [];
-    const open: { value: unknown; path: readonly string[]; unpacked: number }[] = [{ value, path: [], unpacked: 0 }];
     const read = (text: string, path: readonly string[]): void => {
       const names = path.map((name) => name.toLowerCase());
       const options = {
@@ -62,21 +60,7 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
         if (finding) found.push({ ...finding, path: [...path] });
       }
     };
-    while (open.length > 0) {
-      const { value: part, path, unpacked } = open.pop() as (typeof open)[number];
-      if (typeof part === 'string') {
-        const inside = unpacked < SQL_BOUNDS.unpacked ? packed(part) : undefined;
-        if (inside === undefined) read(part, path);
-        else open.push({ value: inside, path, unpacked: unpacked + 1 });
-      } else if (Array.isArray(part)) {
-        for (const item of part as unknown[]) open.push({ value: item, path, unpacked });
-      } else if (typeof part === 'object' && part !== null) {
-        for (const [key, item] of Object.entries(part)) {
-          read(key, path);
-          open.push({ value: item, path: [...path, key].slice(-PATH_LENGTH), unpacked });
-        }
-      }
-    }
+    eachText(value, { text: read });
     if (found.length === 0) return NOTHING;
     const rank = ({ effect }: SqlFinding): number => RANKS.indexOf(effect);
     found.sort((one, other) => rank(other) - rank(one));
@@ -88,20 +72,8 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
   };
 };
 
-const PATH_LENGTH = 16;
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
-
-/** A text that is JSON holds texts of its own. */
-function packed(text: string): unknown {
-  const trimmed = text.trimStart();
-  if (!/^[[{"]/.test(trimmed) || text.length > SQL_BOUNDS.read) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 interface TextOptions {
   readonly parser: SqlParser;

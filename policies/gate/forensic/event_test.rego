@@ -12,12 +12,14 @@ test_the_event_names_the_tool_and_every_reason if {
 		"arguments": {"path": "secret"},
 		"force_hil": true,
 		"sql": {"worst": "read", "found": [{"effect": "read", "kind": "SELECT", "form": "statement", "path": ["path"]}], "more": false},
+		"shell": {"worst": "changes", "found": []},
 	}
 	event.tool_type == "delete_file"
 	count(event.reasons) == 1
 	count(event.review_reasons) == 1
 	event.sql == "read"
-	object.keys(event) == {"tool_type", "reasons", "review_reasons", "sql"}
+	event.shell == "changes"
+	object.keys(event) == {"tool_type", "reasons", "review_reasons", "sql", "shell"}
 }
 
 test_an_empty_input_has_an_event_too if {

@@ -1,0 +1,385 @@
+/** One word of a command, as a shell hands it to the program. */
+export interface Word {
+  /** Quotes, escapes and what stands for a blank undone. */
+  readonly text: string;
+  /** As written. */
+  readonly raw: string;
+  /** A part of it stood between quotes or was escaped. */
+  readonly quoted: boolean;
+  /** What the shell runs to make the word: `$(...)`, backticks, `<(...)`. */
+  readonly runs: readonly Command[];
+}
+
+export interface Redirect {
+  readonly operator: string;
+  readonly target: Word | null;
+}
+
+/** One simple command: a program, its arguments, and where its input and output go. */
+export interface Command {
+  readonly words: readonly Word[];
+  readonly redirects: readonly Redirect[];
+  /** The command whose output it reads. */
+  readonly reads: Command | null;
+  /** Between backticks: in a text for people, its letters are shown as code. */
+  readonly ticked: boolean;
+}
+
+/** Substitutions within each other; what lies deeper is read as if it stood beside. */
+const DEEPEST = 32;
+/** What is put in for a variable that the text itself sets, so that `$a$a$a` stays as long as it is. */
+const LONGEST_VALUE = 64;
+const LONGEST_EXPANDED = 1_024;
+
+const BLANKS = new Set([' ', '\t', '\r', '\u00a0']);
+const SPECIAL = new Set(Array.from(' \t\r\u00a0\n;|&<>()`$\'"\\'));
+const NAME = /^[A-Za-z_]\w{0,63}$/;
+
+interface OpenWord {
+  text: string;
+  from: number;
+  quoted: boolean;
+  runs: Command[];
+}
+interface OpenCommand {
+  words: Word[];
+  redirects: { operator: string; target: Word | null }[];
+  reads: Command | null;
+  ticked: boolean;
+}
+
+/**
+ * Every simple command of a text, those inside of substitutions included, in time that grows with its length: each character is read
+ * once. A quote that nobody closes is a character. Never throws.
+ */
+export function readCommands(text: string): readonly Command[] {
+  const found: Command[] = [];
+  const variables = new Map<string, string>();
+  const length = text.length;
+  const lastSingle = text.lastIndexOf("'");
+  const lastDouble = text.lastIndexOf('"');
+  const lastTick = text.lastIndexOf('`');
+  let at = 0;
+
+  const name = (from: number): number => {
+    let end = from;
+    while (end < length && end - from < 64 && /\w/.test(text[end] as string)) end += 1;
+    return end;
+  };
+
+  /** `$x`, `${x}`, `$(...)`, `$'...'`: what it stands for goes into the word. */
+  function dollar(word: OpenWord, depth: number, inQuotes: boolean): string | null {
+    const next = text[at + 1];
+    if (next === '(') {
+      at += 2;
+      word.runs.push(...commands(')', depth + 1, false));
+      return null;
+    }
+    if (next === "'" && !inQuotes && at + 1 < lastSingle) {
+      at += 2;
+      word.text += ansi();
+      word.quoted = true;
+      return null;
+    }
+    if (next === '"' && !inQuotes) {
+      at += 1;
+      return null;
+    }
+    const braced = next === '{';
+    const from = at + (braced ? 2 : 1);
+    const end = name(from);
+    if (end === from) {
+      word.text += '$';
+      at += 1;
+      return null;
+    }
+    const called = text.slice(from, end);
+    at = end;
+    let fallback = '';
+    if (braced) {
+      // ${x:-value}: where nothing sets it, its value.
+      if (text[at] === ':' && (text[at + 1] === '-' || text[at + 1] === '=')) {
+        const close = text.slice(at + 2, at + 2 + LONGEST_VALUE).indexOf('}');
+        if (close >= 0) fallback = text.slice(at + 2, at + 2 + close);
+      }
+      const limit = Math.min(length, at + 2 + LONGEST_VALUE);
+      while (at < limit && text[at] !== '}') at += 1;
+      if (text[at] === '}') at += 1;
+    }
+    if (called === 'IFS') return ' ';
+    const value = variables.get(called) ?? fallback;
+    if (value === '') {
+      word.text += `$${called}`;
+      return null;
+    }
+    if (word.text.length < LONGEST_EXPANDED) word.text += value;
+    return null;
+  }
+
+  /** Behind `$'`, to the closing quote. */
+  function ansi(): string {
+    let out = '';
+    while (at < length && text[at] !== "'") {
+      if (text[at] !== '\\') {
+        out += text[at];
+        at += 1;
+        continue;
+      }
+      const code = text[at + 1] ?? '';
+      if (code === 'x' || code === 'u' || code === 'U') {
+        const digits = /^[0-9a-f]{1,8}/i.exec(text.slice(at + 2, at + 2 + (code === 'x' ? 2 : code === 'u' ? 4 : 8)));
+        const point = Number.parseInt(digits?.[0] ?? '20', 16);
+        out += point <= 0x10ffff ? String.fromCodePoint(point) : ' ';
+        at += 2 + (digits?.[0].length ?? 0);
+      } else if (code >= '0' && code <= '7') {
+        const digits = /^[0-7]{1,3}/.exec(text.slice(at + 1, at + 4)) as RegExpExecArray;
+        out += String.fromCharCode(Number.parseInt(digits[0], 8));
+        at += 1 + digits[0].length;
+      } else {
+        out += code === 'n' || code === 't' ? ' ' : code;
+        at += 2;
+      }
+    }
+    at += 1;
+    return out;
+  }
+
+  /** Up to the closing sign, or the end. */
+  function commands(close: ')' | '`' | null, depth: number, ticked: boolean): Command[] {
+    const here: Command[] = [];
+    const fresh = (reads: Command | null): OpenCommand => ({ words: [], redirects: [], reads, ticked });
+    let command = fresh(null);
+    let word: OpenWord | null = null;
+    let redirect: string | null = null;
+    const begin = (): OpenWord => (word ??= { text: '', from: at, quoted: false, runs: [] });
+    const endWord = (): void => {
+      if (word === null) return;
+      const done: Word = { text: word.text, raw: text.slice(word.from, at), quoted: word.quoted, runs: word.runs };
+      word = null;
+      if (redirect !== null) {
+        command.redirects.push({ operator: redirect, target: done });
+        redirect = null;
+        return;
+      }
+      const equals = done.text.indexOf('=');
+      if (equals > 0 && command.words.length === 0 && NAME.test(done.text.slice(0, equals))) {
+        variables.set(done.text.slice(0, equals), done.text.slice(equals + 1, equals + 1 + LONGEST_VALUE));
+        // FOO=bar in front of a program is no program; what it runs is.
+        here.push(...done.runs);
+        return;
+      }
+      // A variable that holds several words is several words.
+      if (!done.quoted && done.raw.includes('$') && done.text.includes(' ')) {
+        for (const part of done.text.split(' ')) if (part !== '') command.words.push({ ...done, text: part });
+      } else command.words.push(done);
+    };
+    const endCommand = (reads = false): void => {
+      endWord();
+      if (redirect !== null) command.redirects.push({ operator: redirect, target: null });
+      redirect = null;
+      const done = command;
+      const empty = done.words.length === 0 && done.redirects.length === 0;
+      if (!empty) {
+        here.push(done);
+        found.push(done);
+      }
+      // A row of a table begins with the sign that joins commands.
+      command = fresh(reads && !empty ? done : null);
+    };
+
+    while (at < length) {
+      const sign = text[at] as string;
+      if (!SPECIAL.has(sign)) {
+        const open = begin();
+        const from = at;
+        while (at < length && !SPECIAL.has(text[at] as string)) at += 1;
+        open.text += text.slice(from, at);
+        continue;
+      }
+      if (BLANKS.has(sign)) {
+        endWord();
+        at += 1;
+        // A comment reaches to the end of its line.
+        if (text[at] === '#' && command.words.length > 0) {
+          const end = text.indexOf('\n', at);
+          at = end < 0 ? length : end;
+        }
+        continue;
+      }
+      switch (sign) {
+        case '\n':
+          // A line that ends with a pipe goes on in the next.
+          if (!(command.words.length === 0 && word === null && command.reads !== null)) endCommand();
+          at += 1;
+          break;
+        case ';':
+          endCommand();
+          at += 1;
+          break;
+        case '&':
+          if (text[at + 1] === '>') {
+            endWord();
+            redirect = '&>';
+            at += 2;
+          } else if (redirect !== null && word === null) {
+            // >&2, <&3
+            begin().text += '&';
+            at += 1;
+          } else {
+            endCommand();
+            at += text[at + 1] === '&' ? 2 : 1;
+          }
+          break;
+        case '|': {
+          const or = text[at + 1] === '|';
+          endCommand(!or);
+          at += or || text[at + 1] === '&' ? 2 : 1;
+          break;
+        }
+        case '<':
+        case '>':
+          if (text[at + 1] === '(' && depth < DEEPEST) {
+            const open = begin();
+            at += 2;
+            open.runs.push(...commands(')', depth + 1, false));
+            open.text += sign;
+            break;
+          }
+          // 2>file: the number belongs to the sign.
+          if (word !== null && /^\d$/.test((word as OpenWord).text)) word = null;
+          endWord();
+          redirect = sign;
+          at += 1;
+          while (at < length && (text[at] === sign || text[at] === '|') && redirect.length < 3) {
+            redirect += text[at];
+            at += 1;
+          }
+          break;
+        case '(':
+          // name(): a function; else a group.
+          if (word !== null && text[at + 1] === ')') {
+            begin().text += '()';
+            at += 2;
+          } else if (word !== null) {
+            // f(x): code of another kind, kept in the word.
+            begin().text += '(';
+            at += 1;
+          } else {
+            endCommand();
+            at += 1;
+          }
+          break;
+        case ')':
+          if (close === ')') {
+            endCommand();
+            at += 1;
+            return here;
+          }
+          if (word === null) endCommand();
+          else (word as OpenWord).text += ')';
+          at += 1;
+          break;
+        case '`':
+          if (close === '`') {
+            endCommand();
+            at += 1;
+            return here;
+          }
+          if (at < lastTick && depth < DEEPEST) {
+            const open = begin();
+            at += 1;
+            open.runs.push(...commands('`', depth + 1, true));
+          } else {
+            endCommand();
+            at += 1;
+          }
+          break;
+        case '$': {
+          if (text[at + 1] === '(' && depth >= DEEPEST) {
+            endCommand();
+            at += 2;
+            break;
+          }
+          if (dollar(begin(), depth, false) === ' ') {
+            // $IFS stands for a blank.
+            const open = word as OpenWord | null;
+            if (open !== null && open.text === '' && open.runs.length === 0) word = null;
+            else endWord();
+          }
+          break;
+        }
+        case "'": {
+          const open = begin();
+          if (at >= lastSingle) {
+            open.text += sign;
+            at += 1;
+            break;
+          }
+          const end = text.indexOf("'", at + 1);
+          open.text += text.slice(at + 1, end);
+          open.quoted = true;
+          at = end + 1;
+          break;
+        }
+        case '"': {
+          const open = begin();
+          if (at >= lastDouble) {
+            open.text += sign;
+            at += 1;
+            break;
+          }
+          at += 1;
+          doubleQuoted(open, depth);
+          break;
+        }
+        default:
+          // A backslash: the next character as it is; the end of a line is none.
+          if (text[at + 1] === '\n' || (text[at + 1] === '\r' && text[at + 2] === '\n'))
+            at += text[at + 1] === '\n' ? 2 : 3;
+          else {
+            const open = begin();
+            open.text += text[at + 1] ?? '\\';
+            open.quoted = true;
+            at += 2;
+          }
+      }
+    }
+    at = Math.min(at, length);
+    endCommand();
+    return here;
+  }
+
+  function doubleQuoted(open: OpenWord, depth: number): void {
+    open.quoted = true;
+    let from = at;
+    const take = (): void => {
+      open.text += text.slice(from, at);
+    };
+    while (at < length) {
+      const sign = text[at];
+      if (sign === '"') {
+        take();
+        at += 1;
+        return;
+      }
+      if (sign === '\\' && at + 1 < length && '"\\$`'.includes(text[at + 1] as string)) {
+        take();
+        from = at + 1;
+        at += 2;
+      } else if (sign === '$' && depth < DEEPEST) {
+        take();
+        if (dollar(open, depth, true) === ' ') open.text += ' ';
+        from = at;
+      } else if (sign === '`' && at < lastTick && depth < DEEPEST) {
+        take();
+        at += 1;
+        open.runs.push(...commands('`', depth + 1, true));
+        from = at;
+      } else at += 1;
+    }
+    take();
+  }
+
+  while (at < length) commands(null, 0, false);
+  return found;
+}

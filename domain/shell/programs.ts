@@ -1,0 +1,804 @@
+import type { Command } from './lexer.js';
+
+/**
+ * From the least to the worst. `changes` destroys, stops or alters something; `takes_over` runs what comes from elsewhere, hands a shell
+ * to somebody, or writes over a disk; `removes_root` removes a root, a home or everything.
+ */
+export type ShellEffect = 'changes' | 'takes_over' | 'removes_root';
+
+export interface ShellReading {
+  readonly effect: ShellEffect;
+  /** What it does, in a few words of Gate's own. */
+  readonly kind: string;
+}
+
+/** A program that is called, what stands in front of it (sudo, env, nohup) taken off. */
+export interface Call {
+  /** In lower case, without folder and `.exe`. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly command: Command;
+}
+
+type Judge = (call: Call) => ShellReading | null;
+
+export const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
+const changes = (kind: string): ShellReading => ({ effect: 'changes', kind });
+const takesOver = (kind: string): ShellReading => ({ effect: 'takes_over', kind });
+
+const isOption = (arg: string): boolean => arg.length > 1 && arg.startsWith('-');
+const plainArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => !isOption(arg));
+
+/** Whether one of the options is given, short ones also among others: `-rf` gives r and f. */
+const gives = (args: readonly string[], letters: string, ...long: readonly string[]): boolean =>
+  args.some((arg) =>
+    arg.startsWith('--')
+      ? long.includes(arg.split('=', 1)[0] as string)
+      : isOption(arg) && (long.includes(arg) || Array.from(arg.slice(1, 9)).some((letter) => letters.includes(letter))),
+  );
+
+const ROOTS = words(
+  '/ /* /. // /./ /.. ~ ~/ ~/* $HOME $HOME/ $HOME/* * ./* . .. c:/ c:\\ c:\\* c:/* %systemdrive% --no-preserve-root',
+);
+const REMOVES_FILES = 'a removal of files';
+
+const removal: Judge = ({ args }) => {
+  const recursive = gives(args, 'rR', '--recursive', '-recurse', '-r');
+  const forced = gives(args, 'f', '--force', '-force');
+  const targets = plainArgs(args);
+  if (
+    args.includes('--no-preserve-root') ||
+    (recursive && forced && targets.some((one) => ROOTS.has(one) && one !== '.' && one !== '..'))
+  )
+    return { effect: 'removes_root', kind: 'a removal of a root, a home or everything' };
+  const reaching = targets.some((one) => /^[/~$.*]|[*?]$|^[a-z]:/i.test(one));
+  return targets.length > 0 && (recursive || forced || reaching) ? changes(REMOVES_FILES) : null;
+};
+
+/** The programs whose second word says what they do: those of their words that change something, with an object or without. */
+const spoken = (kind: string, alone: string, withObject = ''): Judge => {
+  const bare = words(alone);
+  const transitive = words(withObject);
+  return ({ args }) => {
+    const plain = plainArgs(args);
+    return plain.some((word) => bare.has(word)) || plain.slice(0, -1).some((word) => transitive.has(word))
+      ? changes(kind)
+      : null;
+  };
+};
+
+const always =
+  (kind: string, least = 1): Judge =>
+  ({ args }) =>
+    args.length >= least ? changes(kind) : null;
+
+const withOption =
+  (kind: string, letters: string, ...long: readonly string[]): Judge =>
+  ({ args }) =>
+    gives(args, letters, ...long) ? changes(kind) : null;
+
+const DISK = /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|md|loop|mem|kmem|port|nst|rdisk)/;
+/** A disk, or memory, by its name in a file system. */
+export const isDisk = (path: string): boolean => DISK.test(path) || /^\\\\\.\\physicaldrive/i.test(path);
+const overwritesDisk = takesOver('a disk written over');
+
+/** Files that decide who may do what. */
+export const isVitalFile = (path: string): boolean =>
+  /^\/(?:etc|boot|bin|sbin|lib|lib64|usr|root|proc|sys|var\/spool\/cron)\//.test(path) ||
+  /(?:^|\/)\.(?:ssh\/|bashrc$|bash_profile$|profile$|zshrc$|netrc$|aws\/|kube\/)/.test(path);
+const isSecretFile = (path: string): boolean =>
+  /^\/etc\/(?:shadow|gshadow|sudoers|master\.passwd)|(?:^|\/)\.(?:ssh\/id_|aws\/credentials|netrc$|pgpass$|kube\/config|docker\/config|git-credentials)|\/proc\/(?:self|\d{1,10})\/environ/.test(
+    path,
+  );
+
+const readsFile: Judge = ({ args }) => (args.some(isSecretFile) ? changes('secrets read') : null);
+
+const SQL_CHANGES =
+  /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
+/** A database's own program with a statement in an option: what it says is found by its words, behind the program nobody writes prose. */
+const sqlProgram: Judge = ({ args }) =>
+  args.some((arg) => SQL_CHANGES.test(arg) && arg.includes(' '))
+    ? changes('a statement that changes a database')
+    : null;
+
+const MONGO_CHANGES =
+  /\b(?:drop|dropDatabase|dropDatabase\(\)|deleteMany|deleteOne|remove|updateMany|updateOne|insertMany|insertOne|replaceOne|shutdownServer|dropUser|createUser|renameCollection|bulkWrite|findOneAndDelete)\s?\(/;
+const mongo: Judge = ({ args }) =>
+  args.some((arg) => MONGO_CHANGES.test(arg)) ? changes('a change of a database') : null;
+
+const CODE_ACTS =
+  /\b(?:os\.(?:system|popen|remove|unlink|rmdir|removedirs|exec[lv]p?e?|spawn\w{1,4}|kill|fork)|subprocess|shutil\.(?:rmtree|move)|pty\.spawn|socket|__import__|exec|eval|system|popen|passthru|shell_exec|proc_open|fsockopen|child_process|execSync|spawnSync|rmSync|unlinkSync|unlink|rmtree|FileUtils|Runtime|TCPSocket|fork|urlopen|base64|b64decode|kernel\.exec|io\.popen|os\.execute|%x)\b|`/i;
+const TAKES_OVER_CODE = /\b(?:socket|fsockopen|TCPSocket|pty\.spawn|urlopen|base64|b64decode|fork)\b/i;
+/** An interpreter that gets its program as an argument. */
+const codeRunner =
+  (letters: string): Judge =>
+  ({ args }) => {
+    const at = args.findIndex(
+      (arg) =>
+        isOption(arg) &&
+        !arg.startsWith('--') &&
+        Array.from(arg.slice(1, 6)).some((letter) => letters.includes(letter)),
+    );
+    const code = at < 0 ? args.find((arg) => /^--(?:eval|exec|print)/.test(arg)) : args.slice(at).join(' ');
+    if (code === undefined || !CODE_ACTS.test(code)) return null;
+    return TAKES_OVER_CODE.test(code)
+      ? takesOver('code that reaches out or hides what it runs')
+      : changes('code that runs commands or removes files');
+  };
+
+const cloudWords =
+  /^(?:delete|terminate|deregister|detach|purge|remove|revoke|disable|cancel|stop|reboot|reset|release|disassociate|unsubscribe|destroy|rm|rb|deallocate|attach|put|create|update|modify|add|set|run|authorize|start|restore|import|change|schedule)(?:-|$)/;
+const cloudReads = /^(?:get|list|describe|show|ls|head|help|wait|search|lookup|batch-get|query|scan)(?:-|$)/;
+/** `aws s3 rm`, `gcloud sql instances delete`, `az group delete`: the first word of a verb's kind says. */
+const cloud: Judge = ({ args }) => {
+  const plain = plainArgs(args).slice(0, 6);
+  const verb = plain.slice(1).find((word) => cloudWords.test(word) || cloudReads.test(word));
+  if (plain.includes('sync') && args.includes('--delete')) return changes('a change of cloud resources');
+  return verb !== undefined && cloudWords.test(verb) ? changes('a change of cloud resources') : null;
+};
+
+const push: Judge = ({ args }) => {
+  const plain = plainArgs(args);
+  const verb = plain[0] ?? '';
+  const after = args.slice(args.indexOf(verb) + 1);
+  const kind = changes('history or work of a repository thrown away');
+  switch (verb) {
+    case 'push':
+      return gives(after, 'fd', '--force', '--force-with-lease', '--delete', '--mirror', '--prune') ||
+        plain.slice(2).some((ref) => /^[+:]./.test(ref))
+        ? kind
+        : null;
+    case 'reset':
+      return after.includes('--hard') ? kind : null;
+    case 'clean':
+      return gives(after, 'fxX', '--force') ? kind : null;
+    case 'branch':
+      return gives(after, 'D', '--delete') && plain.length > 1 ? kind : null;
+    case 'tag':
+    case 'update-ref':
+    case 'remote':
+      return gives(after, 'd', '--delete') || ['remove', 'rm', 'set-url'].includes(plain[1] ?? '') ? kind : null;
+    case 'checkout':
+    case 'restore':
+      return (after.includes('--') && plain.at(-1) === '.') || (verb === 'checkout' && gives(after, 'f', '--force'))
+        ? kind
+        : null;
+    case 'stash':
+      return ['drop', 'clear'].includes(plain[1] ?? '') ? kind : null;
+    case 'filter-branch':
+    case 'filter-repo':
+      return kind;
+    case 'reflog':
+      return ['expire', 'delete'].includes(plain[1] ?? '') ? kind : null;
+    case 'gc':
+      return after.some((arg) => arg.startsWith('--prune')) ? kind : null;
+    case 'rm':
+      return gives(after, 'rf') ? kind : null;
+    case 'config':
+      return /sshcommand|pager|hookspath|editor|^alias\.|fsmonitor/i.test(plain[1] ?? '') && plain.length > 2
+        ? takesOver('a command set to run later')
+        : null;
+    default:
+      return args.some((arg) => /^ext::|--upload-pack|core\.(?:sshcommand|pager|fsmonitor|editor)=/i.test(arg))
+        ? takesOver('a command inside of another one')
+        : null;
+  }
+};
+
+const KUBE_CHANGES = 'drain cordon uncordon taint replace patch evict attach scale';
+const kube: Judge = ({ args }) => {
+  const plain = plainArgs(args);
+  const at = plain.findIndex((word) =>
+    words(
+      `delete exec apply create run edit rollout expose set label annotate debug cp port-forward ${KUBE_CHANGES}`,
+    ).has(word),
+  );
+  const reading = plain.findIndex((word) =>
+    words('get describe logs top explain version diff events api-resources config auth').has(word),
+  );
+  if (at < 0 || (reading >= 0 && reading < at)) return null;
+  if (plain[at] === 'rollout' && ['status', 'history'].includes(plain[at + 1] ?? '')) return null;
+  return args.length > 1 ? changes('a change of a cluster') : null;
+};
+
+const docker: Judge = (call) => {
+  const { args } = call;
+  const plain = plainArgs(args);
+  const [verb = '', next = ''] = plain;
+  const kind = changes('containers, images or volumes changed or removed');
+  if (verb === 'run' || verb === 'create')
+    return args.some(
+      (arg, at) =>
+        arg === '--privileged' ||
+        arg.startsWith('--pid=host') ||
+        (/^(?:-v|--volume|--mount)/.test(arg) &&
+          /(?:^|[= ])\/(?::|etc|var\/run\/docker|root|$)/.test(`${arg} ${args[at + 1] ?? ''}`)),
+    )
+      ? takesOver('a container with the rights of its host')
+      : null;
+  if (['rm', 'rmi', 'kill', 'exec', 'stop', 'restart', 'pause', 'update', 'push'].includes(verb))
+    return plain.length > 1 || gives(args, 'a', '--all') || call.command.words.some((word) => word.runs.length > 0)
+      ? kind
+      : null;
+  if (
+    [
+      'system',
+      'volume',
+      'image',
+      'container',
+      'network',
+      'builder',
+      'service',
+      'stack',
+      'node',
+      'secret',
+      'config',
+    ].includes(verb)
+  )
+    return ['prune', 'rm', 'remove', 'kill', 'stop', 'update'].includes(next) ? kind : null;
+  if (verb === 'swarm') return ['leave', 'init', 'join'].includes(next) ? kind : null;
+  if (verb === 'compose') return plain.includes('down') || plain.includes('rm') || plain.includes('kill') ? kind : null;
+  return null;
+};
+
+const compose: Judge = ({ args }) =>
+  plainArgs(args).some((word) => ['down', 'rm', 'kill'].includes(word))
+    ? changes('containers, images or volumes changed or removed')
+    : null;
+
+const infrastructure: Judge = ({ args }) => {
+  const plain = plainArgs(args);
+  const kind = changes('infrastructure changed or destroyed');
+  if (plain.includes('destroy') || plain.includes('force-unlock') || plain.includes('taint')) return kind;
+  if (plain.includes('apply') || plain.includes('up') || plain.includes('run-all'))
+    return args.some((arg) =>
+      /^-{1,2}(?:auto-approve|destroy|yes|y|skip-preview|terragrunt-non-interactive|auto)/.test(arg),
+    )
+      ? kind
+      : null;
+  if (plain[0] === 'state' || plain[0] === 'workspace')
+    return ['rm', 'mv', 'push', 'delete', 'remove', 'replace-provider'].includes(plain[1] ?? '') ? kind : null;
+  return plain[0] === 'stack' && plain[1] === 'rm' ? kind : null;
+};
+
+const sendsHttp: Judge = ({ program, args }) => {
+  const at = args.findIndex((arg) => arg === '-X' || arg === '--request');
+  const method =
+    (at >= 0
+      ? args[at + 1]
+      : args.find((arg) => /^-X[A-Z]|^--(?:request|method)=/.test(arg))?.replace(/^-X|^--(?:request|method)=/, '')) ??
+    '';
+  if (/^(?:delete|put|patch|post)$/i.test(method)) return changes('a request that changes what it reaches');
+  const sends =
+    program === 'wget'
+      ? args.some((arg) => /^--(?:post-file|post-data|body-file|body-data)/.test(arg))
+      : args.some((arg) =>
+          /^(?:-d|-F|-T|--data(?:-raw|-binary|-urlencode|-ascii)?|--form|--upload-file|--json)(?:$|=|@)/.test(arg),
+        );
+  if (sends) return changes('data sent out');
+  const out = args.findIndex((arg) => /^(?:-o|-O|--output|--output-document|-P)$/.test(arg));
+  return out >= 0 && isVitalFile(args[out + 1] ?? '') ? takesOver('a file of the system written over') : null;
+};
+
+const NETCAT: Judge = ({ args, command }) => {
+  if (args.some((arg) => /^-(?:[a-z]{0,6}e|c|-exec|-sh-exec|-lua-exec)$/i.test(arg)) && args.length > 1)
+    return takesOver('a shell handed to another machine');
+  if (command.redirects.some(({ operator }) => operator === '<') && plainArgs(args).length > 1)
+    return changes('data sent out');
+  const listens = gives(args, 'l', '--listen');
+  return listens && args.length > 1 ? changes('a port opened') : null;
+};
+
+const POWERS =
+  /^(?:-h|-r|-p|-P|-H|-f|--(?:halt|reboot|poweroff|no-wall|force)|now|\+\d{1,4}|\d{1,2}:\d{2}|\/[srhfplag])$/i;
+const power: Judge = ({ program, args }) =>
+  args.some((arg) => POWERS.test(arg)) || (program.endsWith('init') && /^[06]$/.test(args[0] ?? ''))
+    ? changes('a machine stopped or restarted')
+    : null;
+
+const modes: Judge = ({ args }) => {
+  const recursive = gives(args, 'R', '--recursive');
+  const plain = args.filter((arg) => !/^-R|^--|^-[cfvR]{1,6}$/.test(arg));
+  const [mode = '', ...targets] = plain;
+  const wide =
+    /^(?:0?[0-7]?[0-7]{2}[2367]|0?00?0?)$/.test(mode) ||
+    /(?:^|,)[ugoa]{0,4}[+=][rwxXst]{0,6}[wst]/.test(mode) ||
+    /^0?[2467][0-7]{3}$/.test(mode);
+  return targets.length > 0 && (recursive || wide || targets.some((one) => ROOTS.has(one) || isVitalFile(one)))
+    ? changes('rights of files changed')
+    : null;
+};
+
+const find: Judge = ({ args }) =>
+  args.includes('-delete') ||
+  args.some(
+    (arg, at) =>
+      /^-(?:exec|execdir|ok|okdir)$/.test(arg) &&
+      /^(?:\S{0,64}\/)?(?:rm|shred|unlink|chmod|chown|sh|bash|dd|mv|sed|truncate|perl|python3?)$/.test(
+        args[at + 1] ?? '',
+      ),
+  )
+    ? changes(REMOVES_FILES)
+    : null;
+
+const REDIS = words(
+  'flushall flushdb del unlink shutdown config eval evalsha script debug slaveof replicaof rename migrate set mset module function bgrewriteaof hdel zrem srem ltrim xtrim',
+);
+const redis: Judge = ({ args }) => {
+  const at = args.findIndex((arg) => REDIS.has(arg.toLowerCase()));
+  const [verb = '', next = ''] = [args[at]?.toLowerCase(), args[at + 1]?.toLowerCase()];
+  return at >= 0 && !(verb === 'config' && next === 'get') ? changes('a change of a database') : null;
+};
+
+const HIDES = /^-(?:e|en|enc|enco|encod|encode|encoded|encodedc\w{0,10})$/i;
+const POWERSHELL =
+  /\b(?:invoke-expression|iex|downloadstring|downloadfile|invoke-webrequest|iwr|frombase64string|start-process|tcpclient)\b/i;
+const POWERSHELL_CHANGES =
+  /\b(?:remove-item|stop-computer|restart-computer|stop-service|stop-process|format-volume|clear-disk|clear-content|set-mppreference|new-localuser|add-localgroupmember|remove-aduser|remove-vm|disable-\w{1,40}|set-executionpolicy|register-scheduledtask|clear-eventlog|set-itemproperty|ri|del)\b/i;
+const powershell: Judge = ({ args }) => {
+  if (args.some((arg, at) => HIDES.test(arg) && /^[A-Za-z0-9+/=]{8}/.test(args[at + 1] ?? '')))
+    return takesOver('a command that hides what it runs');
+  const text = args.join(' ');
+  if (POWERSHELL.test(text)) return takesOver('a program that runs what it downloads');
+  return POWERSHELL_CHANGES.test(text) ? changes('a change of a Windows machine') : null;
+};
+
+const dd: Judge = ({ args }) => {
+  const out = args.find((arg) => arg.startsWith('of='))?.slice(3) ?? '';
+  if (isDisk(out)) return overwritesDisk;
+  return isVitalFile(out) ? takesOver('a file of the system written over') : null;
+};
+
+const onDisk: Judge = ({ args }) => (args.some(isDisk) ? overwritesDisk : null);
+const writesTo: Judge = ({ args }) => {
+  const last = plainArgs(args).at(-1) ?? '';
+  if (isDisk(last)) return overwritesDisk;
+  if (args.length < 2 && !isVitalFile(last)) return null;
+  if (last === '/dev/null' && args.length > 1) return changes(REMOVES_FILES);
+  return isVitalFile(last) ? changes('a file of the system written over') : null;
+};
+
+const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
+const packages: Judge = ({ args }) => {
+  const plain = plainArgs(args);
+  if (plain.slice(0, -1).some((word) => PACKAGES.has(word)) || plain[0] === 'publish' || plain[0] === 'unpublish')
+    return changes('packages removed or published');
+  const installs = plain.some((word) => ['install', 'i', 'add'].includes(word));
+  return installs && args.some((arg) => /^(?:git\+)?https?:\/\/|^--(?:index-url|extra-index-url|registry)/.test(arg))
+    ? takesOver('a program that runs what it downloads')
+    : null;
+};
+
+const tunnels: Judge = ({ args }) => {
+  if (args.some((arg) => /^(?:proxycommand|localcommand)=/i.test(arg) || /^-oproxycommand=/i.test(arg)))
+    return takesOver('a command inside of another one');
+  return gives(args, 'R', '-R') && args.some((arg) => /:\d{1,5}(?:$|:)/.test(arg))
+    ? takesOver('a way in from outside')
+    : null;
+};
+
+const copiesOut: Judge = ({ program, args }) => {
+  if (program === 'rsync' && args.some((arg) => arg.startsWith('--delete') || arg === '--remove-source-files'))
+    return changes(REMOVES_FILES);
+  const last = plainArgs(args).at(-1) ?? '';
+  return plainArgs(args).length > 1 && /^[\w.-]{1,64}@?[\w.-]{0,253}:(?!\\)/.test(last) && !/^[a-z]:/i.test(last)
+    ? changes('data sent out')
+    : null;
+};
+
+const crontab: Judge = ({ args }) =>
+  args.length > 0 && !args.includes('-l') ? changes('scheduled work changed') : null;
+const firewall: Judge = ({ args }) =>
+  args.some((arg) => /^(?:-[FXPADIRZ]|--(?:flush|delete-chain|policy|append|delete|insert|replace))$/.test(arg))
+    ? changes('rules of a firewall changed')
+    : null;
+const stops =
+  (kind: string): Judge =>
+  ({ args }) =>
+    args.some((arg) => /^-(?:\d{1,2}|[A-Z]{3,8}|s|f|u)$/.test(arg) || /^(?:-1|--signal|\/f|\/im|\/pid)/i.test(arg))
+      ? changes(kind)
+      : null;
+
+const PROGRAMS: readonly (readonly [string, Judge])[] = [
+  ['rm', removal],
+  ['unlink rmdir', ({ args }) => (plainArgs(args).some((one) => /^[/~$.]/.test(one)) ? changes(REMOVES_FILES) : null)],
+  [
+    'del erase rd',
+    ({ args }) => (args.some((arg) => /^\/[sfqa]$/i.test(arg)) && args.length > 1 ? changes(REMOVES_FILES) : null),
+  ],
+  [
+    'rmdir',
+    ({ args }) => (args.some((arg) => /^\/[sq]$/i.test(arg)) && args.length > 1 ? changes(REMOVES_FILES) : null),
+  ],
+  [
+    'remove-item ri',
+    ({ args }) =>
+      gives(args, '', '-recurse', '-force', '-r', '-fo') || args.some((arg) => /^-(?:recurse|force)$/i.test(arg))
+        ? changes(REMOVES_FILES)
+        : null,
+  ],
+  ['find fd', find],
+  [
+    'shred srm',
+    ({ args }) =>
+      args.some(isDisk)
+        ? overwritesDisk
+        : plainArgs(args).length > 0 && (args.length > 1 || args.some((arg) => /[/.]/.test(arg)))
+          ? changes(REMOVES_FILES)
+          : null,
+  ],
+  ['truncate', ({ args }) => (gives(args, 's', '--size') && args.length > 1 ? changes(REMOVES_FILES) : null)],
+  ['dd', dd],
+  [
+    'wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk parted badblocks hdparm cryptsetup mkswap pvremove pvcreate mdadm partprobe losetup',
+    onDisk,
+  ],
+  ['lvremove vgremove', always('a disk written over')],
+  ['zpool zfs btrfs', spoken('a disk written over', 'destroy', 'delete')],
+  ['format', ({ args }) => (args.some((arg) => /^[a-z]:$/i.test(arg)) ? overwritesDisk : null)],
+  ['diskpart', ({ args }) => (args.includes('/s') ? overwritesDisk : null)],
+  ['cp mv install ln tee sponge', writesTo],
+  ['cat less more tail head xxd strings base64 type grep awk sed cut sort', readsFile],
+  ['chmod', modes],
+  [
+    'chown chgrp setfacl',
+    ({ args }) =>
+      (gives(args, 'R', '--recursive') && plainArgs(args).length > 1) ||
+      plainArgs(args).some((one, at) => at > 0 && (ROOTS.has(one) || isVitalFile(one)))
+        ? changes('rights of files changed')
+        : null,
+  ],
+  [
+    'chattr',
+    ({ args }) =>
+      args.some((arg) => /^[+=-][aijsu]$|^-R$/.test(arg)) && args.length > 1
+        ? changes('rights of files changed')
+        : null,
+  ],
+  ['setcap', always('rights of files changed', 2)],
+  [
+    'icacls takeown cacls',
+    ({ args }) =>
+      args.some((arg) => /^\/(?:grant|f|t|reset|setowner|e)(?:$|:)/i.test(arg))
+        ? changes('rights of files changed')
+        : null,
+  ],
+  ['kubectl oc k3s k', kube],
+  ['helm', spoken('a change of a cluster', '', 'uninstall delete rollback upgrade install')],
+  ['docker podman nerdctl', docker],
+  ['docker-compose podman-compose', compose],
+  ['terraform tofu terragrunt pulumi cdk cdktf sls serverless vagrant', infrastructure],
+  ['ansible', ({ args }) => (gives(args, 'a') && gives(args, 'm') ? changes('a change of many machines') : null)],
+  ['aws gcloud az oci ibmcloud aliyun doctl linode-cli eksctl kops scw hcloud', cloud],
+  ['gsutil', spoken('a change of cloud resources', '', 'rm rb mv rsync setmeta')],
+  ['bq', spoken('a change of cloud resources', '', 'rm cp load update')],
+  ['s3cmd mc rclone', spoken('a change of cloud resources', '', 'rm rb del delete purge deletefile rmdirs sync move')],
+  [
+    'heroku flyctl fly',
+    ({ args }) =>
+      args.some((arg) => /:(?:destroy|reset|kill|stop|delete|remove)$|^destroy$/.test(arg))
+        ? changes('a change of cloud resources')
+        : null,
+  ],
+  [
+    'gh glab',
+    ({ args }) =>
+      (/^(?:repo|release|secret|variable|run|workflow|gist|issue|label|ssh-key)$/.test(args[0] ?? '') &&
+        /^(?:delete|remove|archive|disable|transfer|set|edit|rename)$/.test(args[1] ?? '') &&
+        args.length > 2) ||
+      (args[0] === 'api' && gives(args, 'X', '--method')) ||
+      (args[0] === 'pr' && args[1] === 'merge')
+        ? changes('a change of a repository')
+        : null,
+  ],
+  ['git', push],
+  ['svn hg', spoken('history or work of a repository thrown away', '', 'delete rm remove strip purge')],
+  [
+    'systemctl',
+    spoken(
+      'a service stopped or changed',
+      'poweroff reboot halt rescue emergency isolate kexec daemon-reload',
+      'stop disable mask kill restart start enable edit revert reset-failed',
+    ),
+  ],
+  [
+    'service rc-service',
+    ({ args }) =>
+      args.length > 1 && /^(?:stop|restart|disable)$/.test(args[1] ?? '')
+        ? changes('a service stopped or changed')
+        : null,
+  ],
+  ['launchctl', spoken('a service stopped or changed', '', 'unload remove bootout disable load kickstart')],
+  [
+    'sc',
+    ({ args }) =>
+      /^(?:stop|delete|config|create)$/i.test(args[0] ?? '') && args.length > 1
+        ? changes('a service stopped or changed')
+        : null,
+  ],
+  [
+    'net',
+    ({ args }) =>
+      /^(?:user|localgroup|group|stop|share)$/i.test(args[0] ?? '') &&
+      (args.some((arg) => /^\/(?:add|delete|active)/i.test(arg)) || (/^stop$/i.test(args[0] ?? '') && args.length > 1))
+        ? changes('accounts or services changed')
+        : null,
+  ],
+  [
+    'reg',
+    ({ args }) =>
+      /^(?:delete|add|import|restore)$/i.test(args[0] ?? '') && args.length > 1
+        ? changes('a change of a Windows machine')
+        : null,
+  ],
+  [
+    'schtasks',
+    ({ args }) =>
+      args.some((arg) => /^\/(?:create|delete|change)$/i.test(arg)) ? changes('scheduled work changed') : null,
+  ],
+  [
+    'wmic',
+    ({ args }) =>
+      args.some((arg) => /^(?:delete|call|shadowcopy)$/i.test(arg)) ? changes('a change of a Windows machine') : null,
+  ],
+  [
+    'vssadmin wbadmin bcdedit',
+    ({ args }) =>
+      args.some((arg) => /^(?:delete|\/set|\/delete|resize)/i.test(arg))
+        ? changes('backups or start of a machine changed')
+        : null,
+  ],
+  ['cipher', ({ args }) => (args.some((arg) => /^\/w/i.test(arg)) ? changes('a disk written over') : null)],
+  [
+    'netsh',
+    ({ args }) =>
+      args.some((arg) => /^(?:set|add|delete|reset)$/i.test(arg)) ? changes('rules of a firewall changed') : null,
+  ],
+  [
+    'certutil',
+    ({ args }) =>
+      args.some((arg) => /^[-/](?:urlcache|decode|split)/i.test(arg))
+        ? takesOver('a program that runs what it downloads')
+        : null,
+  ],
+  [
+    'bitsadmin',
+    ({ args }) =>
+      args.some((arg) => /^\/transfer/i.test(arg)) ? takesOver('a program that runs what it downloads') : null,
+  ],
+  [
+    'mshta',
+    ({ args }) =>
+      args.some((arg) => /^(?:https?|javascript|vbscript):/i.test(arg))
+        ? takesOver('a program that runs what it downloads')
+        : null,
+  ],
+  [
+    'regsvr32',
+    ({ args }) =>
+      args.some((arg) => /^\/i:http/i.test(arg)) ? takesOver('a program that runs what it downloads') : null,
+  ],
+  [
+    'rundll32',
+    ({ args }) =>
+      args.some((arg) => /^javascript:/i.test(arg)) || args.length > 1
+        ? takesOver('a program that runs what it downloads')
+        : null,
+  ],
+  ['taskkill', ({ args }) => (args.some((arg) => /^\/(?:f|im|pid)$/i.test(arg)) ? changes('processes stopped') : null)],
+  [
+    'iex invoke-expression',
+    ({ args, command }) =>
+      POWERSHELL.test(args.join(' ')) ||
+      (command.reads !== null && POWERSHELL.test(command.reads.words.map(({ text }) => text).join(' '))) ||
+      args.some((arg) => /^[$(]/.test(arg))
+        ? takesOver('a program that runs what it downloads')
+        : null,
+  ],
+  ['powershell pwsh', powershell],
+  [
+    'stop-computer restart-computer',
+    ({ args }) =>
+      args.some((arg) => /^-(?:force|computername)$/i.test(arg)) ? changes('a machine stopped or restarted') : null,
+  ],
+  ['set-mppreference', always('protection switched off', 2)],
+  ['format-volume clear-disk', ({ args }) => (args.some(isOption) ? overwritesDisk : null)],
+  ['kill', stops('processes stopped')],
+  [
+    'killall pkill',
+    ({ args }) =>
+      args.length > 0 && (args.some(isOption) || (args.length === 1 && /^[a-z][\w.-]{1,30}$/.test(args[0] ?? '')))
+        ? changes('processes stopped')
+        : null,
+  ],
+  ['crontab', crontab],
+  ['shutdown reboot halt poweroff init telinit', power],
+  ['iptables ip6tables ebtables arptables', firewall],
+  ['nft', spoken('rules of a firewall changed', '', 'flush delete add insert')],
+  [
+    'ufw',
+    ({ args }) =>
+      /^(?:disable|reset|--force|delete|allow|default)$/.test(args[0] ?? '') &&
+      (args.length === 1 || /^(?:--force|delete|allow|default|disable|reset)$/.test(args[0] ?? ''))
+        ? changes('rules of a firewall changed')
+        : null,
+  ],
+  [
+    'firewall-cmd',
+    ({ args }) =>
+      args.some((arg) => /^--(?:remove|add|panic|set|reload)/.test(arg))
+        ? changes('rules of a firewall changed')
+        : null,
+  ],
+  [
+    'ip',
+    ({ args }) =>
+      /^(?:link|addr|address|route|rule|neigh)$/.test(args[0] ?? '') &&
+      /^(?:set|flush|del|delete|add|replace)$/.test(args[1] ?? '') &&
+      args.length > 2
+        ? changes('network settings changed')
+        : null,
+  ],
+  ['ifconfig', ({ args }) => (args.length > 1 && args.includes('down') ? changes('network settings changed') : null)],
+  [
+    'route',
+    ({ args }) =>
+      /^(?:del|delete|add|flush|-f)$/.test(args[0] ?? '') && args.length > 1
+        ? changes('network settings changed')
+        : null,
+  ],
+  ['sysctl', withOption('settings of the system changed', 'wp', '--write', '--load')],
+  ['setenforce', ({ args }) => (/^(?:0|permissive)$/i.test(args[0] ?? '') ? changes('protection switched off') : null)],
+  ['swapoff', withOption('settings of the system changed', 'a', '--all')],
+  [
+    'umount',
+    ({ args }) => (args.some((arg) => /^\/|^-[alf]$/.test(arg)) ? changes('settings of the system changed') : null),
+  ],
+  [
+    'mount',
+    ({ args }) =>
+      args.some((arg) => /remount|^\/dev\//.test(arg)) && args.length > 1
+        ? changes('settings of the system changed')
+        : null,
+  ],
+  [
+    'rmmod insmod modprobe',
+    ({ args }) =>
+      args.some((arg) => arg === '-r' || arg.endsWith('.ko')) ? changes('settings of the system changed') : null,
+  ],
+  ['history', withOption('traces removed', 'cw')],
+  ['unset', ({ args }) => (args.includes('HISTFILE') ? changes('traces removed') : null)],
+  [
+    'journalctl',
+    ({ args }) => (args.some((arg) => /^--(?:vacuum|rotate)/.test(arg)) ? changes('traces removed') : null),
+  ],
+  ['auditctl', ({ args }) => (args.some((arg) => /^-[De]$/.test(arg)) ? changes('traces removed') : null)],
+  ['wevtutil', ({ args }) => (/^(?:cl|clear-log)$/i.test(args[0] ?? '') ? changes('traces removed') : null)],
+  [
+    'userdel useradd usermod groupdel groupadd deluser adduser chpasswd visudo gpasswd chage',
+    ({ args, command }) =>
+      args.some(isOption) ||
+      command.reads !== null ||
+      (args.length > 0 && args.length < 3 && args.every((arg) => /^[a-z_][\w-]{0,31}$/.test(arg)))
+        ? changes('accounts changed')
+        : null,
+  ],
+  ['passwd', ({ args }) => (args.some((arg) => /^-[dleS]$|^root$/.test(arg)) ? changes('accounts changed') : null)],
+  [
+    'dropdb dropuser createuser',
+    ({ args }) =>
+      plainArgs(args).length === 1 || args.some(isOption) ? changes('a database or its users removed') : null,
+  ],
+  [
+    'psql mysql mariadb sqlite3 cockroach clickhouse-client duckdb sqlcmd osql cqlsh snowsql usql mysqlsh sqlplus isql bcp',
+    sqlProgram,
+  ],
+  ['mysqladmin', spoken('a database or its users removed', 'shutdown', 'drop password flush-privileges kill')],
+  [
+    'pg_restore mongorestore',
+    ({ args }) =>
+      args.some((arg) => /^(?:-c|--clean|--drop)$/.test(arg)) ? changes('a database or its users removed') : null,
+  ],
+  [
+    'pg_ctl pg_ctlcluster',
+    ({ args }) => (args.includes('stop') && args.length > 1 ? changes('a service stopped or changed') : null),
+  ],
+  ['redis-cli valkey-cli keydb-cli', redis],
+  ['mongo mongosh', mongo],
+  [
+    'etcdctl',
+    ({ args }) =>
+      /^(?:del|put|rm|rmdir)$/.test(plainArgs(args)[0] ?? '') && args.length > 1
+        ? changes('a change of a database')
+        : null,
+  ],
+  ['consul vault nomad', spoken('a change of a database', '', 'delete destroy revoke disable purge stop seal')],
+  [
+    'rabbitmqctl',
+    spoken(
+      'a change of a queue',
+      'reset force_reset stop stop_app',
+      'purge_queue delete_queue delete_vhost delete_user',
+    ),
+  ],
+  [
+    'kafka-topics kafka-topics.sh kafka-configs.sh',
+    ({ args }) => (args.some((arg) => /^--(?:delete|alter)$/.test(arg)) ? changes('a change of a queue') : null),
+  ],
+  ['curl wget http https xh', sendsHttp],
+  ['nc ncat netcat nc.traditional nc.openbsd', NETCAT],
+  [
+    'socat',
+    ({ args }) =>
+      args.some((arg) => /^(?:exec|system):/i.test(arg)) ? takesOver('a shell handed to another machine') : null,
+  ],
+  ['ssh', tunnels],
+  ['scp rsync', copiesOut],
+  ['python python2 python3 pypy pypy3', codeRunner('c')],
+  ['perl ruby lua', codeRunner('eE')],
+  ['node nodejs deno bun', codeRunner('ep')],
+  ['php', codeRunner('r')],
+  [
+    'osascript',
+    ({ args }) =>
+      args.some((arg) => /do shell script|with administrator/i.test(arg))
+        ? takesOver('a command inside of another one')
+        : null,
+  ],
+  [
+    'awk gawk mawk',
+    ({ args }) =>
+      args.some((arg) => /\bsystem\s?\(|\/inet\/tcp\/|\|\s?"(?:ba)?sh"/.test(arg))
+        ? takesOver('a command inside of another one')
+        : null,
+  ],
+  [
+    'tar',
+    ({ args }) =>
+      args.some((arg) => /^--(?:checkpoint-action|to-command|use-compress-program)/.test(arg)) ||
+      (args.includes('--remove-files') && args.length > 1)
+        ? takesOver('a command inside of another one')
+        : null,
+  ],
+  [
+    'vim vi ex ed',
+    ({ args }) =>
+      args.some((arg) => /^:?!|:!|^-c$/.test(arg)) && args.length > 1 && args.some((arg) => arg.includes('!'))
+        ? takesOver('a command inside of another one')
+        : null,
+  ],
+  [
+    'sed',
+    ({ args }) =>
+      (gives(args, 'i', '--in-place') && args.some(isVitalFile)) || args.some((arg) => /^\d{0,4}e\s/.test(arg))
+        ? changes('a file of the system written over')
+        : null,
+  ],
+  ['apt apt-get yum dnf brew dpkg rpm pacman apk zypper snap pip pip3 npm yarn pnpm cargo gem twine', packages],
+  ['logrotate fuser', withOption('processes stopped', 'kf', '--kill', '--force')],
+  [
+    'openssl',
+    ({ args }) =>
+      args[0] === 's_client' && args.includes('-quiet') ? takesOver('a shell handed to another machine') : null,
+  ],
+  ['xmrig minerd', always('a program that works for somebody else')],
+];
+
+const JUDGES = new Map<string, Judge[]>();
+for (const [names, judge] of PROGRAMS)
+  for (const program of names.split(' ')) JUDGES.set(program, [...(JUDGES.get(program) ?? []), judge]);
+
+const MKFS = /^mkfs(?:\.[a-z0-9]{1,8})?$|^mke2fs$|^newfs$/;
+
+/** What a program does with these arguments, where that is more than to look. */
+export function judgeProgram(call: Call): ShellReading | null {
+  if (MKFS.test(call.program))
+    return onDisk(call) ?? (call.args.length > 0 && call.args.some((arg) => /^-|\//.test(arg)) ? overwritesDisk : null);
+  for (const judge of JUDGES.get(call.program) ?? []) {
+    const found = judge(call);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+export const isKnownProgram = (program: string): boolean => JUDGES.has(program) || MKFS.test(program);

@@ -1,0 +1,427 @@
+import type { ShellFacts, ShellFinding } from '../../contracts/policy.js';
+import { eachText } from '../argument-texts.js';
+import { decodeEscapes } from '../inspection/escapes.js';
+import { type Command, readCommands, type Word } from './lexer.js';
+import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
+
+/** What shell commands the arguments of a call hold. A function of the arguments alone; linear in their length; never throws. */
+export type ShellReader = (argumentsOfCall: unknown) => ShellFacts;
+
+/** Findings kept, the worst first. */
+const FINDINGS = 16;
+/** Commands written into the arguments of others: `bash -c "sh -c '...'"`. */
+const DEEPEST = 4;
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+
+const RANKS: readonly ShellFinding['effect'][] = ['changes', 'takes_over', 'removes_root'];
+const worse = (one: ShellReading | null, other: ShellReading | null): ShellReading | null =>
+  one === null || (other !== null && RANKS.indexOf(other.effect) > RANKS.indexOf(one.effect)) ? other : one;
+
+export const readShell: ShellReader = (value) => {
+  const found: ShellFinding[] = [];
+  const look = (text: string, path: readonly string[]): void => {
+    const reading = readText(text);
+    if (reading !== null) found.push({ ...reading, path: [...path] });
+  };
+  eachText(value, {
+    text: look,
+    list: (items, path) => look(commandLine(items), path),
+  });
+  found.sort((one, other) => RANKS.indexOf(other.effect) - RANKS.indexOf(one.effect));
+  return { worst: found[0]?.effect ?? 'none', found: found.slice(0, FINDINGS) };
+};
+
+/** A command as a list of its words. */
+const commandLine = (items: readonly string[]): string =>
+  items.map((item) => (/[\s'"|&;<>()$`\\]/.test(item) ? `'${item.replaceAll("'", `'\\''`)}'` : item)).join(' ');
+
+/** Every way a reader may take the text: as written, decoded, and as what stands behind a quote of its own. */
+function readText(text: string): ShellReading | null {
+  if (!mayHoldCommand(text)) return null;
+  const visible = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
+  const decoded = /[%&]|\\[ux]/.test(visible) ? decodeEscapes(visible) : visible;
+  let worst: ShellReading | null = null;
+  for (const reading of new Set([text, visible, decoded])) {
+    worst = worse(worst, readPlain(reading, 0));
+    // Put between quotes by whoever builds the command, a quote of its own ends the text there.
+    for (const quote of ["'", '"']) if (reading.includes(quote)) worst = worse(worst, readPlain(quote + reading, 0));
+  }
+  return worst;
+}
+
+/** A command has a blank, or what stands for one; a word alone, a path or a number has none. */
+const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
+
+function readPlain(text: string, depth: number): ShellReading | null {
+  const commands = readCommands(text);
+  const shown = shownAsCode(text);
+  let worst: ShellReading | null = null;
+  const files = new Set<string>();
+  const functions = new Set<string>();
+  let fifo = false;
+  let evaluates = false;
+  const sources: Sources = new Map();
+  for (const command of commands) {
+    sources.set(command, sourceOf(command, sources));
+    if (shown !== null && (command.ticked || shown.fenced)) continue;
+    worst = worse(worst, judge(command, sources, depth));
+    for (const { text: word } of command.words)
+      if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
+    worst = worse(worst, forkBomb(command, functions));
+    const call = callOf(command.words);
+    if (call === null) continue;
+    if (call.program === 'mkfifo' || (call.program === 'mknod' && call.args.includes('p'))) fifo = true;
+    if (fifo && /^(?:nc|ncat|netcat|telnet|openssl)$/.test(call.program) && call.args.length > 1)
+      worst = worse(worst, SHELL_AWAY);
+    // IEX (iwr http://...): what stands between the brackets is a command of its own.
+    if (/^(?:iex|invoke-expression)\(?/.test(call.program)) evaluates = true;
+    if (
+      evaluates &&
+      (isFetcher(command) || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word)))
+    )
+      worst = worse(worst, DOWNLOADED);
+    if (runsWhatItFetched(call, files)) worst = worse(worst, DOWNLOADED);
+  }
+  return worst;
+}
+
+const SHELL_AWAY: ShellReading = { effect: 'takes_over', kind: 'a shell handed to another machine' };
+const DOWNLOADED: ShellReading = { effect: 'takes_over', kind: 'a program that runs what it downloads' };
+const DECODED: ShellReading = { effect: 'takes_over', kind: 'a command that hides what it runs' };
+const PIPED: ShellReading = { effect: 'changes', kind: 'a shell that runs what it is given' };
+
+const RUNS: Readonly<Record<Source, ShellReading>> = { given: PIPED, decoded: DECODED, fetched: DOWNLOADED };
+
+const ENGLISH = words(
+  `the an is are was were be how what why when where which who whose does do did can cannot should would could to of in for with without
+  from and or vs versus not it its this that these those my your our their i we you they by as if after before using because than then
+  so about into explained explain meaning safely instead difference between actually really never always just please`,
+);
+/** Words of a command that no program is told, but a reader is. */
+const isEnglish = (command: readonly Word[]): boolean => {
+  const spoken = command
+    .slice(1)
+    .filter(({ text, quoted }) => !quoted && ENGLISH.has(text.toLowerCase().replace(/[,.:;!?]$/, '')));
+  if (spoken.length >= 2) return true;
+  const last = command.at(-1);
+  return command.length > 2 && last !== undefined && !last.quoted && /[a-z]\?$/i.test(last.text) && spoken.length > 0;
+};
+
+/** Markdown: sentences around code that is shown, between backticks or in a fence. */
+function shownAsCode(text: string): { readonly fenced: boolean } | null {
+  if (!text.includes('`')) return null;
+  let outside = 0;
+  let english = 0;
+  let inside = false;
+  for (const part of text.split('`')) {
+    if (!inside)
+      for (const word of part.split(/\s/)) {
+        if (/^[A-Za-z][a-z']{0,20}[,.:;!?]?$/.test(word)) outside += 1;
+        if (ENGLISH.has(word.toLowerCase())) english += 1;
+      }
+    inside = !inside;
+  }
+  return outside >= 3 && english >= 1 ? { fenced: text.includes('```') } : null;
+}
+
+const SHELLS = words('sh bash zsh dash ksh ash fish csh tcsh rbash cmd busybox-sh');
+const INTERPRETERS = words(
+  'sh bash zsh dash ksh ash fish csh tcsh python python2 python3 perl ruby node nodejs php lua pwsh powershell',
+);
+const FETCHERS = words(
+  'curl wget fetch aria2c lwp-request http https xh iwr invoke-webrequest invoke-restmethod irm nc ncat ftp tftp scp lynx',
+);
+const DECODERS = words('base64 base32 xxd rev openssl gunzip gzip zcat uudecode tr printf hex python perl');
+
+/** In front of the program that runs: with options, and with values of their own behind some of them. */
+const PREFIXES: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
+  (
+    [
+      ['sudo', '-u -g -h -p -C -r -t -U -D'],
+      ['doas', '-u -C'],
+      ['env', '-u -C -S --unset --chdir'],
+      ['nohup', ''],
+      ['time', '-f -o'],
+      ['timeout', '-k -s'],
+      ['nice', '-n'],
+      ['ionice', '-c -n -p'],
+      ['stdbuf', '-i -o -e'],
+      ['setsid', ''],
+      ['command', ''],
+      ['builtin', ''],
+      ['exec', '-a'],
+      ['xargs', '-I -n -P -d -L -s -E -a --max-args'],
+      ['watch', '-n --interval'],
+      ['busybox', ''],
+      ['toybox', ''],
+      ['chroot', ''],
+      ['nsenter', '-t'],
+      ['unshare', ''],
+      ['strace', '-o -e -p'],
+      ['flock', '-w'],
+      ['systemd-run', '-u -p'],
+      ['parallel', '-j'],
+      ['proxychains', '-f'],
+      ['proxychains4', '-f'],
+      ['start', ''],
+      ['start-process', ''],
+      ['call', ''],
+    ] as const
+  ).map(([name, valued]) => [name, words(valued)]),
+);
+/** One argument of their own stands before the program. */
+const ONE_MORE = words('timeout chroot flock');
+/** Not programs: what opens a block, a prompt, a bullet. */
+const OPENERS = words('{ ! then do else elif if while until $ % - * • & . function @echo run execute please type');
+
+const baseName = (word: Word): string => {
+  // docs/rm is a name of a file: a program has a path from the root, from here, or none.
+  const cooked = /^(?:\/|\.{1,2}\/|~|\$)/.test(word.text) ? word.text.slice(word.text.lastIndexOf('/') + 1) : word.text;
+  // C:\Windows\System32\cmd.exe: a backslash is a folder's, not an escape.
+  const written = /^[a-z]:\\|^\\\\|\\(?:system32|windows)\\/i.test(word.raw)
+    ? (word.raw.split('\\').at(-1) ?? '')
+    : cooked;
+  return written
+    .replace(/^[@^(]{1,4}/, '')
+    .replaceAll('^', '')
+    .replace(/\.(?:exe|com|bat|cmd)$/i, '')
+    .toLowerCase();
+};
+
+/** The program that a simple command runs in the end, and its arguments; null where it names none. */
+function callOf(
+  all: readonly Word[],
+): (Omit<Call, 'command'> & { readonly rest: readonly Word[]; readonly prefixed: boolean }) | null {
+  let at = 0;
+  let prefixed = false;
+  while (at < all.length) {
+    const word = all[at] as Word;
+    const program = baseName(word);
+    if (
+      OPENERS.has(word.text) ||
+      (/^[\w.-]{1,32}[:.)]$/.test(word.text) && !/^[a-z]:$/i.test(word.text)) ||
+      word.text.endsWith('()') ||
+      word.text.endsWith('(){')
+    ) {
+      at += 1;
+      continue;
+    }
+    const braces = braced(word);
+    if (braces !== null) {
+      const [first = '', ...args] = braces;
+      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed };
+    }
+    const valued = PREFIXES[program];
+    if (valued === undefined || at + 1 >= all.length)
+      return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed };
+    prefixed = true;
+    at += 1;
+    let own = ONE_MORE.has(program) ? 1 : 0;
+    while (at < all.length) {
+      const { text } = all[at] as Word;
+      if (valued.has(text)) at += 2;
+      else if (text.startsWith('-') || /^[A-Za-z_]\w{0,63}=/.test(text)) at += 1;
+      else if (own > 0) {
+        own -= 1;
+        at += 1;
+      } else break;
+    }
+  }
+  return null;
+}
+
+/** `{rm,-rf,/}` is three words. */
+const braced = ({ text, quoted }: Word): readonly string[] | null =>
+  !quoted && text.length < 256 && /^\{[^{},\s]{1,64},/.test(text) && text.endsWith('}')
+    ? text.slice(1, -1).split(',')
+    : null;
+
+/** A program's name as a pattern of files: `/???/r?`, `/b*n/sh`. */
+const byPattern = ({ text, quoted }: Word): boolean =>
+  !quoted && /^\/[a-z?*[\]/]{2,64}$/.test(text) && /[?*]/.test(text) && text.lastIndexOf('/') > 0;
+
+function judge(command: Command, sources: Sources, depth: number): ShellReading | null {
+  let worst = redirected(command);
+  const call = callOf(command.words);
+  if (call === null) return worst;
+  const { program, args, rest } = call;
+  if (isEnglish(rest)) return worst;
+  const [head] = rest;
+  if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
+  // What is run is itself made by a command: `$(echo cm0= | base64 -d) -rf /`.
+  if (
+    head !== undefined &&
+    head.runs.length > 0 &&
+    head.text === '' &&
+    head.runs.some((inner) => sources.get(inner) === 'decoded')
+  )
+    worst = worse(worst, DECODED);
+  worst = worse(worst, interpreted(call, command, sources, depth));
+  if (isKnownProgram(program)) worst = worse(worst, judgeProgram({ program, args, command }));
+  if (call.prefixed && worst === null && command.reads !== null && program === 'rm')
+    worst = { effect: 'changes', kind: 'a removal of files' };
+  if (
+    args.some((arg) => /\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(arg)) ||
+    args.some((arg) => arg.startsWith('stratum+'))
+  )
+    worst = worse(worst, SHELL_AWAY);
+  worst = worse(worst, codeOf(rest));
+  return worst;
+}
+
+const isFetcher = (command: Command): boolean => {
+  const call = callOf(command.words);
+  if (call === null) return false;
+  return (
+    (FETCHERS.has(call.program) && call.args.length > 0) ||
+    command.words.some(
+      ({ text }, at) =>
+        FETCHERS.has(text.toLowerCase()) &&
+        at + 1 < command.words.length &&
+        /[./:-]/.test(command.words[at + 1]?.text ?? ''),
+    )
+  );
+};
+/** Where the output of a command comes from, all that it reads included. */
+type Source = 'given' | 'decoded' | 'fetched';
+/** Kept for each command of a text: those that it reads come before it. */
+type Sources = Map<Command, Source>;
+
+function sourceOf(command: Command, sources: Sources): Source {
+  const before = command.reads === null ? 'given' : (sources.get(command.reads) ?? 'given');
+  if (before === 'fetched' || isFetcher(command)) return 'fetched';
+  return before === 'decoded' || DECODERS.has(callOf(command.words)?.program ?? '') ? 'decoded' : 'given';
+}
+
+/** A shell or another interpreter, and what it gets to run. */
+function interpreted(
+  call: NonNullable<ReturnType<typeof callOf>>,
+  command: Command,
+  sources: Sources,
+  depth: number,
+): ShellReading | null {
+  const { program, args, rest } = call;
+  let worst: ShellReading | null = null;
+  const runs = rest.flatMap((word) => word.runs);
+  const evaluates = program === 'eval' || program === 'source' || program === '.';
+  if (INTERPRETERS.has(program) || evaluates || program === 'tclsh') {
+    for (const inner of runs) {
+      const source = sources.get(inner) ?? 'given';
+      if (source !== 'given') worst = worse(worst, RUNS[source]);
+    }
+    // A script of its own is not its input.
+    const script = args.some((arg) => !arg.startsWith('-') && arg !== '');
+    const stdin = !script || args.includes('-s') || args.includes('-');
+    if (command.reads !== null && stdin && !evaluates && args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) {
+      worst = worse(worst, RUNS[sources.get(command.reads) ?? 'given']);
+    }
+    if (stdin && command.redirects.some(({ operator }) => operator.startsWith('<<'))) worst = worse(worst, PIPED);
+    if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
+  }
+  if (depth >= DEEPEST) return worst;
+  const inner = innerCommand(call);
+  return inner === null ? worst : worse(worst, readPlain(inner, depth + 1));
+}
+
+/** The text that a program is told to run as a command. */
+function innerCommand({ program, args }: NonNullable<ReturnType<typeof callOf>>): string | null {
+  const behind = (...options: readonly string[]): string | null => {
+    const at = args.findIndex((arg) => options.includes(arg.toLowerCase()));
+    return at >= 0 ? (args[at + 1] ?? null) : null;
+  };
+  if (SHELLS.has(program)) {
+    if (program === 'cmd') {
+      const at = args.findIndex((arg) => /^\/[ck]$/i.test(arg));
+      return at >= 0 ? args.slice(at + 1).join(' ') : null;
+    }
+    const at = args.findIndex((arg) => /^-[a-z]{0,4}c$/.test(arg));
+    return at >= 0 ? (args[at + 1] ?? null) : null;
+  }
+  switch (program) {
+    case 'powershell':
+    case 'pwsh': {
+      const at = args.findIndex((arg) => /^-(?:c|command)$/i.test(arg));
+      return at >= 0 ? args.slice(at + 1).join(' ') : null;
+    }
+    case 'eval':
+      return args.join(' ');
+    case 'su':
+    case 'runuser':
+    case 'script':
+    case 'flock':
+      return behind('-c', '--command');
+    case 'trap':
+      return args[0] ?? null;
+    case 'ssh': {
+      const at = args.findIndex((arg, place) => !arg.startsWith('-') && !/^-[ilpoFJbLRD]$/.test(args[place - 1] ?? ''));
+      return at >= 0 && at + 1 < args.length ? args.slice(at + 1).join(' ') : null;
+    }
+    case 'docker':
+    case 'podman':
+    case 'kubectl': {
+      const at = args.findIndex((arg) => SHELLS.has(arg.split('/').at(-1) ?? ''));
+      return at >= 0
+        ? args
+            .slice(at)
+            .map((arg) => (/\s/.test(arg) ? `'${arg.replaceAll("'", `'\\''`)}'` : arg))
+            .join(' ')
+        : null;
+    }
+    default:
+      return null;
+  }
+}
+
+const CODE_HEAD =
+  /^(?:import\b|__import__\(|os\.(?:system|popen|exec)|subprocess\.|require\(['"]?child_process|process\.mainmodule|system\(|exec\(|eval\(|shell_exec\(|passthru\()/i;
+const CODE_DEED =
+  /\bos\.(?:system|popen|remove|unlink|exec[lv])|\bsubprocess\.(?:run|call|popen|check_output)|shutil\.rmtree|child_process['"]?\)\.|\b(?:exec|eval|system|shell_exec|passthru)\(\S/i;
+/** A line of a programming language that calls for a shell. */
+const codeOf = (rest: readonly Word[]): ShellReading | null => {
+  const [head] = rest;
+  if (head === undefined || !CODE_HEAD.test(head.text)) return null;
+  return CODE_DEED.test(head.text) || head.text.startsWith('__import__')
+    ? { effect: 'changes', kind: 'code that runs commands or removes files' }
+    : null;
+};
+
+/** Where a command's output goes. */
+function redirected({ redirects, words: all }: Command): ShellReading | null {
+  for (const { operator, target } of redirects) {
+    if (target === null || !operator.includes('>')) continue;
+    const { text } = target;
+    if (isDisk(text)) return { effect: 'takes_over', kind: 'a disk written over' };
+    if (/^\/dev\/(?:tcp|udp)\//.test(text)) return SHELL_AWAY;
+    if (isVitalFile(text) && (all.length > 0 || operator === '>'))
+      return { effect: 'takes_over', kind: 'a file of the system written over' };
+  }
+  for (const { target } of redirects)
+    if (target !== null && /^\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(target.text)) return SHELL_AWAY;
+  return null;
+}
+
+/** `:(){ :|:& };:`: a function that runs itself twice. `%0|%0` is the same in a batch file. */
+function forkBomb(command: Command, functions: ReadonlySet<string>): ShellReading | null {
+  const name = command.words[0]?.text;
+  const before = command.reads?.words.at(-1)?.text;
+  const bomb = name !== undefined && name === before && (functions.has(name) || name === '%0');
+  return bomb ? { effect: 'takes_over', kind: 'a program that starts itself without end' } : null;
+}
+
+/** `curl -o a.sh http://... && sh a.sh`: keeps what is fetched into `files`. */
+function runsWhatItFetched({ program, args }: Omit<Call, 'command'>, files: Set<string>): boolean {
+  const names = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+  if (/^(?:curl|wget|aria2c|fetch|certutil)$/.test(program)) {
+    args.forEach((arg, at) => {
+      if (/^(?:-o|-O|--output|--output-document)$/.test(arg) && args[at + 1] !== undefined)
+        files.add(names(args[at + 1] as string));
+      if (/^https?:\/\//.test(arg)) files.add(names(arg));
+    });
+    return false;
+  }
+  if (files.size === 0) return false;
+  if (files.has(program)) return true;
+  return INTERPRETERS.has(program) || program === 'source' || program === '.' || program === 'chmod'
+    ? args.some((arg) => files.has(names(arg)) && (program !== 'chmod' || args.some((mode) => /\+x|7/.test(mode))))
+    : false;
+}
