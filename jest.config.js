@@ -15,5 +15,6 @@ export default {
   },
   testTimeout: 30_000,
   maxWorkers: 2,
+  reporters: ['default', '<rootDir>/test/support/not-run.mjs'],
   testSequencer: '<rootDir>/test/support/test-order.mjs',
 };

@@ -12,12 +12,13 @@ import {
 } from '../domain/policy/policy-sources.js';
 import { buildPolicies, checkPolicies, compilePolicies, opaVersion } from './build-policies.js';
 import { PROJECT_ROOT } from './project-root.js';
+import { needs } from '../test/support/needs.js';
 
 const directory = shippedPolicyDirectory();
 const manifestOf = async (folder: string) =>
   policyManifest.parse(JSON.parse(await readFile(join(folder, 'compiled', 'manifest.json'), 'utf8')));
 
-/** The compiler, where this machine has one. A test neither builds nor downloads it; `npm run policies` does. */
+/** The compiler, where this machine has one. A single test neither builds nor downloads it; `npm test` and `npm run policies` do. */
 const opa = [
   process.env['GATE_OPA_BIN'],
   join(process.env['GATE_CACHE_DIR'] ?? join(PROJECT_ROOT, '.cache', 'bin'), 'opa'),
@@ -30,6 +31,7 @@ const opa = [
   }
 });
 const withOpa = opa === undefined ? it.skip : it;
+const needsOpa = needs('opa', opa !== undefined);
 const compiler = opa ?? '';
 
 const folders: string[] = [];
@@ -52,7 +54,7 @@ describe('DESIGN 9: the shipped wasm is committed with the hash of its sources',
     expect(manifest.policy_count).toBe(files.length);
   });
 
-  withOpa('is what the compiler makes of them', async () => {
+  withOpa(`is what the compiler makes of them${needsOpa}`, async () => {
     const manifest = await manifestOf(directory);
     const wasm = await compilePolicies({ directory, opa: compiler });
     // Another release of the compiler may lay out the same rules differently; it must still compile them.
@@ -60,27 +62,30 @@ describe('DESIGN 9: the shipped wasm is committed with the hash of its sources',
     else expect(wasm.subarray(0, 4).toString('latin1')).toBe('\0asm');
   });
 
-  withOpa('passes the strict check, the format check and its own tests', async () => {
+  withOpa(`passes the strict check, the format check and its own tests${needsOpa}`, async () => {
     await expect(checkPolicies({ directory, opa: compiler })).resolves.toBeUndefined();
   });
 });
 
 describe('npm run policies', () => {
-  withOpa('changes nothing when the rules did not change, and gives changed rules a new version', async () => {
-    const folder = await copyWith('extra_test.rego', 'package gate.authz_test\n');
-    const before = await manifestOf(folder);
-    const day = new Date('2030-01-02T03:04:05Z');
-    expect((await buildPolicies({ directory: folder, opa: compiler }, day)).version).toBe(before.version);
+  withOpa(
+    `changes nothing when the rules did not change, and gives changed rules a new version${needsOpa}`,
+    async () => {
+      const folder = await copyWith('extra_test.rego', 'package gate.authz_test\n');
+      const before = await manifestOf(folder);
+      const day = new Date('2030-01-02T03:04:05Z');
+      expect((await buildPolicies({ directory: folder, opa: compiler }, day)).version).toBe(before.version);
 
-    const rule = 'deny contains "Violation: no pigeons." if "pigeon" in tool_forms\n';
-    await writeFile(join(folder, 'gate', 'authz', 'pigeon.rego'), RULE_HEAD + rule);
-    const first = await buildPolicies({ directory: folder, opa: compiler }, day);
-    expect(first.version).toBe('2030-01-02.1');
-    expect(first.policy_count).toBe(before.policy_count + 1);
-    await writeFile(join(folder, 'gate', 'authz', 'pigeon.rego'), RULE_HEAD + rule.replace('no', 'really no'));
-    expect((await buildPolicies({ directory: folder, opa: compiler }, day)).version).toBe('2030-01-02.2');
-    expect(await manifestOf(folder)).toMatchObject({ version: '2030-01-02.2' });
-  });
+      const rule = 'deny contains "Violation: no pigeons." if "pigeon" in tool_forms\n';
+      await writeFile(join(folder, 'gate', 'authz', 'pigeon.rego'), RULE_HEAD + rule);
+      const first = await buildPolicies({ directory: folder, opa: compiler }, day);
+      expect(first.version).toBe('2030-01-02.1');
+      expect(first.policy_count).toBe(before.policy_count + 1);
+      await writeFile(join(folder, 'gate', 'authz', 'pigeon.rego'), RULE_HEAD + rule.replace('no', 'really no'));
+      expect((await buildPolicies({ directory: folder, opa: compiler }, day)).version).toBe('2030-01-02.2');
+      expect(await manifestOf(folder)).toMatchObject({ version: '2030-01-02.2' });
+    },
+  );
 
   withOpa.each([
     ['asks for the time', 'clock_rule.rego', `${RULE_HEAD}late if time.now_ns() > 1\n`, /time\.now_ns/],
@@ -98,7 +103,7 @@ describe('npm run policies', () => {
       'package gate.authz_test\n\nimport rego.v1\n\ntest_no if false\n',
       /opa test: .*test_no/s,
     ],
-  ])('refuses a rule that %s', async (_what, file, text, expected) => {
+  ])(`refuses a rule that %s${needsOpa}`, async (_what, file, text, expected) => {
     const folder = await copyWith(file, text);
     await expect(buildPolicies({ directory: folder, opa: compiler })).rejects.toThrow(expected);
     expect(await manifestOf(folder)).toEqual(await manifestOf(directory));

@@ -15,7 +15,6 @@ import {
 import { delimiter, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Env } from '../config/env.js';
 import { errorText } from '../domain/errors.js';
@@ -397,20 +396,3 @@ const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1_000_000)} MB`;
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 300);
 const lastLines = (text: string): string => oneLine(text.trim().split('\n').slice(-3).join(' '));
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const wanted = process.argv[2];
-  if (wanted !== 'temporal' && wanted !== 'opa') {
-    process.stderr.write('usage: find-program temporal|opa\n');
-    process.exitCode = 2;
-  } else {
-    try {
-      process.stdout.write(
-        `${await find(PROGRAMS[wanted], { onProgress: (line) => process.stderr.write(`${line}\n`) })}\n`,
-      );
-    } catch (error) {
-      process.stderr.write(`${errorText(error)}\n`);
-      process.exitCode = 1;
-    }
-  }
-}

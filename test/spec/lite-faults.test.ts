@@ -10,6 +10,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import type { JsonObject } from '../../contracts/json.js';
 import { commandLine } from '../support/command.js';
 import { echoTools, editFile, liteFolder, openLite, type EchoTools } from '../support/lite.js';
+import { needs } from '../support/needs.js';
 import { eventually } from '../support/stack.js';
 
 /** What goes wrong with a file or at a stop: clear words, and nothing lost. */
@@ -207,7 +208,6 @@ describe('a file that cannot be written', () => {
   const somebody = commandLine(() => folder, user);
   const program = fileURLToPath(new URL('../../bin/gate.mjs', import.meta.url));
   const able = spawnSync(process.execPath, [program, '--version'], { cwd: '/', ...user }).status === 0;
-  if (!able) process.stderr.write('skipped: another user cannot run the program where it lies\n');
   const ifAble = able ? it : it.skip;
   beforeEach(async () => {
     if (user) for (const path of [folder, file(), file('gate-lite.db.keys')]) await chown(path, user.uid, user.gid);
@@ -218,7 +218,7 @@ describe('a file that cannot be written', () => {
   });
 
   ifAble(
-    'in a folder that is read-only: says so, and can still be verified and read',
+    `in a folder that is read-only: says so, and can still be verified and read${needs('other-user', able)}`,
     async () => {
       await chmod(folder, 0o500);
       await chmod(file(), 0o400);
@@ -236,7 +236,7 @@ describe('a file that cannot be written', () => {
   );
 
   ifAble(
-    'itself: says so',
+    `itself: says so${needs('other-user', able)}`,
     async () => {
       await chmod(file(), 0o400);
       expect(await somebody.done(['lite', '--port', '0'])).toMatchObject({
@@ -250,7 +250,7 @@ describe('a file that cannot be written', () => {
   );
 
   ifAble(
-    'nor its keys read: says so',
+    `nor its keys read: says so${needs('other-user', able)}`,
     async () => {
       await chmod(file('gate-lite.db.keys'), 0o000);
       for (const command of [['lite', '--port', '0'], ['verify']])

@@ -3,18 +3,17 @@ import type { Browser, Page } from 'playwright-core';
 import { machineClock } from '../../lite/host.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+import { needs } from '../support/needs.js';
 import { eventually } from '../support/stack.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';
 const executable = chromiumPath();
-if (executable === null)
-  process.stderr.write('skipped: no browser here; install chromium or set GATE_TEST_CHROMIUM to one\n');
 const inBrowser = executable === null ? describe.skip : describe;
 
 inBrowser.each([
   ['with scripts', true],
   ['without scripts', false],
-])('the page of lite in a browser, %s', (_name, javaScriptEnabled) => {
+])(`the page of lite in a browser, %s${needs('chromium', executable !== null)}`, (_name, javaScriptEnabled) => {
   let browser: Browser;
   let tools: EchoTools;
   let gate: LiteFixture;

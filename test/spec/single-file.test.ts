@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
+import { needs } from '../support/needs.js';
 
 const run = promisify(execFile);
 const BUILDER = fileURLToPath(new URL('../../dist/scripts/build-lite.js', import.meta.url));
@@ -16,7 +17,7 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const embeds = (await readFile(process.execPath)).includes(FUSE);
 const withFuse = embeds ? describe : describe.skip;
 
-withFuse(`lite as one executable${embeds ? '' : ` (skipped: ${process.execPath} cannot hold a program)`}`, () => {
+withFuse(`lite as one executable${needs('single-executable', embeds)}`, () => {
   let folder: string;
   let gate: string;
   let env: { PATH: string; TMPDIR: string };

@@ -11,6 +11,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { icebergMetadata, icebergRead } from 'icebird';
 import type { ExportRecord } from '../../../contracts/ledger-export.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
+import { needs } from '../../../test/support/needs.js';
 import { canonicalContent, canonicalEntry, CONTENT_FIELDS } from '../../ledger/canonical-bytes.js';
 import { entryHash } from '../../ledger/entry-hash.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
@@ -212,26 +213,23 @@ describe.each(STORES)('the cold tier over %s (ledger sheet 6.1)', (kind) => {
     connection.closeSync();
   });
 
-  (pyiceberg ? it : it.skip)(
-    `is read by pyiceberg${pyiceberg ? '' : ' (skipped: this python3 has no pyiceberg and pyarrow)'}`,
-    async () => {
-      // It reads files and object stores, not plain HTTP.
-      await ledger.close();
-      await open({ uri: undefined });
-      await append(5);
-      await wrote();
-      await append(3);
-      await wrote();
-      const metadata = (await ledger.coldTier.table(WIDE)).table.metadata_uri;
-      const program = `
+  (pyiceberg ? it : it.skip)(`is read by pyiceberg${needs('pyiceberg', pyiceberg)}`, async () => {
+    // It reads files and object stores, not plain HTTP.
+    await ledger.close();
+    await open({ uri: undefined });
+    await append(5);
+    await wrote();
+    await append(3);
+    await wrote();
+    const metadata = (await ledger.coldTier.table(WIDE)).table.metadata_uri;
+    const program = `
 import sys
 from pyiceberg.table import StaticTable
 table = StaticTable.from_metadata(sys.argv[1])
 print(len(table.scan().to_arrow()), sum(table.scan(row_filter='seq > 6').to_arrow()['seq'].to_pylist()))`;
-      const out = execFileSync('python3', ['-c', program, String(metadata)], { encoding: 'utf8', timeout: 60_000 });
-      expect(out.trim()).toBe('8 15');
-    },
-  );
+    const out = execFileSync('python3', ['-c', program, String(metadata)], { encoding: 'utf8', timeout: 60_000 });
+    expect(out.trim()).toBe('8 15');
+  });
 
   it('says what of a window is in the table', async () => {
     await append(5);

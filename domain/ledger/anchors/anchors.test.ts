@@ -14,6 +14,7 @@ import {
   type TestTimeStampAuthority,
   timeStampAuthority,
 } from '../../../test/support/time-stamp-authority.js';
+import { needs } from '../../../test/support/needs.js';
 import { sha256Hex } from '../../crypto/digest.js';
 import { type LedgerOptions } from '../ledger-store.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
@@ -245,130 +246,133 @@ describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
     });
   });
 
-  (OPENSSL_PRESENT ? describe : describe.skip)('with a time-stamping authority', () => {
-    let authority: TestTimeStampAuthority;
-    beforeEach(async () => {
-      authority = await timeStampAuthority();
-      await ledger.append([testRow(), testRow()]);
-    });
-    afterEach(() => authority.close());
-    const trusting = (pem = authority.rootPem, required = true) => ({
-      timeStamps: { trust: readTrust(pem), required },
-    });
-    const reopen = async (options: Partial<LedgerOptions>) => {
-      await ledger.close();
-      await open(options);
-    };
-    const stamped = (trust = true) =>
-      sweep(timeStampAnchor(authority.url, trust ? readTrust(authority.rootPem) : null));
-    const cryptography = async () => (await ledger.verifyAssured()).cryptographic_verification;
+  (OPENSSL_PRESENT ? describe : describe.skip)(
+    `with a time-stamping authority${needs('openssl', OPENSSL_PRESENT)}`,
+    () => {
+      let authority: TestTimeStampAuthority;
+      beforeEach(async () => {
+        authority = await timeStampAuthority();
+        await ledger.append([testRow(), testRow()]);
+      });
+      afterEach(() => authority.close());
+      const trusting = (pem = authority.rootPem, required = true) => ({
+        timeStamps: { trust: readTrust(pem), required },
+      });
+      const reopen = async (options: Partial<LedgerOptions>) => {
+        await ledger.close();
+        await open(options);
+      };
+      const stamped = (trust = true) =>
+        sweep(timeStampAnchor(authority.url, trust ? readTrust(authority.rootPem) : null));
+      const cryptography = async () => (await ledger.verifyAssured()).cryptographic_verification;
 
-    it('keeps a time stamp that openssl verifies, and counts it as verified', async () => {
-      await reopen(trusting());
-      expect(await cryptography()).toMatchObject({ status: 'unavailable', first_failure: { reason: 'tsa_missing' } });
-      const { hash } = await ledger.head();
-      expect(await stamped()).toEqual({ anchored: 1, failed: 0 });
-      const result = await ledger.verifyAssured();
-      expect(result).toMatchObject({
-        anchor_mismatch: false,
-        anchors: [{ source: 'rfc3161', chain_match: true, gen_time: expect.stringMatching(/^20\d\d-.*Z$/) }],
-        cryptographic_verification: {
-          status: 'verified',
-          tsa: {
-            required: true,
-            anchors_observed: 1,
-            rfc3161_observed: 1,
-            verified: 1,
-            failed: 0,
-            trust_bundle_sha256: sha256Hex(authority.rootPem),
-            first_failure: null,
+      it('keeps a time stamp that openssl verifies, and counts it as verified', async () => {
+        await reopen(trusting());
+        expect(await cryptography()).toMatchObject({ status: 'unavailable', first_failure: { reason: 'tsa_missing' } });
+        const { hash } = await ledger.head();
+        expect(await stamped()).toEqual({ anchored: 1, failed: 0 });
+        const result = await ledger.verifyAssured();
+        expect(result).toMatchObject({
+          anchor_mismatch: false,
+          anchors: [{ source: 'rfc3161', chain_match: true, gen_time: expect.stringMatching(/^20\d\d-.*Z$/) }],
+          cryptographic_verification: {
+            status: 'verified',
+            tsa: {
+              required: true,
+              anchors_observed: 1,
+              rfc3161_observed: 1,
+              verified: 1,
+              failed: 0,
+              trust_bundle_sha256: sha256Hex(authority.rootPem),
+              first_failure: null,
+            },
           },
-        },
-      });
-      const [[line = ''] = []] = await linesOf(1, 9);
-      const folder = mkdtempSync(join(tmpdir(), 'gate-anchor-'));
-      writeFileSync(join(folder, 'token.tsr'), Buffer.from((JSON.parse(line) as { proof: string }).proof, 'base64'));
-      const verified = execFileSync(
-        'openssl',
-        ['ts', '-verify', '-digest', hash, '-in', 'token.tsr', '-CAfile', authority.rootFile],
-        { cwd: folder, encoding: 'utf8', stdio: 'pipe' },
-      );
-      rmSync(folder, { recursive: true });
-      expect(verified).toContain('Verification: OK');
-    });
-
-    it('does not take an answer that is refused, no time stamp, of another request, or of an authority nobody trusts', async () => {
-      const { hash } = await ledger.head();
-      const another = authority.reply(timeStampRequest(sha256Hex('another')).bytes);
-      // Of the right root, but not made for this request: somebody kept it from before.
-      const kept = authority.reply(timeStampRequest(hash).bytes);
-      for (const how of ['refuse', Buffer.from('no time stamp'), another, kept] as const) {
-        authority.answer(how);
-        expect(await stamped()).toEqual({ anchored: 0, failed: 1 });
-        now += 10 * INTERVAL;
-      }
-      expect(await place.sql('select last_error from chain_anchors')).toEqual([
-        { last_error: 'the time stamp answers another request' },
-      ]);
-      authority.answer('stamp');
-      const stranger = await timeStampAuthority();
-      expect(await sweep(timeStampAnchor(stranger.url, readTrust(authority.rootPem)))).toEqual({
-        anchored: 0,
-        failed: 1,
-      });
-      await stranger.close();
-      now += 10 * INTERVAL;
-      expect(await stamped()).toEqual({ anchored: 1, failed: 0 });
-    });
-
-    it('keeps a time stamp it cannot judge, and says that it cannot', async () => {
-      expect(await stamped(false)).toEqual({ anchored: 1, failed: 0 });
-      expect(await cryptography()).toMatchObject({
-        status: 'unavailable',
-        first_failure: { seq: 2, reason: 'tsa_trust_unavailable' },
-        tsa: { verified: 0, failed: 1, trust_bundle_sha256: null },
-      });
-      await reopen(trusting(authority.rootPem, false));
-      expect(await cryptography()).toMatchObject({ status: 'verified', tsa: { verified: 1 } });
-    });
-
-    it('finds a stored time stamp that was changed or is of another root', async () => {
-      await reopen(trusting());
-      await stamped();
-      const [row] = await place.sql('select proof, proof_sha256, anchored_entry_hash from chain_anchors');
-      const cases = [
-        ['proof', Buffer.from('other'), 'tsa_proof_digest_mismatch'],
-        ['anchored_entry_hash', 'ab'.repeat(32), 'tsa_imprint_mismatch'],
-      ] as const;
-      for (const [column, value, reason] of cases) {
-        await place.sql(`update chain_anchors set ${column} = ?`, [value]);
-        expect(await cryptography()).toMatchObject({
-          status: 'invalid',
-          tsa: { failed: 1, first_failure: { seq: 2, reason } },
         });
-        await place.sql(`update chain_anchors set ${column} = ?`, [row?.[column] ?? null]);
-      }
-      const garbage = Buffer.from('no time stamp');
-      await place.sql('update chain_anchors set proof = ?, proof_sha256 = ?', [garbage, sha256Hex(garbage)]);
-      expect(await cryptography()).toMatchObject({ tsa: { first_failure: { reason: 'tsa_response_malformed' } } });
-    });
+        const [[line = ''] = []] = await linesOf(1, 9);
+        const folder = mkdtempSync(join(tmpdir(), 'gate-anchor-'));
+        writeFileSync(join(folder, 'token.tsr'), Buffer.from((JSON.parse(line) as { proof: string }).proof, 'base64'));
+        const verified = execFileSync(
+          'openssl',
+          ['ts', '-verify', '-digest', hash, '-in', 'token.tsr', '-CAfile', authority.rootFile],
+          { cwd: folder, encoding: 'utf8', stdio: 'pipe' },
+        );
+        rmSync(folder, { recursive: true });
+        expect(verified).toContain('Verification: OK');
+      });
 
-    it('goes into the regulatory bundle, where it can be checked', async () => {
-      await stamped();
-      await ledger.append([testRow()]);
-      const window = { tenant: 'acme', from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' };
-      const bytes = await buffer((await ledger.exportRegulatory(window)).stream());
-      const folder = mkdtempSync(join(tmpdir(), 'gate-anchor-'));
-      writeFileSync(join(folder, 'bundle.tar.gz'), bytes);
-      const publicKeyPem = String(key.publicKey.export({ type: 'spki', format: 'pem' }));
-      const verdict = await verifyRegulatoryBundle(join(folder, 'bundle.tar.gz'), { publicKeyPem });
-      rmSync(folder, { recursive: true });
-      expect(verdict.checks.filter(({ holds }) => !holds)).toEqual([]);
-      expect([verdict.valid, verdict.checks.at(-1)]).toEqual([
-        true,
-        { what: 'anchors.ndjson', holds: true, detail: '1 anchors' },
-      ]);
-      expect(String(unpack(bytes).get('anchors.ndjson')).trim().split('\n')).toHaveLength(1);
-    });
-  });
+      it('does not take an answer that is refused, no time stamp, of another request, or of an authority nobody trusts', async () => {
+        const { hash } = await ledger.head();
+        const another = authority.reply(timeStampRequest(sha256Hex('another')).bytes);
+        // Of the right root, but not made for this request: somebody kept it from before.
+        const kept = authority.reply(timeStampRequest(hash).bytes);
+        for (const how of ['refuse', Buffer.from('no time stamp'), another, kept] as const) {
+          authority.answer(how);
+          expect(await stamped()).toEqual({ anchored: 0, failed: 1 });
+          now += 10 * INTERVAL;
+        }
+        expect(await place.sql('select last_error from chain_anchors')).toEqual([
+          { last_error: 'the time stamp answers another request' },
+        ]);
+        authority.answer('stamp');
+        const stranger = await timeStampAuthority();
+        expect(await sweep(timeStampAnchor(stranger.url, readTrust(authority.rootPem)))).toEqual({
+          anchored: 0,
+          failed: 1,
+        });
+        await stranger.close();
+        now += 10 * INTERVAL;
+        expect(await stamped()).toEqual({ anchored: 1, failed: 0 });
+      });
+
+      it('keeps a time stamp it cannot judge, and says that it cannot', async () => {
+        expect(await stamped(false)).toEqual({ anchored: 1, failed: 0 });
+        expect(await cryptography()).toMatchObject({
+          status: 'unavailable',
+          first_failure: { seq: 2, reason: 'tsa_trust_unavailable' },
+          tsa: { verified: 0, failed: 1, trust_bundle_sha256: null },
+        });
+        await reopen(trusting(authority.rootPem, false));
+        expect(await cryptography()).toMatchObject({ status: 'verified', tsa: { verified: 1 } });
+      });
+
+      it('finds a stored time stamp that was changed or is of another root', async () => {
+        await reopen(trusting());
+        await stamped();
+        const [row] = await place.sql('select proof, proof_sha256, anchored_entry_hash from chain_anchors');
+        const cases = [
+          ['proof', Buffer.from('other'), 'tsa_proof_digest_mismatch'],
+          ['anchored_entry_hash', 'ab'.repeat(32), 'tsa_imprint_mismatch'],
+        ] as const;
+        for (const [column, value, reason] of cases) {
+          await place.sql(`update chain_anchors set ${column} = ?`, [value]);
+          expect(await cryptography()).toMatchObject({
+            status: 'invalid',
+            tsa: { failed: 1, first_failure: { seq: 2, reason } },
+          });
+          await place.sql(`update chain_anchors set ${column} = ?`, [row?.[column] ?? null]);
+        }
+        const garbage = Buffer.from('no time stamp');
+        await place.sql('update chain_anchors set proof = ?, proof_sha256 = ?', [garbage, sha256Hex(garbage)]);
+        expect(await cryptography()).toMatchObject({ tsa: { first_failure: { reason: 'tsa_response_malformed' } } });
+      });
+
+      it('goes into the regulatory bundle, where it can be checked', async () => {
+        await stamped();
+        await ledger.append([testRow()]);
+        const window = { tenant: 'acme', from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' };
+        const bytes = await buffer((await ledger.exportRegulatory(window)).stream());
+        const folder = mkdtempSync(join(tmpdir(), 'gate-anchor-'));
+        writeFileSync(join(folder, 'bundle.tar.gz'), bytes);
+        const publicKeyPem = String(key.publicKey.export({ type: 'spki', format: 'pem' }));
+        const verdict = await verifyRegulatoryBundle(join(folder, 'bundle.tar.gz'), { publicKeyPem });
+        rmSync(folder, { recursive: true });
+        expect(verdict.checks.filter(({ holds }) => !holds)).toEqual([]);
+        expect([verdict.valid, verdict.checks.at(-1)]).toEqual([
+          true,
+          { what: 'anchors.ndjson', holds: true, detail: '1 anchors' },
+        ]);
+        expect(String(unpack(bytes).get('anchors.ndjson')).trim().split('\n')).toHaveLength(1);
+      });
+    },
+  );
 });

@@ -4,6 +4,7 @@ import {
   type TestTimeStampAuthority,
   timeStampAuthority,
 } from '../../../test/support/time-stamp-authority.js';
+import { needs } from '../../../test/support/needs.js';
 import { sha256Hex } from '../../crypto/digest.js';
 import { readAll, readOne, TAG, write } from './der.js';
 import { readTimeStamp, readTrust, TimeStampError, timeStampRequest, verifyTimeStamp } from './time-stamp.js';
@@ -19,109 +20,112 @@ const faultOf = (look: () => unknown): string => {
 };
 
 // A time stamp is judged against the real thing: openssl makes it.
-(OPENSSL_PRESENT ? describe : describe.skip)('RFC 3161: time stamps made by openssl', () => {
-  describe.each([
-    ['ECDSA, certificate named by SHA-256', { key: 'ec', essDigest: 'sha256' }],
-    ['RSA, certificate named by SHA-1 (RFC 3161 as it was first)', { key: 'rsa', essDigest: 'sha1' }],
-    ['ECDSA under an intermediate CA', { key: 'ec', intermediate: true }],
-  ] as const)('%s', (_, options) => {
-    let authority: TestTimeStampAuthority;
-    beforeAll(async () => {
-      authority = await timeStampAuthority(options);
-    });
-    afterAll(() => authority.close());
+(OPENSSL_PRESENT ? describe : describe.skip)(
+  `RFC 3161: time stamps made by openssl${needs('openssl', OPENSSL_PRESENT)}`,
+  () => {
+    describe.each([
+      ['ECDSA, certificate named by SHA-256', { key: 'ec', essDigest: 'sha256' }],
+      ['RSA, certificate named by SHA-1 (RFC 3161 as it was first)', { key: 'rsa', essDigest: 'sha1' }],
+      ['ECDSA under an intermediate CA', { key: 'ec', intermediate: true }],
+    ] as const)('%s', (_, options) => {
+      let authority: TestTimeStampAuthority;
+      beforeAll(async () => {
+        authority = await timeStampAuthority(options);
+      });
+      afterAll(() => authority.close());
 
-    it('are made of the request, read, and verified up to the root', () => {
-      const { bytes, nonce } = timeStampRequest(DIGEST);
-      const stamp = readTimeStamp(authority.reply(bytes), DIGEST);
-      expect(stamp.nonce?.equals(nonce)).toBe(true);
-      expect(Math.abs(Date.parse(stamp.genTime) - Date.now())).toBeLessThan(120_000);
-      verifyTimeStamp(stamp, readTrust(authority.rootPem));
+      it('are made of the request, read, and verified up to the root', () => {
+        const { bytes, nonce } = timeStampRequest(DIGEST);
+        const stamp = readTimeStamp(authority.reply(bytes), DIGEST);
+        expect(stamp.nonce?.equals(nonce)).toBe(true);
+        expect(Math.abs(Date.parse(stamp.genTime) - Date.now())).toBeLessThan(120_000);
+        verifyTimeStamp(stamp, readTrust(authority.rootPem));
+      });
+
+      it('never say another thing when a bit of them was changed', () => {
+        const response = authority.reply(timeStampRequest(DIGEST).bytes);
+        const { genTime } = readTimeStamp(response, DIGEST);
+        const trust = readTrust(authority.rootPem);
+        let refused = 0;
+        for (let at = 0; at < response.length; at++) {
+          const changed = Buffer.from(response);
+          changed[at] = (changed[at] as number) ^ (1 << (at % 8));
+          const said = { genTime };
+          const fault = faultOf(() => {
+            const stamp = readTimeStamp(changed, DIGEST);
+            said.genTime = stamp.genTime;
+            verifyTimeStamp(stamp, trust);
+          });
+          // What no signature covers (versions, parameters, names of who signed) says nothing of time or digest.
+          if (fault === 'none') expect([at, said.genTime]).toEqual([at, genTime]);
+          else refused += 1;
+          expect([
+            'none',
+            'tsa_response_malformed',
+            'tsa_imprint_mismatch',
+            'tsa_signature_invalid',
+            'tsa_chain_untrusted',
+          ]).toContain(fault);
+        }
+        expect(refused / response.length).toBeGreaterThan(0.75);
+      });
     });
 
-    it('never say another thing when a bit of them was changed', () => {
-      const response = authority.reply(timeStampRequest(DIGEST).bytes);
-      const { genTime } = readTimeStamp(response, DIGEST);
-      const trust = readTrust(authority.rootPem);
-      let refused = 0;
-      for (let at = 0; at < response.length; at++) {
-        const changed = Buffer.from(response);
-        changed[at] = (changed[at] as number) ^ (1 << (at % 8));
-        const said = { genTime };
-        const fault = faultOf(() => {
-          const stamp = readTimeStamp(changed, DIGEST);
-          said.genTime = stamp.genTime;
-          verifyTimeStamp(stamp, trust);
-        });
-        // What no signature covers (versions, parameters, names of who signed) says nothing of time or digest.
-        if (fault === 'none') expect([at, said.genTime]).toEqual([at, genTime]);
-        else refused += 1;
-        expect([
-          'none',
-          'tsa_response_malformed',
-          'tsa_imprint_mismatch',
+    describe('are refused', () => {
+      let authority: TestTimeStampAuthority;
+      let other: TestTimeStampAuthority;
+      let response: Buffer;
+      beforeAll(async () => {
+        authority = await timeStampAuthority();
+        other = await timeStampAuthority();
+        response = authority.reply(timeStampRequest(DIGEST).bytes);
+      });
+      afterAll(async () => {
+        await authority.close();
+        await other.close();
+      });
+
+      it('of another digest, without an answer, or for what is none', () => {
+        expect(faultOf(() => readTimeStamp(response, sha256Hex('another')))).toBe('tsa_imprint_mismatch');
+        const wrongAlgorithm = Buffer.from(timeStampRequest(DIGEST).bytes);
+        wrongAlgorithm[wrongAlgorithm.indexOf(Buffer.from('60864801650304', 'hex')) + 8] = 2;
+        expect(faultOf(() => readTimeStamp(authority.reply(wrongAlgorithm), DIGEST))).toBe('tsa_response_malformed');
+        for (const bytes of [
+          Buffer.alloc(0),
+          Buffer.from('hello'),
+          response.subarray(0, 300),
+          Buffer.concat([response, response]),
+        ])
+          expect(faultOf(() => readTimeStamp(bytes, DIGEST))).toBe('tsa_response_malformed');
+      });
+
+      it('of an authority nobody trusts, also when it has the same name', () => {
+        const stamp = readTimeStamp(response, DIGEST);
+        expect(faultOf(() => verifyTimeStamp(stamp, readTrust(other.rootPem)))).toBe('tsa_chain_untrusted');
+        expect(faultOf(() => verifyTimeStamp(stamp, readTrust(`${other.rootPem}${authority.rootPem}`)))).toBe('none');
+      });
+
+      it('made outside the life of the certificate', () => {
+        const stamp = readTimeStamp(response, DIGEST);
+        const trust = readTrust(authority.rootPem);
+        for (const genTime of ['2001-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z'])
+          expect(faultOf(() => verifyTimeStamp({ ...stamp, genTime }, trust))).toBe('tsa_chain_untrusted');
+      });
+
+      it('whose text is another than the one that was signed', () => {
+        const stamp = readTimeStamp(response, DIGEST);
+        const tstInfo = readTimeStamp(authority.reply(timeStampRequest(DIGEST).bytes), DIGEST).tstInfo;
+        expect(faultOf(() => verifyTimeStamp({ ...stamp, tstInfo }, readTrust(authority.rootPem)))).toBe(
           'tsa_signature_invalid',
-          'tsa_chain_untrusted',
-        ]).toContain(fault);
-      }
-      expect(refused / response.length).toBeGreaterThan(0.75);
-    });
-  });
-
-  describe('are refused', () => {
-    let authority: TestTimeStampAuthority;
-    let other: TestTimeStampAuthority;
-    let response: Buffer;
-    beforeAll(async () => {
-      authority = await timeStampAuthority();
-      other = await timeStampAuthority();
-      response = authority.reply(timeStampRequest(DIGEST).bytes);
-    });
-    afterAll(async () => {
-      await authority.close();
-      await other.close();
+        );
+      });
     });
 
-    it('of another digest, without an answer, or for what is none', () => {
-      expect(faultOf(() => readTimeStamp(response, sha256Hex('another')))).toBe('tsa_imprint_mismatch');
-      const wrongAlgorithm = Buffer.from(timeStampRequest(DIGEST).bytes);
-      wrongAlgorithm[wrongAlgorithm.indexOf(Buffer.from('60864801650304', 'hex')) + 8] = 2;
-      expect(faultOf(() => readTimeStamp(authority.reply(wrongAlgorithm), DIGEST))).toBe('tsa_response_malformed');
-      for (const bytes of [
-        Buffer.alloc(0),
-        Buffer.from('hello'),
-        response.subarray(0, 300),
-        Buffer.concat([response, response]),
-      ])
-        expect(faultOf(() => readTimeStamp(bytes, DIGEST))).toBe('tsa_response_malformed');
+    it('need a certificate to be trusted', () => {
+      expect(() => readTrust('no certificate')).toThrow('there is no certificate in it');
     });
-
-    it('of an authority nobody trusts, also when it has the same name', () => {
-      const stamp = readTimeStamp(response, DIGEST);
-      expect(faultOf(() => verifyTimeStamp(stamp, readTrust(other.rootPem)))).toBe('tsa_chain_untrusted');
-      expect(faultOf(() => verifyTimeStamp(stamp, readTrust(`${other.rootPem}${authority.rootPem}`)))).toBe('none');
-    });
-
-    it('made outside the life of the certificate', () => {
-      const stamp = readTimeStamp(response, DIGEST);
-      const trust = readTrust(authority.rootPem);
-      for (const genTime of ['2001-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z'])
-        expect(faultOf(() => verifyTimeStamp({ ...stamp, genTime }, trust))).toBe('tsa_chain_untrusted');
-    });
-
-    it('whose text is another than the one that was signed', () => {
-      const stamp = readTimeStamp(response, DIGEST);
-      const tstInfo = readTimeStamp(authority.reply(timeStampRequest(DIGEST).bytes), DIGEST).tstInfo;
-      expect(faultOf(() => verifyTimeStamp({ ...stamp, tstInfo }, readTrust(authority.rootPem)))).toBe(
-        'tsa_signature_invalid',
-      );
-    });
-  });
-
-  it('need a certificate to be trusted', () => {
-    expect(() => readTrust('no certificate')).toThrow('there is no certificate in it');
-  });
-});
+  },
+);
 
 describe('DER', () => {
   it('is written in its shortest form and read back, at the borders of every length', () => {
