@@ -30,6 +30,7 @@ export const EVENT_KINDS = [
   'tool_definition.accepted',
   'tool_class.set',
   'tool_class.forgotten',
+  'tool_class.withdrawn',
   'identity.svid_issued',
   'identity.grant_issued',
   'tenant.provisioned',

@@ -31,7 +31,7 @@ import { reviewsOf, reviewStoreOver, type ReviewTables } from '../domain/review/
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
 import { pinsLog, toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
-import { toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
+import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
 import { operatorsClasses, toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { Store } from '../domain/store/database.js';
@@ -125,6 +125,7 @@ export async function startLite({
         adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys.ring, pinsLog(logger).onAdopted),
       );
       await adoptSeen(store as unknown as Store<ToolPinTables>, { keys: keys.ring, upstream: toolsName });
+      await adoptClasses(store as unknown as Store<ToolClassTables>, keys.ring);
       await sealReviews(store as unknown as Store<ReviewTables>, keys.ring, now);
     },
     ...(maxPages !== undefined && { maxPages }),
@@ -146,7 +147,7 @@ export async function startLite({
   });
   const tools = await upstreamOf(config, child, logger);
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, upstream: toolsName, now });
-  const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring), ledger);
+  const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring), ledger, { graceMs: 0 });
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const upstream =
@@ -266,7 +267,6 @@ export async function startLite({
       store: classes,
       pins,
       upstream: toolsName,
-      ledger,
       byName: (tool) => policies.classOf(toolsName, tool),
       now,
     }),
@@ -312,6 +312,7 @@ export async function startLite({
   let found: Found | null;
   try {
     await checkNewestRow(ledger);
+    await classes.settle();
     await file.durable();
     await startChild();
     found = (await tools?.look?.()) ?? null;

@@ -1,4 +1,4 @@
-import type { Kysely, Migration } from 'kysely';
+import { type Kysely, type Migration, sql } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
@@ -41,7 +41,21 @@ const dropSightings: Migration = {
   },
 };
 
+/**
+ * 0003: the sets under a tag, as every other set beside the calls. Those that are sealed are taken over when the store is opened, which has
+ * the keys for it. A new table; locks nothing.
+ */
+const createTagged: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, strict } = dialectOf(db);
+    await sql`create table if not exists tool_classes (
+      tenant ${text} not null, upstream ${text} not null, content ${text} not null, tag ${text}, primary key (tenant, upstream)
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const toolClassMigrations: Record<string, Migration> = {
   '0001-tool-classes': createTables,
   '0002-no-sightings': dropSightings,
+  '0003-tagged': createTagged,
 };

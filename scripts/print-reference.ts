@@ -141,7 +141,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.review_tampered':
     'The stored review of a call was not what Gate wrote. Nobody can decide it; the call ends at its deadline and nothing runs.',
   'alarm.tool_classes_outdated':
-    'The stored classes of an upstream are older than the ledger says, so somebody put them back or a change did not come to be: every tool of it waits.',
+    'The stored classes of an upstream are older than the ledger says: somebody put them back, and every tool of it waits.',
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
   'alarm.row_refused':
     'The ledger refused a row of a call for good. This one stands for it: its kind, its id, why, and the digest of what was refused.',
@@ -152,6 +152,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'tool_class.set':
     'An operator said what a tool of an upstream does: the class, the one before, the definition it was said of.',
   'tool_class.forgotten': "An operator took back his word on a tool, or on all of an upstream's.",
+  'tool_class.withdrawn':
+    'A change of a class was begun and not finished, as by a crash; it is not in force. `withdrawn` is the id that its row has or would have had.',
   'tool_definition.accepted': "An operator let an agent's pinned tools go; its next list is pinned.",
   'identity.svid_issued': null,
   'identity.grant_issued': null,

@@ -131,7 +131,8 @@ async function open(
   });
   const { calls, pins, classes: stored } = opened;
   undo.push('the call store', () => calls.close());
-  const classes = boundToLedger(stored, ledger);
+  const classes = boundToLedger(stored, ledger, { graceMs: 0 });
+  await needed('the classes of the tools', classes.settle());
   const sweeps = startLedgerSweeps({ ledger, evidence }, config.ledger, logger, signatures.timeStamps?.trust ?? null);
   undo.push('the sweeps of the ledger', () => sweeps.stop());
   const reviews = await openReviewStore({

@@ -59,7 +59,13 @@ import type { VerifyDecision } from '../domain/review/approval.js';
 import type { DecisionSender } from '../domain/review/ports.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
 import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
-import { type ToolClassStore, toolClassStoreOver, type ToolClassTables } from '../domain/tool-classes/class-store.js';
+import type { BoundClasses } from '../domain/tool-classes/bound-to-ledger.js';
+import {
+  adoptClasses,
+  type ToolClassStore,
+  toolClassStoreOver,
+  type ToolClassTables,
+} from '../domain/tool-classes/class-store.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import {
   adoptPins,
@@ -183,6 +189,7 @@ export async function openProxyStore(
     await sealCalls(store as unknown as Store<CallTables>, keys, Date.now, (transaction) =>
       adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys, logger && pinsLog(logger).onAdopted),
     );
+    await adoptClasses(store as unknown as Store<ToolClassTables>, keys);
     await adoptSeen(store as unknown as Store<ToolPinTables>, { keys, upstream });
   } catch (error) {
     await store.close();
@@ -352,7 +359,7 @@ export interface ProxyParts {
   readonly tls: TlsMaterial;
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
-  readonly classes: ToolClassStore;
+  readonly classes: BoundClasses;
   /** The name under which its tools are classed. */
   readonly toolsName: string;
   readonly operators: readonly Operator[];
@@ -386,7 +393,6 @@ export function buildProxy({ config, pins, classes, toolsName, operators, polici
         store: classes,
         pins,
         upstream: toolsName,
-        ledger: parts.ledger,
         byName: (tool) => policies.classOf(toolsName, tool),
       }),
       pinning: toolPinning({ pins, ledger: parts.ledger }),

@@ -19,6 +19,7 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   call_seal: { id: 'found', mac: 'found' },
   tool_pin_sets: { tenant: 'found', agent: 'found', content: 'found', tag: 'found' },
   tool_seen_sets: { tenant: 'found', upstream: 'found', agent: 'found', content: 'found', tag: 'found' },
+  tool_classes: { tenant: 'found', upstream: 'found', content: 'found', tag: 'found' },
   tool_class_sets: { tenant: 'found', upstream: 'found', generation: 'found', sealed: 'found' },
   upstream_sessions: {
     upstream: 'found',

@@ -347,13 +347,23 @@ async function startProxy(parts: Apart<'proxy'>): Promise<Ports> {
   const engine = await openEngine(parts, config.engine);
   const upstream = createUpstream(config.upstream, config.upstream.upstreamUrl, sessionsWith);
   parts.onStop(() => upstream.close());
+  const bound = boundToLedger(classes, ledger);
+  // The ledger may come up later than the proxy; until then a change that is not finished keeps its tool waiting.
+  bound
+    .settle()
+    .catch((error: unknown) =>
+      logger.warn(
+        { reason: errorText(error) },
+        'a change of a tool’s class that was left unfinished is not settled yet',
+      ),
+    );
   const service = buildProxy({
     config: config.own,
     trustDomain,
     tls,
     calls,
     pins,
-    classes: boundToLedger(classes, ledger),
+    classes: bound,
     toolsName,
     operators: config.operators.operators ?? [],
     policies: await needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() })),

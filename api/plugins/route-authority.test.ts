@@ -26,6 +26,7 @@ import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { openStore, type Store } from '../../domain/store/database.js';
+import { boundToLedger } from '../../domain/tool-classes/bound-to-ledger.js';
 import { toolClassStoreOver, type ToolClassTables } from '../../domain/tool-classes/class-store.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { type ToolPinTables, toolPinStoreOver } from '../../domain/tool-definitions/pin-store.js';
@@ -153,9 +154,8 @@ beforeAll(async () => {
   toolRoutes(running.proxy.app, {
     classing: toolClassing({
       pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys, upstream: 'own' }),
-      store: toolClassStoreOver(calls as unknown as Store<ToolClassTables>, keys),
+      store: boundToLedger(toolClassStoreOver(calls as unknown as Store<ToolClassTables>, keys), ledger),
       upstream: 'demo',
-      ledger,
       byName: () => null,
     }),
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),

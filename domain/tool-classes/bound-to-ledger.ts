@@ -1,10 +1,12 @@
+import { setTimeout as after } from 'node:timers/promises';
 import type { Ledger, LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
+import type { ClassedTool } from '../../contracts/tools.js';
 import { uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
-import type { ToolClassStore } from './class-store.js';
+import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from './class-store.js';
 
-/** What is asked of the ledger about the classes of an upstream: the rows of one correlation id. */
+/** What is asked of the ledger about the classes of an upstream: the rows of one correlation id, in the chain's order. */
 export type ClassLedger = Ledger & {
   byCorrelation(correlationId: string, scope: { tenant: string }): Promise<LedgerEntry[]>;
 };
@@ -13,90 +15,295 @@ export type ClassLedger = Ledger & {
 export const classesIdOf = (tenant: string, upstream: string): string =>
   uuidFromDigest('gate.tool-classes', tenant, upstream);
 
+/** A change of one tool's class, or of all (`null`), with the row that says so. */
+export interface ClassChange {
+  readonly tool: string | null;
+  readonly said: ClassedTool | null;
+  readonly row: NewLedgerRow & { readonly id: string };
+}
+
+/** The classes in force. */
+export interface ClassesInForce extends ClassSet {
+  /** Tools of which nobody can say just now whether a change of their class is in force: they wait. */
+  readonly unsettled: ReadonlySet<string>;
+}
+
+export interface BoundOptions {
+  /** How long a change of another process may take before it is withdrawn; 0 where there is no other process. */
+  readonly graceMs?: number;
+}
+
 /** A call does not wait longer for the ledger; the question stays open, and a later call finds its answer. */
 const WAIT_MS = 1_000;
+const GRACE_MS = 2_000;
+const LOOK_AGAIN_MS = 50;
+const ATTEMPTS = 3;
+const LOOKS = 3;
 
 /**
- * The classes as far as the ledger does not know newer ones. Each set holds by itself, an earlier one too; but every change is a row of the
- * ledger first. The ledger is asked once per process, tenant and upstream, and what the process has seen since is remembered. An older set,
- * or none where the ledger has one, is `tool_classes_unreadable`, and so is any set until the ledger has answered.
+ * The classes as the ledger knows them. A change is written down beside the set in force, then told to the ledger, then put in force; it is in
+ * force from when the ledger has its row. So whoever meets one that is not finished asks the ledger: with its row there, the change is
+ * completed; without it, the set stands as it was, and the next opening or change withdraws it with a row of its own. Where both rows are
+ * there, the first of them counts.
+ *
+ * A set of which the ledger has a newer version than it is, or could become, was put back: `tool_classes_unreadable`, and so is any set until the
+ * ledger has answered. It is asked once per process, tenant and upstream, and what the process has seen since is remembered.
  */
-export function boundToLedger(store: ToolClassStore, ledger: ClassLedger): ToolClassStore {
+export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { graceMs = GRACE_MS }: BoundOptions = {}) {
   const newest = new Map<string, number>();
-  const asked = new Map<string, Promise<number>>();
+  const asked = new Map<string, Promise<unknown>>();
+  const turns = new Map<string, Promise<unknown>>();
 
-  async function ask(id: string, tenant: string): Promise<number> {
-    try {
-      const rows = await ledger.byCorrelation(id, { tenant });
-      const told = Math.max(
-        0,
-        ...rows
-          .filter(({ event_kind: kind }) => kind === 'tool_class.set' || kind === 'tool_class.forgotten')
-          .map(({ policy_decision: said }) => Number(said?.['generation'] ?? 0)),
-      );
-      newest.set(id, Math.max(told, newest.get(id) ?? 0));
-      return told;
-    } finally {
-      asked.delete(id);
+  /** What the ledger has of these classes by now. */
+  async function rowsOf(tenant: string, upstream: string): Promise<LedgerEntry[]> {
+    const id = classesIdOf(tenant, upstream);
+    const rows = await ledger.byCorrelation(id, { tenant });
+    const told = rows
+      .filter(({ event_kind: kind }) => kind?.startsWith('tool_class.'))
+      .map(({ policy_decision: said }) => Number(said?.['generation'] ?? 0));
+    remember(tenant, upstream, Math.max(0, ...told));
+    return rows;
+  }
+  const remember = (tenant: string, upstream: string, generation: number): void => {
+    const id = classesIdOf(tenant, upstream);
+    newest.set(id, Math.max(generation, newest.get(id) ?? 0));
+  };
+  const known = (tenant: string, upstream: string): number => newest.get(classesIdOf(tenant, upstream)) ?? 0;
+
+  /** The newest version that is known; asks for it where this process knows none. */
+  async function told(tenant: string, upstream: string): Promise<number> {
+    const id = classesIdOf(tenant, upstream);
+    if (!newest.has(id)) {
+      const asking = asked.get(id) ?? rowsOf(tenant, upstream).finally(() => asked.delete(id));
+      asked.set(id, asking);
+      try {
+        await inTime(asking);
+      } catch (error) {
+        throw new GateError(
+          'tool_classes_unreadable',
+          `the classes of ${upstream}: the ledger, which knows their newest version, does not answer: ${errorText(error)}`,
+          { cause: error },
+        );
+      }
+    }
+    return known(tenant, upstream);
+  }
+
+  function putBack(tenant: string, upstream: string, generation: number, atLeast: number): GateError {
+    const why = `an older set was put back: version ${generation}, the ledger has ${atLeast}`;
+    void ledger.append([olderSetRow(tenant, upstream, why)]).catch(() => undefined);
+    return new GateError('tool_classes_unreadable', `the classes of ${upstream}: ${why}`);
+  }
+
+  /** The set as it lies, if the ledger has no newer one than it is or could become. */
+  async function looked(tenant: string, upstream: string): Promise<StoredClasses> {
+    let atLeast = await told(tenant, upstream);
+    for (let look = 1; ; look += 1) {
+      const set = await store.read(tenant, upstream);
+      if (set.generation + (set.unfinished ? 1 : 0) >= atLeast) return set;
+      if (look === LOOKS) throw putBack(tenant, upstream, set.generation, atLeast);
+      atLeast = known(tenant, upstream);
     }
   }
 
-  async function told(tenant: string, upstream: string): Promise<number> {
-    const id = classesIdOf(tenant, upstream);
-    const known = newest.get(id);
-    if (known !== undefined) return known;
-    const asking = asked.get(id) ?? ask(id, tenant);
-    asked.set(id, asking);
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer yet')), WAIT_MS);
-    });
-    try {
-      return await Promise.race([asking, limit]);
-    } catch (error) {
-      throw new GateError(
-        'tool_classes_unreadable',
-        `the classes of ${upstream}: the ledger, which knows their newest version, does not answer: ${errorText(error)}`,
-        { cause: error },
-      );
-    } finally {
-      clearTimeout(timer);
+  /** What became of a change that is not finished, by the ledger; its end is written down for whoever looks next. */
+  async function settledBy(
+    rows: readonly LedgerEntry[],
+    tenant: string,
+    upstream: string,
+    set: StoredClasses,
+  ): Promise<ClassSet | null> {
+    const { unfinished } = set;
+    if (!unfinished) return set;
+    const first = rows.find((row) => saysIt(row, set.generation + 1, unfinished) || withdraws(row, unfinished));
+    if (!first) return null;
+    const next = { generation: set.generation + 1, tools: withdraws(first, unfinished) ? set.tools : changed(set) };
+    await store.replace(tenant, upstream, set.found, next);
+    remember(tenant, upstream, next.generation);
+    return next;
+  }
+
+  /** A set that nobody is changing. What another process does not finish in time, or a crash left behind, is withdrawn. */
+  async function settled(tenant: string, upstream: string): Promise<StoredClasses> {
+    let waitingFor: string | null = null;
+    let withdrawn: string | null = null;
+    let untilMs = 0;
+    for (;;) {
+      const set = await looked(tenant, upstream);
+      const { unfinished } = set;
+      if (!unfinished) return set;
+      if (waitingFor !== unfinished.row) untilMs = performance.now() + graceMs;
+      waitingFor = unfinished.row;
+      const done = await settledBy(await rowsOf(tenant, upstream), tenant, upstream, set);
+      if (done) continue;
+      if (withdrawn === unfinished.row) throw new GateError('tool_classes_busy');
+      if (performance.now() < untilMs) await after(LOOK_AGAIN_MS);
+      else {
+        await ledger.append([withdrawnRow(tenant, upstream, set.generation + 1, unfinished)]);
+        withdrawn = unfinished.row;
+      }
     }
+  }
+
+  /** One change after the other in this process; another process's is waited for in `settled`. */
+  function inTurn<Done>(tenant: string, upstream: string, work: () => Promise<Done>): Promise<Done> {
+    const id = classesIdOf(tenant, upstream);
+    const turn = (turns.get(id) ?? Promise.resolve()).then(work, work);
+    turns.set(id, turn);
+    const over = () => void (turns.get(id) === turn && turns.delete(id));
+    turn.then(over, over);
+    return turn;
   }
 
   return {
-    ...store,
-    told,
-    async write(tenant, upstream, before, tools, generation = before + 1) {
-      const written = await store.write(tenant, upstream, before, tools, generation);
-      if (written) newest.set(classesIdOf(tenant, upstream), generation);
-      return written;
-    },
-    async read(tenant, upstream) {
-      const atLeast = await told(tenant, upstream);
-      const set = await store.read(tenant, upstream);
-      if (set.generation < atLeast) {
-        const why = `an older set was put back: version ${set.generation}, the ledger has ${atLeast}`;
-        void ledger.append([olderSetRow(tenant, upstream, why)]).catch(() => undefined);
-        throw new GateError('tool_classes_unreadable', `the classes of ${upstream}: ${why}`);
+    traffic: (tenant: string, upstream: string, sinceMs: number) => store.traffic(tenant, upstream, sinceMs),
+
+    async read(tenant: string, upstream: string): Promise<ClassesInForce> {
+      for (let look = 1; ; look += 1) {
+        const set = await looked(tenant, upstream);
+        if (!set.unfinished) {
+          remember(tenant, upstream, set.generation);
+          return { ...set, unsettled: new Set() };
+        }
+        let rows: readonly LedgerEntry[];
+        try {
+          rows = await inTime(rowsOf(tenant, upstream));
+        } catch {
+          return {
+            ...set,
+            unsettled: new Set(set.unfinished.tool === null ? set.tools.keys() : [set.unfinished.tool]),
+          };
+        }
+        const { generation, tools } = (await settledBy(rows, tenant, upstream, set)) ?? set;
+        const atLeast = known(tenant, upstream);
+        if (generation >= atLeast) return { generation, tools, unsettled: new Set() };
+        // What the ledger has moved past meanwhile is looked at again: then another set lies there, or this one was put back.
+        if (look === LOOKS) throw putBack(tenant, upstream, generation, atLeast);
       }
-      newest.set(classesIdOf(tenant, upstream), set.generation);
-      return set;
+    },
+
+    /** Makes the change that `next` asks for over the set in force; `null` leaves it. In force when it resolves. */
+    change: (tenant: string, upstream: string, next: (before: ClassSet) => ClassChange | null): Promise<void> =>
+      inTurn(tenant, upstream, async () => {
+        for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+          const before = await settled(tenant, upstream);
+          const wanted = next(before);
+          if (!wanted) return;
+          const unfinished = { row: wanted.row.id, tool: wanted.tool, said: wanted.said };
+          if (!(await store.replace(tenant, upstream, before.found, { ...before, unfinished }))) continue;
+          await ledger.append([wanted.row]);
+          const begun = await store.read(tenant, upstream);
+          const rows = await rowsOf(tenant, upstream);
+          if (begun.unfinished?.row === unfinished.row) await settledBy(rows, tenant, upstream, begun);
+          if (rows.find((row) => row.id === unfinished.row || withdraws(row, unfinished))?.id === unfinished.row)
+            return;
+        }
+        throw new GateError('tool_classes_busy');
+      }),
+
+    /** Begins anew over a set that cannot be read, behind every version that is known. Returns false where there is nothing at all. */
+    anew: (tenant: string, upstream: string, row: (generation: number) => NewLedgerRow): Promise<boolean> =>
+      inTurn(tenant, upstream, async () => {
+        const lies = await store.lies(tenant, upstream);
+        await rowsOf(tenant, upstream);
+        const set = await store.read(tenant, upstream).catch(() => null);
+        const generation = Math.max(known(tenant, upstream), (set?.generation ?? 0) + (set?.unfinished ? 1 : 0));
+        if (!lies.row && generation === 0) return false;
+        // The row first: until the new set lies there, the old one still cannot be read.
+        await ledger.append([row(generation + 1)]);
+        const written = await store.replace(tenant, upstream, lies, { generation: generation + 1, tools: new Map() });
+        if (!written) throw new GateError('tool_classes_busy');
+        remember(tenant, upstream, generation + 1);
+        return true;
+      }),
+
+    /** Completes or withdraws what an earlier life of a process left unfinished. To be run at every opening. */
+    async settle(): Promise<void> {
+      for (const { tenant, upstream } of await store.places())
+        await inTurn(tenant, upstream, async () => {
+          const set = await store.read(tenant, upstream).catch(() => null);
+          if (set?.unfinished) await settled(tenant, upstream);
+        });
     },
   };
 }
+export type BoundClasses = ReturnType<typeof boundToLedger>;
+
+async function inTime<Found>(asking: Promise<Found>): Promise<Found> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer yet')), WAIT_MS);
+  });
+  asking.catch(() => undefined);
+  try {
+    return await Promise.race([asking, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function changed({ tools, unfinished }: StoredClasses): ClassSet['tools'] {
+  if (!unfinished) return tools;
+  const { tool, said } = unfinished;
+  if (tool === null) return new Map();
+  const others = [...tools].filter(([name]) => name !== tool);
+  return new Map(said ? [...others, [tool, said]] : others);
+}
+
+/** Whether the row is the one of this change: by its id, and by what it says. */
+function saysIt({ id, policy_decision: said }: LedgerEntry, generation: number, change: UnfinishedChange): boolean {
+  if (id !== change.row || said?.['generation'] !== generation || (said['tool'] ?? null) !== change.tool) return false;
+  return change.said === null || said['class'] === change.said.class;
+}
+
+const withdraws = ({ event_kind: kind, policy_decision: said }: LedgerEntry, { row }: UnfinishedChange): boolean =>
+  kind === 'tool_class.withdrawn' && said?.['withdrawn'] === row;
+
+/** A function of the change, so that it is one row whoever withdraws it. */
+const withdrawnRow = (
+  tenant: string,
+  upstream: string,
+  generation: number,
+  { row, tool }: UnfinishedChange,
+): NewLedgerRow =>
+  aboutClasses(tenant, upstream, {
+    id: uuidFromDigest('gate.tool-class-withdrawn', tenant, upstream, row),
+    kind: 'tool_class.withdrawn',
+    authorized: true,
+    reasoning: `a change of ${tool ?? 'every tool'} that was begun and not finished is withdrawn`,
+    said: { tool, withdrawn: row, generation },
+  });
 
 /** Once per version that was put back: its id follows from what it says. */
 const olderSetRow = (tenant: string, upstream: string, why: string): NewLedgerRow =>
-  fittingRow({
+  aboutClasses(tenant, upstream, {
     id: uuidFromDigest('gate.alarm', tenant, upstream, why),
-    agent_id: 'gate-proxy',
-    method: 'alarm.tool_classes_outdated',
-    event_kind: 'alarm.tool_classes_outdated',
-    intent_category: 'Privileged Action',
+    kind: 'alarm.tool_classes_outdated',
     authorized: false,
     reasoning: why,
-    policy_decision: { upstream },
+    said: {},
+  });
+
+const aboutClasses = (
+  tenant: string,
+  upstream: string,
+  row: {
+    readonly id: string;
+    readonly kind: 'tool_class.withdrawn' | 'alarm.tool_classes_outdated';
+    readonly authorized: boolean;
+    readonly reasoning: string;
+    readonly said: Readonly<Record<string, string | number | null>>;
+  },
+): NewLedgerRow =>
+  fittingRow({
+    id: row.id,
+    agent_id: 'gate-proxy',
+    method: row.kind,
+    event_kind: row.kind,
+    intent_category: 'Privileged Action',
+    authorized: row.authorized,
+    reasoning: row.reasoning,
+    policy_decision: { upstream, ...row.said },
     state_namespace: 'operator',
     correlation_id: classesIdOf(tenant, upstream),
     tenant,

@@ -4,16 +4,13 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
-import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { openClasses, type OpenClasses } from '../../test/support/tool-classes.js';
 import { keyRing } from '../crypto/key-ring.js';
-import { openStore, type Store, type StoreTarget } from '../store/database.js';
-import { boundToLedger } from './bound-to-ledger.js';
-import { toolClassStoreOver, type ToolClassTables } from './class-store.js';
-import { adoptSeen, toolPinStoreOver, type ToolPinTables } from '../tool-definitions/pin-store.js';
-import { operatorsClasses, toolClassing } from './tool-classes.js';
+import type { StoreTarget } from '../store/database.js';
+import { operatorsClasses } from './tool-classes.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 const UPSTREAM = 'https://tools.example/mcp';
@@ -34,15 +31,10 @@ const places: Record<string, (folder: string) => Promise<StoreTarget>> = {
 describe.each(Object.entries(places))('what operators say of tools, on %s', (_name, placeOf) => {
   let folder: string;
   let target: StoreTarget;
-  let open: Store<ToolClassTables>[];
+  let open: OpenClasses[];
   let rows: NewLedgerRow[];
   let ledgerIsAway: boolean;
   const process_ = async (keys = KEYS, upstream = UPSTREAM) => {
-    const db = await openStore<ToolClassTables>(target, callMigrations, {
-      tool_classes: toolClassMigrations,
-      pins: toolPinMigrations,
-    });
-    open.push(db);
     const ledger = {
       byCorrelation: async (id: string) => {
         if (ledgerIsAway) throw new Error('the ledger is away');
@@ -54,19 +46,11 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
         return [];
       },
     };
-    const store = boundToLedger(toolClassStoreOver(db, keys), ledger);
-    await adoptSeen(db as unknown as Store<ToolPinTables>, { keys, upstream });
-    const pins = toolPinStoreOver(db as unknown as Store<ToolPinTables>, { keys, upstream });
-    const byName = (tool: string) => (tool === 'list_files' ? ({ class: 'read', source: 'name' } as const) : null);
-    return {
-      db,
-      store,
-      pins,
-      classing: toolClassing({ store, pins, upstream, ledger, byName }),
-      of: (...tools: string[]) => operatorsClasses({ store, pins, upstream }).of('acme', 'bot', tools),
-    };
+    const made = await openClasses({ target, ledger, keys, upstream });
+    open.push(made);
+    return made;
   };
-  let gate: Awaited<ReturnType<typeof process_>>;
+  let gate: OpenClasses;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gate-tools-'));
     target = await placeOf(folder);
@@ -76,7 +60,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     gate = await process_();
   }, 60_000);
   afterEach(async () => {
-    for (const one of open) await one.close();
+    for (const one of open) await one.db.close();
     await rm(folder, { recursive: true, force: true });
   });
   const saw = (agent: string, tools: Readonly<Record<string, string>>, whole = false) =>
@@ -133,10 +117,13 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(await gate.of('create_issue')).toEqual({});
     ledgerIsAway = true;
     await expect(set('create_issue', 'change')).rejects.toThrow('the ledger is away');
-    expect(await gate.of('create_issue')).toEqual({});
+    // Whether the ledger took the row nobody can say until it answers: that tool waits, as one that nobody classed.
+    expect(await gate.of('create_issue', 'list_files')).toEqual({ create_issue: { suspended: 'unreadable' } });
     ledgerIsAway = false;
+    expect(await gate.of('create_issue')).toEqual({});
     await set('create_issue', 'change');
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
+    expect(rows.map(({ event_kind: kind }) => kind)).toEqual(['tool_class.withdrawn', 'tool_class.set']);
   });
 
   it('loses no word where two operators speak at once', async () => {
@@ -318,12 +305,17 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       [
         'the set of another tenant',
         [
-          sql`delete from tool_class_sets where tenant = 'acme'`,
-          sql`update tool_class_sets set tenant = 'acme' where tenant = 'rival'`,
+          sql`delete from tool_classes where tenant = 'acme'`,
+          sql`update tool_classes set tenant = 'acme' where tenant = 'rival'`,
         ],
       ],
-      ['bytes of his own', [sql`update tool_class_sets set sealed = sealed || sealed where tenant = 'acme'`]],
-      ['another number', [sql`update tool_class_sets set generation = 7 where tenant = 'acme'`]],
+      ['bytes of his own', [sql`update tool_classes set content = content || ' ' where tenant = 'acme'`]],
+      [
+        'another number',
+        [
+          sql`update tool_classes set content = replace(content, '"generation":', '"generation":7') where tenant = 'acme'`,
+        ],
+      ],
     ])('classes nothing with %s: every tool waits', async (_what, statements) => {
       const faults: unknown[] = [];
       for (const statement of statements) await edit(statement);
@@ -344,20 +336,53 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
     });
 
+    describe('a set that an earlier version sealed', () => {
+      const sealed = (text: string, place = `tool-classes/acme/${UPSTREAM}`) =>
+        edit(
+          sql`insert into tool_class_sets (tenant, upstream, generation, sealed) values ('acme', ${UPSTREAM}, 9, ${KEYS.seal(text, place)})`,
+        );
+      const said = { class: 'strict', definition_sha256: null, reason: null, set_by: 'operator:dev', set_at: 'then' };
+      const text = (generation: number) => JSON.stringify({ generation, tools: { create_issue: said } });
+
+      it('opens at the next opening, and the next word comes behind it', async () => {
+        await edit(sql`delete from tool_classes`);
+        await sealed(text(9));
+        const restarted = await process_();
+        expect(await restarted.of('create_issue')).toEqual({ create_issue: { class: 'strict' } });
+        await restarted.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+        expect(rows.at(-1)).toMatchObject({ policy_decision: { previous_class: 'strict', generation: 10 } });
+        expect(await (await process_()).of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
+      });
+
+      it('is not taken over where another one lies', async () => {
+        await sealed(text(9));
+        expect(await (await process_()).of('create_issue')).toEqual({ create_issue: { class: 'review' } });
+      });
+
+      it.each([
+        ['under another number', () => sealed(text(8))],
+        ['for another upstream', () => sealed(text(9), 'tool-classes/acme/other')],
+      ])('classes nothing where it was sealed %s: every tool waits', async (_what, put) => {
+        await edit(sql`delete from tool_classes`);
+        await put();
+        expect(await (await process_()).of('create_issue', 'list_files')).toEqual(UNREADABLE);
+      });
+    });
+
     describe('an older set', () => {
-      const older = { rows: [] as { generation: unknown; sealed: unknown }[] };
+      const older = { rows: [] as { content: string; tag: string }[] };
       const putBack = async () => {
-        await edit(sql`delete from tool_class_sets where tenant = 'acme'`);
-        for (const { generation, sealed } of older.rows)
-          await edit(sql`insert into tool_class_sets values ('acme', ${UPSTREAM}, ${generation}, ${sealed})`);
+        await edit(sql`delete from tool_classes where tenant = 'acme'`);
+        for (const { content, tag } of older.rows)
+          await edit(sql`insert into tool_classes values ('acme', ${UPSTREAM}, ${content}, ${tag})`);
       };
       const alarms = () => rows.filter(({ event_kind: kind }) => kind === 'alarm.tool_classes_outdated');
       beforeEach(async () => {
         await set('create_issue', 'change');
         const found = await sql<{
-          generation: unknown;
-          sealed: unknown;
-        }>`select generation, sealed from tool_class_sets where tenant = 'acme'`.execute(gate.db.db);
+          content: string;
+          tag: string;
+        }>`select content, tag from tool_classes where tenant = 'acme'`.execute(gate.db.db);
         older.rows = found.rows;
         await set('create_issue', 'deny');
       });
@@ -411,7 +436,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     });
 
     it('is found where the tables are gone', async () => {
-      await edit(sql`drop table tool_class_sets`);
+      await edit(sql`drop table tool_classes`);
       expect(await gate.of('create_issue', 'list_files')).toEqual(UNREADABLE);
     });
   });

@@ -1,17 +1,15 @@
-import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
+import { randomUUID } from 'node:crypto';
 import type { ToolClass, ToolClassFact } from '../../contracts/policy.js';
 import type { ClassedTool, ForgetToolClass, SetToolClass, ToolList } from '../../contracts/tools.js';
-import { uuidFromDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { Operator } from '../operator.js';
 import type { ToolPinStore } from '../tool-definitions/pin-store.js';
-import { classesIdOf } from './bound-to-ledger.js';
-import type { ClassSet, ToolClassStore } from './class-store.js';
+import { type BoundClasses, type ClassChange, classesIdOf } from './bound-to-ledger.js';
 import type { ToolClasses } from './port.js';
 
 export interface ClassingOptions {
-  readonly store: ToolClassStore;
+  readonly store: Pick<BoundClasses, 'read'>;
   /** What agents were shown of their tools, which a class is bound to. */
   readonly pins: Pick<ToolPinStore, 'seen' | 'seenByAny'>;
   readonly upstream: string;
@@ -27,14 +25,18 @@ export const operatorsClasses = ({
   upstream,
   async of(tenant, agent, tools) {
     try {
-      const { tools: classed } = await store.read(tenant, upstream);
+      const { tools: classed, unsettled } = await store.read(tenant, upstream);
       const named = [...new Set(tools)].flatMap((tool) => {
         const said = classed.get(tool);
         return said ? [[tool, said] as const] : [];
       });
-      if (named.length === 0) return {};
+      const waiting = tools.filter((tool) => unsettled.has(tool));
+      if (named.length + waiting.length === 0) return {};
       const seen = await pins.seen({ tenant, agent });
-      return Object.fromEntries(named.map(([tool, said]) => [tool, factOf(said, seen.get(tool))]));
+      return Object.fromEntries([
+        ...named.map(([tool, said]) => [tool, factOf(said, seen.get(tool))] as const),
+        ...waiting.map((tool) => [tool, { suspended: 'unreadable' as const }] as const),
+      ]);
     } catch (error) {
       onFault?.(error);
       return Object.fromEntries(tools.map((tool) => [tool, { suspended: 'unreadable' as const }]));
@@ -56,17 +58,14 @@ function factOf(said: ClassedTool, seen: string | undefined): ToolClassFact {
 /** What a name and the shipped data say of a tool that no operator classed. */
 export type ByName = (tool: string) => { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
 
-const ATTEMPTS = 3;
-
 /** What operators do about the tools of one upstream. A class without its row in the ledger is never in force. */
 export function toolClassing({
   store,
   pins,
   upstream,
-  ledger,
   byName,
   now = Date.now,
-}: ClassingOptions & { ledger: Ledger; byName: ByName; now?: () => number }) {
+}: ClassingOptions & { readonly store: BoundClasses; readonly byName: ByName; readonly now?: () => number }) {
   return {
     upstream,
 
@@ -117,11 +116,12 @@ export function toolClassing({
         set_by: by.subject,
         set_at: new Date(now()).toISOString(),
       };
-      await change(by.tenant, (before) => ({
-        tools: new Map([...before.tools, [tool, classed]]),
-        row: classRow(by, before, 'tool_class.set', tool, {
+      await store.change(by.tenant, upstream, ({ generation, tools }) => ({
+        tool,
+        said: classed,
+        row: classRow(by, generation + 1, 'tool_class.set', tool, {
           class: said,
-          previous_class: before.tools.get(tool)?.class ?? null,
+          previous_class: tools.get(tool)?.class ?? null,
           definition_sha256: seen,
           ...(reason && { reason }),
         }),
@@ -131,59 +131,47 @@ export function toolClassing({
 
     /** Takes the operators' word back: the shipped data and the name count again. Returns how many classes went. */
     async forget(by: Operator, what: ForgetToolClass): Promise<number> {
-      if ('all' in what) {
-        // Also a set that cannot be read: what is forgotten needs no reading.
-        const set = await store.read(by.tenant, upstream).catch(() => null);
-        const found = await store.generation(by.tenant, upstream);
-        // Behind what the ledger has: an older set that was put back must not be newer than this.
-        const generation = Math.max(found, await store.told(by.tenant, upstream));
-        if (generation === 0) return 0;
-        const before = { generation, tools: set?.tools ?? new Map<string, ClassedTool>() };
-        await ledger.append([classRow(by, before, 'tool_class.forgotten', null, { readable: set !== null })]);
-        if (!(await store.write(by.tenant, upstream, found, new Map(), generation + 1)))
-          throw new GateError('tool_classes_busy');
-        return before.tools.size;
-      }
+      if ('all' in what) return forgetAll(by);
       const { tool } = what;
       let forgotten = 0;
-      await change(by.tenant, (before) => {
-        const said = before.tools.get(tool);
+      await store.change(by.tenant, upstream, ({ generation, tools }) => {
+        const said = tools.get(tool);
         forgotten = said ? 1 : 0;
         if (!said) return null;
-        return {
-          tools: new Map([...before.tools].filter(([name]) => name !== tool)),
-          row: classRow(by, before, 'tool_class.forgotten', tool, { previous_class: said.class }),
-        };
+        const row = classRow(by, generation + 1, 'tool_class.forgotten', tool, { previous_class: said.class });
+        return { tool, said: null, row };
       });
       return forgotten;
     },
   };
 
-  /** The row first: a crash behind it leaves a row of what did not come to be, never a class that nobody can see was set. */
-  async function change(
-    tenant: string,
-    next: (before: ClassSet) => { tools: ClassSet['tools']; row: NewLedgerRow } | null,
-  ): Promise<void> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const before = await store.read(tenant, upstream);
-      const wanted = next(before);
-      if (!wanted) return;
-      await ledger.append([wanted.row]);
-      if (await store.write(tenant, upstream, before.generation, wanted.tools)) return;
+  /** Also a set that cannot be read: what is forgotten needs no reading. */
+  async function forgetAll(by: Operator): Promise<number> {
+    const row = (generation: number, readable: boolean) =>
+      classRow(by, generation, 'tool_class.forgotten', null, { readable });
+    if (!(await store.read(by.tenant, upstream).catch(() => null))) {
+      await store.anew(by.tenant, upstream, (generation) => row(generation, false));
+      return 0;
     }
-    throw new GateError('tool_classes_busy');
+    let forgotten = 0;
+    await store.change(by.tenant, upstream, ({ generation, tools }) => {
+      forgotten = tools.size;
+      return tools.size === 0 ? null : { tool: null, said: null, row: row(generation + 1, true) };
+    });
+    return forgotten;
   }
 
   function classRow(
     { tenant, subject }: Operator,
-    { generation }: ClassSet,
+    generation: number,
     kind: 'tool_class.set' | 'tool_class.forgotten',
     tool: string | null,
     said: Readonly<Record<string, string | boolean | null>>,
-  ): NewLedgerRow {
-    const decision = { upstream, tool, ...said, set_by: subject, generation: generation + 1 };
-    const id = uuidFromDigest('gate.tool-class', tenant, JSON.stringify(decision));
-    return fittingRow({
+  ): ClassChange['row'] {
+    const decision = { upstream, tool, ...said, set_by: subject, generation };
+    // Of every attempt another one: a change that was withdrawn and is made again is not the one that was withdrawn.
+    const id = randomUUID();
+    const row = fittingRow({
       id,
       agent_id: 'gate-operator',
       method: kind,
@@ -200,6 +188,7 @@ export function toolClassing({
       tenant,
       actor_sub: subject,
     });
+    return { ...row, id };
   }
 }
 export type ToolClassing = ReturnType<typeof toolClassing>;

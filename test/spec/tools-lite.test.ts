@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { openLocalFile } from '../../domain/store/local-file.js';
+import { toolClassStoreOver, type ToolClassTables } from '../../domain/tool-classes/class-store.js';
 import { keysBeside } from '../../lite/keys.js';
+import { liteMigrations } from '../../lite/migrations.js';
 import { commandLine } from '../support/command.js';
 import { type EchoTools, echoTools, editFile, type LiteFixture, openLite } from '../support/lite.js';
 
@@ -227,10 +232,36 @@ describe('gate tools, in lite', () => {
     expect(await statusOf('create_issue')).toBe(202);
   });
 
+  it('withdraws at its start what a crash left unfinished before the ledger was told, and leaves the rest as it was', async () => {
+    await cli('set', 'create_issue', 'change');
+    await gate.close();
+    const keys = keysBeside(gate.ledger) as KeyRing;
+    const file = await openLocalFile({ file: gate.ledger, migrations: liteMigrations });
+    const store = toolClassStoreOver(file.store<ToolClassTables>(), keys);
+    const [{ tenant, upstream }] = (await store.places()) as [{ tenant: string; upstream: string }];
+    const set = await store.read(tenant, upstream);
+    const said = {
+      class: 'deny' as const,
+      definition_sha256: null,
+      reason: null,
+      set_by: 'operator:lite',
+      set_at: 'now',
+    };
+    const unfinished = { row: randomUUID(), tool: 'create_issue', said };
+    expect(await store.replace(tenant, upstream, set.found, { ...set, unfinished })).toBe(true);
+    await file.close();
+    gate = await open();
+    const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keys });
+    const [row] = (await ledger.newest(200)).filter(({ event_kind: kind }) => kind === 'tool_class.withdrawn');
+    await ledger.close();
+    expect(row).toMatchObject({ policy_decision: { withdrawn: unfinished.row, tool: 'create_issue', generation: 2 } });
+    expect(await statusOf('create_issue')).toBe(200);
+  }, 60_000);
+
   it('lets every tool wait where the classes were changed behind its back', async () => {
     await cli('set', 'create_issue', 'change');
     await gate.close();
-    editFile(gate.ledger, `update tool_class_sets set sealed = x'00'`);
+    editFile(gate.ledger, `update tool_classes set content = '{}'`);
     gate = await open();
     expect([await statusOf('create_issue'), await statusOf('list_files')]).toEqual([202, 202]);
     expect(await cli('set', 'create_issue', 'change')).toMatchObject({
