@@ -36,7 +36,7 @@ async function runLite(command: string[], given: Given): Promise<void> {
   const say = (line: string) => (given['quiet'] ? undefined : process.stdout.write(`${line}\n`));
   const { envFile } = given;
   const env = typeof envFile === 'string' ? { ...readEnvFile(envFile), ...process.env } : process.env;
-  const config = usageFirst(() => readLiteConfig(withFlags(env, given)));
+  const config = usageFirst(() => readLiteConfig(withFlags(env, given)), given);
   const [name, ...args] = command;
   if (name !== undefined && config.upstreamUrl)
     throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);
@@ -59,7 +59,7 @@ async function runLite(command: string[], given: Given): Promise<void> {
 }
 
 /** A word that is none of a setting's words is wrong usage (2); what is well written and unsafe is a refusal (1). */
-function usageFirst<Config>(read: () => Config): Config {
+function usageFirst<Config>(read: () => Config, given: Given): Config {
   try {
     return read();
   } catch (error) {
@@ -68,17 +68,30 @@ function usageFirst<Config>(read: () => Config): Config {
       type.safeParse('\0').error?.issues.some(({ code }) => code === 'invalid_value'),
     );
     const usage = error.faults.some((fault) => words.some(({ variable }) => fault.startsWith(`${variable}:`)));
-    throw usage ? new CliError(error.message, 2) : error;
+    const told = new ConfigError(
+      'lite',
+      error.faults.map((fault) => asTyped(fault, given)),
+    );
+    throw usage ? new CliError(told.message, 2) : told;
   }
 }
+
+/** A fault by the name under which its setting was given: whoever typed a flag knows no variable. */
+function asTyped(fault: string, given: Given): string {
+  const setting = Object.values(LITE_SETTINGS).find(({ variable }) => fault.startsWith(`${variable}:`));
+  if (!setting || given[optionOf(setting)] === undefined) return fault;
+  return `${flagOf(setting)}${fault.slice(setting.variable.length)}`;
+}
+/** Under which name the options of a command hold the value of its flag. */
+const optionOf = (setting: (typeof LITE_SETTINGS)[keyof typeof LITE_SETTINGS]): string =>
+  flagOf(setting)
+    .slice(2)
+    .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** Flags beat variables; a switch without a value is on. */
 function withFlags(env: Env, given: Given): Env {
   const flags = Object.values(LITE_SETTINGS).flatMap((setting) => {
-    const name = flagOf(setting)
-      .slice(2)
-      .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-    const value = given[name];
+    const value = given[optionOf(setting)];
     if (value === undefined) return [];
     return [[setting.variable, String(value)] as const];
   });

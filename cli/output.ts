@@ -2,3 +2,17 @@ import { Option } from 'commander';
 
 export const json = () => new Option('--json', 'print JSON instead of a table');
 export const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+
+/** A text in lines of so many characters at most, broken between words where there are some. Nothing of it is left out. */
+export function folded(text: string, width: number): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width));
+  }
+  return [...lines, line].join('\n');
+}

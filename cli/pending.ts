@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { json, print } from './output.js';
+import { folded, json, print } from './output.js';
 import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow, UUID } from './target.js';
 
 interface PendingOptions extends LiteTarget {
@@ -49,12 +49,15 @@ export function registerPending(program: Command): void {
       const table = new Table({
         head: ['id', 'agent', 'tool', 'why', 'expires', 'status'],
         style: { head: [], border: [] },
-        wordWrap: true,
       });
-      for (const row of rows)
-        table.push(
-          [row.id, row.agent_id, toolOf(row), row.risk_summary.slice(0, 60), expiry(row), row.status].map(oneLine),
-        );
+      const cells = rows.map((row) => ({
+        before: [row.id, row.agent_id, toolOf(row)].map((cell) => oneLine(cell)),
+        why: oneLine(row.risk_summary),
+        after: [expiry(row), row.status],
+      }));
+      const others = cells.map(({ before, after }) => [...before, ...after].join('').length);
+      const width = Math.max(MIN_WHY, (process.stdout.columns ?? WIDTH) - Math.max(...others) - FRAME);
+      for (const { before, why, after } of cells) table.push([...before, folded(why, width), ...after]);
       process.stdout.write(`${table.toString()}\n`);
       const where = target.endpoint ? ` --endpoint ${target.endpoint}` : '';
       if (status === 'pending')
@@ -63,6 +66,12 @@ export function registerPending(program: Command): void {
         );
     });
 }
+
+/** Where nobody says how wide the terminal is. */
+const WIDTH = 140;
+const MIN_WHY = 40;
+/** What the table draws around six cells. */
+const FRAME = 19;
 
 /** So many rows at a time; a list says nothing of how many there are. */
 const PAGE_ROWS = 200;
@@ -99,7 +108,8 @@ function details(row: PendingRequest): string {
 
 const expiry = (row: PendingRequest): string => {
   const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - Date.now()) / 1000);
-  return leftSecs > 0 ? `in ${leftSecs} s` : 'past';
+  if (leftSecs <= 0) return 'past';
+  return leftSecs < 120 ? `in ${leftSecs} s` : `in ${Math.floor(leftSecs / 60)} min`;
 };
 
 /** Lite shows an agent its own call under `/pending/{id}`; an operator finds a row in the list. */

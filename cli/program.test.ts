@@ -50,6 +50,19 @@ describe('a command loads what it needs, and no more', () => {
     },
   );
 
+  it('gate --help says what each exit code means', () => {
+    const { out } = run('--help');
+    for (const code of [
+      '0  done',
+      '1  failed',
+      '2  wrong usage',
+      '3  who asks may not',
+      '4  there is no such',
+      '5  no Gate answers',
+    ])
+      expect(out).toContain(`\n  ${code}`);
+  });
+
   it('gate --help lists every command, and loads nothing that services are made of', () => {
     const { status, out, loaded } = run('--help');
     expect(status).toBe(0);

@@ -4,7 +4,16 @@ import { Command, CommanderError } from 'commander';
 import { PROJECT_ROOT } from '../scripts/project-root.js';
 import { CliError } from './errors.js';
 
-/** Exit codes: 0 done, 1 failed, 2 wrong usage or an invalid chain. */
+/** What every command ends with; `gate --help` prints it. */
+const EXIT_CODES = `
+Exit codes:
+  0  done; what was verified holds
+  1  failed, or refused to start; the last line says why
+  2  wrong usage, or what was verified does not hold
+  3  who asks may not (a token, a certificate)
+  4  there is no such thing, or it stands otherwise by now (decided, expired, changed)
+  5  no Gate answers there, or it could not
+  130, 143  ended at once by Ctrl-C or SIGTERM, asked twice`;
 const USAGE = 2;
 
 /** What `gate` can do: each command by its name, with the file that declares it. A file is read when its command is typed, or when help lists them all. */
@@ -20,6 +29,7 @@ async function createProgram(typed: string | undefined, commands: Commands): Pro
       'Gate stands between AI agents and their tools: nothing happens unless Gate allowed it, and what happened can be proved.',
     )
     .version(version)
+    .addHelpText('after', EXIT_CODES)
     .showHelpAfterError('(gate --help lists the commands)')
     // What stands behind a command is that command's own, its flags too.
     .enablePositionalOptions()

@@ -3,8 +3,9 @@ import type { DevelopmentFile } from '../stack/development.js';
 import { readyPage } from './start.js';
 
 const leaf = (name: string) => ({ cert: `/pki/${name}.crt`, key: `/pki/${name}.key`, spiffe: `spiffe://x/${name}` });
-const stack = (demonstration: boolean) =>
+const stack = (demonstration: boolean, mode = 'enforce') =>
   ({
+    mode,
     proxy: { url: 'https://127.0.0.1:8443', ca: '/pki/ca.crt', ...leaf('support-bot') },
     hil: { url: 'https://127.0.0.1:8084' },
     ledger: { url: 'https://127.0.0.1:8083' },
@@ -26,6 +27,13 @@ describe('the page that gate start ends with', () => {
     expect(page).toContain('"method":"tools/list"');
     expect(page).toContain('dev-agent.crt');
     expect(page).not.toMatch(/support-bot|list_files|wire_transfer/);
+  });
+
+  it('says in observe mode that everything runs, and in enforce nothing of it', () => {
+    expect(readyPage(stack(true, 'observe'), '.gate', 1_234)).toMatch(
+      /ready \(1\.2 s, observe\)\n\n {2}OBSERVE MODE: every call runs/,
+    );
+    expect(readyPage(stack(true), '.gate', 1_234)).toContain('ready (1.2 s, enforce)\n\n  proxy');
   });
 
   it('prints commands that a shell reads as they stand', () => {

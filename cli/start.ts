@@ -52,6 +52,11 @@ async function untilStopped(stack: Stack, signals: StopSignals, say: (line: stri
   say(last);
 }
 
+export const OBSERVED = `
+
+  OBSERVE MODE: every call runs, also what would be denied or wait for a person; it is only recorded. \`npx gate report\` counts it;
+  without GATE_MODE=observe verdicts are honoured`;
+
 /** The page a new user sees: where things are, and three commands that work as printed. */
 export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: number): string {
   const here = (file: string) => relative(process.cwd(), file) || file;
@@ -88,7 +93,7 @@ ${call(own, 'TOOL', '{}')}
   ${gate} pending                a tool that may change something waits until you class it (${gate} tools)
   ${gate} decide <id> approve`;
   return `
-Gate is ready (${(tookMs / 1000).toFixed(1)} s)
+Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? OBSERVED : ''}
 
   proxy      ${url}/mcp   agents call here, with their certificate
   review     ${stack.hil.url}

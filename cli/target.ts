@@ -99,8 +99,8 @@ export async function asLite<T>(
   } catch (error) {
     throw new CliError(
       url === DEFAULT_LITE && !stackIsKnown()
-        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\``
-        : `no gate lite answers at ${url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
+        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\`, or say where it is with --endpoint`
+        : `no gate lite answers at ${url} (${await why(error)}); is it started, and is the address right? --endpoint or GATE_LITE_URL says another`,
       5,
     );
   }
@@ -111,12 +111,15 @@ export async function asLite<T>(
       token === null
         ? `${url} wants a decide token: give --decide-token or GATE_LITE_DECIDE_TOKEN, or type this where its ledger lies (GATE_LITE_LEDGER)`
         : `${url} does not take the decide token of this folder's ledger; which ledger does it run over? (GATE_LITE_LEDGER)`,
-      LITE_EXIT[401],
+      exitOf(401),
     );
-  throw new CliError(refusalText(response.status, text), LITE_EXIT[response.status] ?? (response.status < 500 ? 2 : 5));
+  throw new CliError(refusalText(response.status, text), exitOf(response.status));
 }
-/** Exit codes: 3 who asks may not, 4 there is no such row or it is decided already. */
-const LITE_EXIT: Readonly<Record<number, number>> = { 401: 3, 403: 3, 404: 4, 409: 4 };
+/** 3 who asks may not, 4 there is no such thing or it stands otherwise by now, 2 it was asked wrongly, 5 Gate could not. */
+const exitOf = (status: number): number => ({ 401: 3, 403: 3, 404: 4, 409: 4 })[status] ?? (status < 500 ? 2 : 5);
+/** What kept a connection from being made: `fetch failed` is all that its error says itself. */
+const why = async (error: unknown): Promise<string> =>
+  (await import('../activities/clients/unsent.js')).causeText(error);
 
 function refusalText(status: number, text: string): string {
   let refused: { error?: string; reason?: string; reasoning?: string; decided_by?: string; status?: string } = {};
@@ -197,11 +200,11 @@ export async function textAsConsole(
     });
   } catch (error) {
     throw new CliError(
-      `the ${service} service of this stack does not answer at ${stack[service].url}; is it running? (${error instanceof Error ? error.message : 'no reason given'})`,
+      `the ${service} service of this stack does not answer at ${stack[service].url} (${await why(error)}); is Gate started? \`npm start\` in the folder it was last started in`,
       5,
     );
   }
   const text = await response.text();
   if (response.status < 300) return text;
-  throw new CliError(refusalText(response.status, text), response.status === 404 ? 4 : 1);
+  throw new CliError(refusalText(response.status, text), exitOf(response.status));
 }

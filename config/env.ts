@@ -29,9 +29,16 @@ export const setting = <Type extends z.ZodType>(
   ...options,
 });
 
-export const port = (defaultPort: number) => z.coerce.number().int().min(0).max(65_535).default(defaultPort);
+const PORT_RANGE = 'must be a port from 0 to 65535';
+export const port = (defaultPort: number) =>
+  z.coerce.number('must be a number').int().min(0, PORT_RANGE).max(65_535, PORT_RANGE).default(defaultPort);
 export const seconds = (defaultSeconds: number, min = 1, max = 86_400) =>
-  z.coerce.number().int().min(min).max(max).default(defaultSeconds);
+  z.coerce
+    .number('must be a number of seconds')
+    .int()
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`)
+    .default(defaultSeconds);
 /** On for `true`, `1` and `yes`; anything else is off. */
 export const onOff = z.preprocess(
   (text) => (typeof text === 'string' ? /^(true|1|yes)$/i.test(text.trim()) : text),

@@ -100,12 +100,15 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     options.registry,
     { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
     // Agents share this listener: that something is not well is everybody's to know, what exactly is the operator's.
-    (request) => {
-      try {
-        return access.operatorOf(request) !== null;
-      } catch {
-        return false;
-      }
+    {
+      facts: { mode },
+      showsDetails(request) {
+        try {
+          return access.operatorOf(request) !== null;
+        } catch {
+          return false;
+        }
+      },
     },
   );
 

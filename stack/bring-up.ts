@@ -6,6 +6,7 @@ import { createLedgerService } from '../api/ledger/app.js';
 import type { Service } from '../api/plugins/service.js';
 import { createPolicyService } from '../api/policy/app.js';
 import type { Config, GroupConfig } from '../config/env.js';
+import type { Mode } from '../contracts/call.js';
 import { vacuumFault } from '../config/ledger.js';
 import type { START_SETTINGS } from '../config/processes.js';
 import type { ENGINE_SETTINGS } from '../config/shared.js';
@@ -266,6 +267,7 @@ async function open(
   };
   await readying;
   const development = developmentFile(
+    config.proxy.mode,
     pki,
     operatorToken,
     engine,
@@ -391,6 +393,7 @@ const nameOf = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
 
 function developmentFile(
+  mode: Mode,
   pki: DevPki,
   operatorToken: string,
   engine: Pick<Engine, 'address' | 'uiUrl'>,
@@ -400,6 +403,7 @@ function developmentFile(
 ): DevelopmentFile {
   const agent = pki.agents['support-bot'];
   return {
+    mode,
     proxy: {
       url: listening.proxy.url,
       ca: pki.caFile,

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, readGroups, type Env } from '../config/env.js';
+import type { Mode } from '../contracts/call.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { tightenFile } from '../domain/store/durable-file.js';
@@ -12,6 +13,8 @@ import { createVoice } from './voice.js';
 
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
 export interface DevelopmentFile {
+  /** Absent where another container rules it. */
+  readonly mode?: Mode;
   readonly proxy: {
     readonly url: string;
     readonly ca: string;

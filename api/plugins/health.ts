@@ -9,13 +9,21 @@ export type ReadinessChecks = Readonly<
   Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>
 >;
 
+/** What is so for the life of the process and whoever looks at it should know, such as its mode. */
+export type ReadinessFacts = Readonly<Record<string, string>>;
+
 const PROBE_LIMIT_MS = 2_000;
 
 /** The plain listener of a service (spec 4.8): /health always 200, /readyz 200 or 503 naming what is down, /metrics. */
-export function healthApp(service: string, registry: Registry, checks: ReadinessChecks): FastifyInstance {
+export function healthApp(
+  service: string,
+  registry: Registry,
+  checks: ReadinessChecks,
+  facts: ReadinessFacts = {},
+): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true, schemaController: ownCompilersOnly });
   app.get('/health', () => ({ status: 'ok', service }));
-  registerProbes(app, registry, checks);
+  registerProbes(app, registry, checks, { facts });
   return app;
 }
 
@@ -24,7 +32,10 @@ export function registerProbes(
   app: Pick<FastifyInstance, 'get'>,
   registry: Registry,
   checks: ReadinessChecks,
-  showsDetails: (request: FastifyRequest) => boolean = () => true,
+  {
+    facts = {},
+    showsDetails = () => true,
+  }: { readonly facts?: ReadinessFacts; readonly showsDetails?: (request: FastifyRequest) => boolean } = {},
 ): void {
   app.get('/readyz', async (request, reply) => {
     const outcomes = await Promise.all(
@@ -33,6 +44,7 @@ export function registerProbes(
     const ready = outcomes.every(([, outcome]) => outcome.status === 'ok');
     return reply.code(ready ? 200 : 503).send({
       status: ready ? 'ready' : 'not_ready',
+      ...facts,
       checks: Object.fromEntries(outcomes.map(([name, outcome]) => [name, outcome.status])),
       ...(showsDetails(request) && {
         details: Object.fromEntries(

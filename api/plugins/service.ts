@@ -8,7 +8,7 @@ import type { StateNamespace } from '../../contracts/ledger.js';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
 import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
-import { healthApp, type ReadinessChecks } from './health.js';
+import { healthApp, type ReadinessChecks, type ReadinessFacts } from './health.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 /** PEM text. `ca` verifies the peer, `cert` and `key` are the service's own SVID. */
@@ -56,6 +56,8 @@ export interface ServiceOptions {
   /** How refusals look that are not a route's own. */
   readonly errorBody?: ErrorBody;
   readonly readiness?: ReadinessChecks;
+  /** Said by /readyz beside the checks. */
+  readonly facts?: ReadinessFacts;
   /** For unit tests over `inject`, where no TLS socket exists. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
@@ -148,7 +150,7 @@ export function createService(options: ServiceOptions): Service {
   });
   answerErrors(app, errorBody);
   if (options.governed) enforceRouteAuthority(app, options.governed);
-  const health = healthApp(options.name, options.registry, options.readiness ?? {});
+  const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.facts);
   return {
     name: options.name,
     app,

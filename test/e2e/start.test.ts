@@ -238,7 +238,10 @@ describe('stopping and starting again (DESIGN section 1)', () => {
     expect(gate.output()).toMatch(/stopped; parked calls stay parked until the next start\n$/);
     for (const pid of pids) expect(runs(pid)).toBe(false);
     const late = await cli('pending');
-    expect(late).toMatchObject({ code: 5, err: expect.stringMatching(/does not answer at .*is it running/) });
+    expect(late).toMatchObject({
+      code: 5,
+      err: expect.stringMatching(/does not answer at \S+ \(connection refused \(ECONNREFUSED\)\); is Gate started\?/),
+    });
     await gate.stop();
 
     gate = await startStack({ stateDir });

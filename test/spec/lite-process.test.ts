@@ -76,12 +76,24 @@ describe('gate lite, typed in an empty folder', () => {
   it('says which setting is wrong, and does not start: 2 for wrong usage, 1 for what is unsafe', async () => {
     expect(await done(['lite', '--mode', 'watch'])).toMatchObject({
       code: 2,
-      out: expect.stringContaining('GATE_LITE_MODE'),
+      out: expect.stringContaining('  --mode: '),
     });
     expect(await done(['lite', '--wish'])).toMatchObject({ code: 2 });
+    expect(await done(['lite', '--prot', '1'])).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('Did you mean --port?'),
+    });
+    // By the name under which it was given.
+    for (const [port, fault] of [
+      ['high', 'must be a number'],
+      ['70000', 'must be a port from 0 to 65535'],
+    ] as const) {
+      expect((await done(['lite', '--port', port])).out).toContain(`  --port: ${fault} (it is "${port}")`);
+      expect((await done(['lite'], { GATE_LITE_PORT: port })).out).toContain(`  GATE_LITE_PORT: ${fault}`);
+    }
     expect(await done(['lite', '--upstream', 'tools'])).toMatchObject({
       code: 1,
-      out: expect.stringContaining('GATE_LITE_UPSTREAM_URL'),
+      out: expect.stringContaining('  --upstream: must be an http(s):// URL (it is "tools")'),
     });
     expect(await done(['lite', '--deployment-profile', 'hosted'])).toMatchObject({
       code: 1,

@@ -81,6 +81,7 @@ describe('spec 1.8: lite without any setting', () => {
   it('says status, mode and ledger at /health, and is ready', async () => {
     expect((await gate.send('GET', '/health')).body).toEqual({ status: 'ok', mode: 'enforce', ledger: 'ready' });
     expect((await gate.send('GET', '/readyz')).body).toMatchObject({
+      mode: 'enforce',
       status: 'ready',
       checks: { ledger: 'ok', calls: 'ok', policy: 'ok' },
     });

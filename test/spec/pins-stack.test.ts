@@ -71,7 +71,7 @@ describe('gate pins, over the running stack', () => {
     const early = await shown();
     const flipped = [tool('read', 'reads something else'), ...now.slice(1)];
     expect(await list(...flipped)).toBe(502);
-    expect(await cli('accept', 'pins-bot', 'read', '--shown', early)).toMatchObject({ code: 1 });
+    expect(await cli('accept', 'pins-bot', 'read', '--shown', early)).toMatchObject({ code: 4 });
     const late = differing.tools.map(({ tool: name, seen_sha256: seen }) => [name, seen] as const);
     expect(
       await console_.request('POST', '/pins/accept', {
