@@ -1,87 +1,94 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { Json } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
-import { summarize, type VerdictEvidence } from '../domain/call-record/record.js';
+import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
+import { TAMPERED } from '../domain/call-record/transitions.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { batchTools } from '../domain/mcp/batch.js';
-import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
+import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
+import { requestToJudge } from './staged.js';
 
-export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: RecordActivityOptions) => ({
-  /**
-   * Makes the verdict durable before any row or effect. Met twice, also with another verdict, it returns the record that is there:
-   * the first verdict stands.
-   */
-  async commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary> {
-    const inspection = inspected.available ? inspected.inspection : null;
-    const verdict = foldVerdict(inspection, evaluated.decision, call.mode);
-    const state = verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'decided' : 'allowed';
-    const record = await calls.commitVerdict(state, {
-      ...(await commitmentsOf(calls, call)),
-      verdict,
-      inspection,
-      inspection_failure: inspected.available ? null : inspected.reason,
-      decision: evaluated.decision,
-      policy_failure: evaluated.decision ? null : evaluated.reason,
-      facts: evaluated.facts,
-      ...(evaluated.decision?.forensic_event && { forensic_event: boundedEvent(evaluated.decision.forensic_event) }),
-    });
-    onCommitted?.(record.evidence);
-    return summarize(record);
-  },
+/** The evidence of a call that was closed before it was judged. */
+const UNJUDGED = {
+  verdict: null,
+  inspection: null,
+  inspection_failure: null,
+  decision: null,
+  policy_failure: null,
+  facts: null,
+} as const;
 
-  /** Closes a call that came to its first step after its caller had given up. Safe to repeat; an existing record stays. */
-  async abandonCall(call: CallInput): Promise<CallSummary> {
-    const record = await calls.commitVerdict(
-      'abandoned',
-      {
+export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: RecordActivityOptions) => {
+  const unanswered = <Stage extends RecordedOutcome['stage']>(stage: Stage, reason: string) => ({
+    stage,
+    status_code: null,
+    duration_ms: null,
+    result_sha256: null,
+    error: foreignText(reason, 500),
+    at: new Date(now()).toISOString(),
+  });
+  return {
+    /**
+     * Makes the verdict durable before any row or effect. Met twice, also with another verdict, it returns the record that is there:
+     * the first verdict stands.
+     */
+    async commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary> {
+      const inspection = inspected.available ? inspected.inspection : null;
+      const verdict = foldVerdict(inspection, evaluated.decision, call.mode);
+      const state = verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'decided' : 'allowed';
+      const record = await calls.commitVerdict(state, {
         ...(await commitmentsOf(calls, call)),
-        verdict: null,
-        inspection: null,
-        inspection_failure: null,
-        decision: null,
-        policy_failure: null,
-        facts: null,
-      },
-      {
-        stage: 'abandoned',
-        status_code: null,
-        duration_ms: null,
-        result_sha256: null,
-        error: 'reached a worker after its caller had given up',
-        at: new Date(now()).toISOString(),
-      },
-    );
-    return summarize(record);
-  },
+        verdict,
+        inspection,
+        inspection_failure: inspected.available ? null : inspected.reason,
+        decision: evaluated.decision,
+        policy_failure: evaluated.decision ? null : evaluated.reason,
+        facts: evaluated.facts,
+        ...(evaluated.decision?.forensic_event && { forensic_event: boundedEvent(evaluated.decision.forensic_event) }),
+      });
+      onCommitted?.(record.evidence);
+      return summarize(record);
+    },
 
-  /** Closes an open record after an error nothing else handles: fail closed, no effect. Intended calls become uncertain. Safe to repeat. */
-  async abortCall(correlationId: string, reason: string): Promise<CallSummary | null> {
-    const record = await calls.find(correlationId);
-    if (!record) return null;
-    const outcome = {
-      status_code: null,
-      duration_ms: null,
-      result_sha256: null,
-      error: foreignText(reason, 500),
-      at: new Date(now()).toISOString(),
-    };
-    const lost = await calls.move(correlationId, 'lose', { outcome: { ...outcome, stage: 'uncertain' } });
-    if (lost.applied) return summarize(lost.record);
-    const { record: closed } = await calls.move(correlationId, 'abort', {
-      outcome: { ...outcome, stage: 'aborted' },
-      callback: record.evidence.call.has_callback,
-    });
-    return summarize(closed);
-  },
+    /** Closes a call that came to its first step after its caller had given up. Safe to repeat; an existing record stays. */
+    async abandonCall(call: CallInput): Promise<CallSummary> {
+      const record = await calls.commitVerdict(
+        'abandoned',
+        { ...(await commitmentsOf(calls, call)), ...UNJUDGED },
+        unanswered('abandoned', 'reached a worker after its caller had given up'),
+      );
+      return summarize(record);
+    },
 
-  async readCall(correlationId: string): Promise<CallSummary | null> {
-    const record = await calls.find(correlationId);
-    return record && summarize(record);
-  },
-});
+    /** Closes a call whose staged request is not the one it was staged with: nobody can judge it, and nothing of what lies there is told. Safe to repeat. */
+    async closeTampered(call: CallInput, why: string): Promise<CallSummary> {
+      const known = await calls.condemn(call.correlation_id, why);
+      const evidence = { call, params_sha256: '0'.repeat(64), callback_url: null, ...UNJUDGED };
+      return summarize(known ?? (await calls.commitVerdict(TAMPERED, evidence, unanswered(TAMPERED, why))));
+    },
+
+    /** Closes an open record after an error nothing else handles: fail closed, no effect. Intended calls become uncertain. Safe to repeat. */
+    async abortCall(correlationId: string, reason: string): Promise<CallSummary | null> {
+      const record = await calls.find(correlationId);
+      if (!record) return null;
+      const lost = await calls.move(correlationId, 'lose', { outcome: unanswered('uncertain', reason) });
+      if (lost.applied) return summarize(lost.record);
+      const { record: closed } = await calls.move(correlationId, 'abort', {
+        outcome: unanswered('aborted', reason),
+        callback: record.evidence.call.has_callback,
+      });
+      return summarize(closed);
+    },
+
+    async readCall(correlationId: string): Promise<CallSummary | null> {
+      const record = await calls.find(correlationId);
+      return record && summarize(record);
+    },
+  };
+};
 
 export interface RecordActivityOptions {
   readonly calls: CallStore;
@@ -95,8 +102,7 @@ async function commitmentsOf(
   calls: CallStore,
   call: CallInput,
 ): Promise<Pick<VerdictEvidence, 'call' | 'params_sha256' | 'sibling_tools' | 'callback_url'>> {
-  const request = await calls.request(call.correlation_id, call.digest);
-  if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+  const request = await requestToJudge(calls, call);
   const tools = batchTools(call.method, request.body);
   return {
     call,

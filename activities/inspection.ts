@@ -3,8 +3,9 @@ import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
 import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import type { Inspector } from '../domain/inspection/port.js';
-import { PipelineUnavailable, type Inspected } from '../domain/pipeline/pipeline.js';
+import type { Inspected } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
+import { requestToJudge } from './staged.js';
 
 /** How far back an agent's successful steps count for inspection and policy (proxy sheet 12). */
 export const HISTORY_WINDOW_MS = 300_000;
@@ -12,8 +13,7 @@ export const HISTORY_WINDOW_MS = 300_000;
 export const createInspectionActivities = ({ calls, inspector }: { calls: CallStore; inspector: Inspector }) => ({
   /** Asks Brain. Read-only: a second run asks again. An outage is an answer, not an error: policy must still be heard. */
   async inspect(call: CallInput): Promise<Inspected> {
-    const request = await calls.request(call.correlation_id, call.digest);
-    if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+    const request = await requestToJudge(calls, call);
     const history = await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
     const siblings = siblingsOf(call.method, call.tool, request.body);
     const histories = historiesOf(history, siblings, call.received_ms);

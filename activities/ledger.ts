@@ -2,12 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
+import { NotAsStaged } from '../domain/call-record/record.js';
 import { rowsOf } from '../domain/call-record/rows.js';
-import { NotAsStaged } from '../domain/call-record/sealed-record.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { fittingJson, fittingRow, isRowRefusal } from '../domain/ledger/fitting-row.js';
-import { stagedFor } from './staged.js';
 
 /** How long the call's own road waits for the ledger before the rows are left to the durable road. */
 const APPEND_LIMIT_MS = 250;
@@ -83,7 +82,7 @@ export function createLedgerActivities({
 
   const appendAll = async (correlationId: string): Promise<void> => {
     const found = await calls.find(correlationId);
-    const request = found && (await stagedFor(calls, correlationId, found.digest));
+    const request = found && (await calls.request(correlationId, found.digest));
     const unlike = request instanceof NotAsStaged;
     const record = unlike ? await calls.condemn(correlationId, request.message) : found;
     if (!record) return;

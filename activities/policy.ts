@@ -3,12 +3,13 @@ import type { PolicyInput } from '../contracts/policy.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
-import { PipelineUnavailable, type Evaluated, type Inspected } from '../domain/pipeline/pipeline.js';
+import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import { HISTORY_WINDOW_MS } from './inspection.js';
 import { foreignText } from '../domain/text.js';
+import { requestToJudge } from './staged.js';
 
 export const createPolicyActivities = ({
   calls,
@@ -21,8 +22,7 @@ export const createPolicyActivities = ({
 }) => ({
   /** Asks policy. Read-only: a second run asks again. An outage is an answer, not an error: in observe mode the call goes on. */
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
-    const request = await calls.request(call.correlation_id, call.digest);
-    if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+    const request = await requestToJudge(calls, call);
     const inspection = inspected.available ? inspected.inspection : null;
     const siblings = siblingsOf(call.method, call.tool, request.body);
     const facts = {

@@ -2,9 +2,8 @@ import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SettledReview, SignedDecision } from '../contracts/review.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
-import { summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
+import { NotAsStaged, summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
-import { NotAsStaged } from '../domain/call-record/sealed-record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
@@ -13,7 +12,6 @@ import type { Reviews } from '../domain/review/ports.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { tamperedReview } from './ledger.js';
-import { stagedFor } from './staged.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =
@@ -63,7 +61,7 @@ export const createReviewActivities = ({
    */
   async openReview(call: CallInput, atMs: number): Promise<CallSummary> {
     const record = await calls.find(call.correlation_id);
-    const request = await stagedFor(calls, call.correlation_id, call.digest);
+    const request = await calls.request(call.correlation_id, call.digest);
     const closed = request instanceof NotAsStaged && (await calls.condemn(call.correlation_id, request.message));
     if (closed) return summarize(closed);
     if (!record || !request || request instanceof NotAsStaged)
@@ -134,7 +132,7 @@ export const createReviewActivities = ({
     const record = await calls.find(decision.correlation_id);
     if (!record || record.pending_id !== decision.pending_id || record.state === TAMPERED)
       return { applied: false, code: 'not_pending', settled: null, summary: closedOf(record) };
-    const request = await stagedFor(calls, decision.correlation_id, record.digest);
+    const request = await calls.request(decision.correlation_id, record.digest);
     if (request instanceof NotAsStaged) {
       const closed = await calls.condemn(decision.correlation_id, request.message);
       return { applied: false, code: 'not_pending', settled: null, summary: closedOf(closed) };

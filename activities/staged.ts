@@ -1,13 +1,12 @@
+import type { CallInput } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
-import type { StagedRequest } from '../domain/call-record/record.js';
-import { NotAsStaged } from '../domain/call-record/sealed-record.js';
+import { NotAsStaged, type StagedRequest } from '../domain/call-record/record.js';
+import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 
-/** The request that was judged, `null` when it is gone, or why what lies there is not it. */
-export const stagedFor = (
-  calls: CallStore,
-  correlationId: string,
-  digest: string,
-): Promise<StagedRequest | NotAsStaged | null> =>
-  calls
-    .request(correlationId, digest)
-    .catch((error: unknown) => (error instanceof NotAsStaged ? error : Promise.reject(error)));
+/** The request that is to be judged. Throws NotAsStaged where something else lies in its place, PipelineUnavailable where nothing does. */
+export async function requestToJudge(calls: CallStore, call: CallInput): Promise<StagedRequest> {
+  const request = await calls.request(call.correlation_id, call.digest);
+  if (request instanceof NotAsStaged) throw request;
+  if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+  return request;
+}

@@ -61,6 +61,7 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
         evaluate: (input, inspected) => parts.evaluate(input, inspected),
         commitVerdict: (input, inspected, evaluated) => parts.commitVerdict(input, inspected, evaluated),
         abandonCall: (input) => parts.abandonCall(input),
+        closeTampered: (input, why) => parts.closeTampered(input, why),
       });
       return summary.state === 'decided' ? { summary, rows_appended: false, review_settled: true } : withRows(summary);
     },

@@ -1,15 +1,13 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
-import { summarize, type RecordedOutcome } from '../domain/call-record/record.js';
-import { NotAsStaged } from '../domain/call-record/sealed-record.js';
+import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { outOfTime } from '../domain/pipeline/pipeline.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
-import { stagedFor } from './staged.js';
 
 export function createUpstreamActivities({
   calls,
@@ -89,7 +87,7 @@ export function createUpstreamActivities({
       version?: number,
     ): Promise<CallSummary> {
       const { correlation_id: correlationId } = call;
-      const request = await stagedFor(calls, correlationId, call.digest);
+      const request = await calls.request(correlationId, call.digest);
       if (request instanceof NotAsStaged) return tampered(correlationId, request.message);
       if (!request) return notRun(correlationId, 'the staged request is not in the store');
       const record = await calls.find(correlationId);

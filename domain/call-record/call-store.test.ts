@@ -14,7 +14,7 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { parseKeyRing } from '../crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
 import { type CallStore, openCallStore } from './call-store.js';
-import type { RecordedOutcome, VerdictEvidence } from './record.js';
+import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from './record.js';
 
 const KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;
 const T0 = Date.parse('2026-03-02T10:00:00Z');
@@ -245,11 +245,15 @@ describe.each([
       const [call, other] = [callOf(), callOf()];
       await store.admit(call, staged, NO_LIMIT);
       await store.admit(other, staged, NO_LIMIT);
-      await expect(store.request(call.correlation_id, 'sha256:two')).rejects.toThrow();
+      const second = await another();
+      for (const one of [store, second])
+        expect(await one.request(call.correlation_id, 'sha256:two')).toBeInstanceOf(NotAsStaged);
       await place.sql(
         `update call_requests set sealed = (select sealed from call_requests where correlation_id = '${other.correlation_id}') where correlation_id = '${call.correlation_id}'`,
       );
-      await expect(store.request(call.correlation_id, call.digest)).rejects.toThrow();
+      expect(await second.request(call.correlation_id, call.digest)).toBeInstanceOf(NotAsStaged);
+      // Who staged it goes on with what was staged.
+      expect(await store.request(call.correlation_id, call.digest)).toEqual(staged);
       expect(await store.request(randomUUID(), call.digest)).toBeNull();
     });
 

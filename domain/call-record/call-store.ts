@@ -10,11 +10,20 @@ import { createGroupWriter } from '../store/group-writer.js';
 import { callCount } from '../mcp/batch.js';
 import { GateError } from '../errors.js';
 import { askedAtOnce, contradictionOf, idsAgainst } from './contradiction.js';
+import { keptRequests } from './kept-requests.js';
 import { createRecordNotifier } from './notifier.js';
 import { sealCalls } from './seal-calls.js';
-import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
+import {
+  type CallRecord,
+  NotAsStaged,
+  type RecordedDecision,
+  type RecordedOutcome,
+  type StagedRequest,
+  type VerdictEvidence,
+} from './record.js';
 import { type Setbacks, type SetbackTables, setbacksOver } from './setbacks.js';
 import {
+  type FirstState,
   historyOf,
   newestSteps,
   type ReadRecord,
@@ -114,15 +123,11 @@ export interface CallStore {
    * has left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
    */
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
-  /** The staged request, or `null`. Throws NotAsStaged when its bytes were changed or are bound to another digest. */
-  request(correlationId: string, digest: string): Promise<StagedRequest | null>;
+  /** The staged request, `null` where there is none, or why what lies there is not it. */
+  request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   find(correlationId: string): Promise<CallRecord | null>;
   /** Inserts the verdict or returns the record that is there: the first verdict stands. */
-  commitVerdict(
-    state: 'decided' | 'denied' | 'allowed' | 'abandoned',
-    evidence: VerdictEvidence,
-    outcome?: RecordedOutcome,
-  ): Promise<CallRecord>;
+  commitVerdict(state: FirstState, evidence: VerdictEvidence, outcome?: RecordedOutcome): Promise<CallRecord>;
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
   /** Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other stays. */
   takeBack(correlationId: string): Promise<void>;
@@ -250,6 +255,7 @@ export function callStoreOver(
   /** Calls that began in this process, or of which the ledger was asked, a moment ago: another replica may move them too. */
   const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ttl: VOUCHED_MS });
   const asked = ledger && askedAtOnce(ledger);
+  const requests = keptRequests();
   const listeners: ((record: CallRecord) => void)[] = [];
 
   const select = (connection: Kysely<CallTables>, correlationId: string) =>
@@ -279,6 +285,7 @@ export function callStoreOver(
   }
   const told = (record: CallRecord): CallRecord => {
     remember(record);
+    requests.forget(record.correlation_id);
     for (const listener of listeners) listener(record);
     notifier.changed(record);
     return record;
@@ -348,7 +355,8 @@ export function callStoreOver(
       const key = `${call.tenant}/${call.agent}`;
       const atMs = call.received_ms;
       const since = atMs - windowMs;
-      return writer.run<Admission>(
+      const sealed = sealing.sealRequest(request, call.correlation_id, call.digest);
+      const admission = await writer.run<Admission>(
         async (transaction) => {
           const purged = await transaction
             .selectFrom('call_tombstones')
@@ -385,22 +393,30 @@ export function callStoreOver(
               .insertInto('rate_hits')
               .values(Array.from({ length: weight }, () => hit))
               .execute();
-            return { admitted: true, recent, digest: await stage(transaction, call, request) };
+            return { admitted: true, recent, digest: await stage(transaction, call, sealed) };
           }
-          return { admitted: true, recent: 0, digest: await stage(transaction, call, request) };
+          return { admitted: true, recent: 0, digest: await stage(transaction, call, sealed) };
         },
         // The commit of the verdict, later on the same log, makes the staged request durable with it.
         { durable: false },
       );
+      if (admission.admitted && admission.digest === call.digest)
+        requests.keep(call.correlation_id, call.digest, request, sealed.byteLength);
+      return admission;
     },
 
     async request(correlationId, digest) {
+      const known = requests.get(correlationId, digest);
+      if (known) return known;
       const row = await db
         .selectFrom('call_requests')
         .select('sealed')
         .where('correlation_id', '=', correlationId)
         .executeTakeFirst();
-      return row ? sealing.openRequest(row.sealed, correlationId, digest) : null;
+      if (!row) return null;
+      const request = sealing.openRequest(row.sealed, correlationId, digest);
+      if (!(request instanceof NotAsStaged)) requests.keep(correlationId, digest, request, row.sealed.byteLength);
+      return request;
     },
 
     find,
@@ -423,6 +439,7 @@ export function callStoreOver(
       const mine = sealing.read(row);
       if (mine.fault !== undefined) throw new Error(mine.fault);
       vouched.set(call.correlation_id, true);
+      if (state === TAMPERED) return told(mine.record);
       notifier.changed(remember(mine.record));
       return mine.record;
     },
@@ -581,6 +598,7 @@ export function callStoreOver(
     },
 
     async purge({ hitsMs, stagedMs, recordsMs }) {
+      requests.clear();
       const removed = await writer.run(async (transaction) => {
         const past = transaction
           .selectFrom('call_records')
@@ -627,7 +645,7 @@ export function callStoreOver(
     },
   };
 
-  async function stage(transaction: Kysely<CallTables>, call: CallInput, request: StagedRequest): Promise<string> {
+  async function stage(transaction: Kysely<CallTables>, call: CallInput, sealed: Buffer): Promise<string> {
     const staged = await transaction
       .insertInto('call_requests')
       .values({
@@ -635,7 +653,7 @@ export function callStoreOver(
         tenant: call.tenant,
         agent: call.agent,
         digest: call.digest,
-        sealed: sealing.sealRequest(request, call.correlation_id, call.digest),
+        sealed,
         created_ms: call.received_ms,
       })
       .onConflict((conflict) => conflict.column('correlation_id').doUpdateSet({ created_ms: call.received_ms }))

@@ -13,7 +13,7 @@ import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
 import { type CallStore, openCallStore } from './call-store.js';
 import { callStoreInFile } from './file-call-store.js';
-import type { VerdictEvidence } from './record.js';
+import { NotAsStaged, type VerdictEvidence } from './record.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 let clock = 1_000_000;
@@ -82,7 +82,7 @@ describe.each([
     });
     await reopen();
     expect(await store.request(first.correlation_id, 'sha256:a')).toEqual(staged);
-    await expect(store.request(first.correlation_id, 'sha256:b')).rejects.toThrow();
+    expect(await store.request(first.correlation_id, 'sha256:b')).toBeInstanceOf(NotAsStaged);
     expect(await store.request(randomUUID(), 'sha256:a')).toBeNull();
   });
 

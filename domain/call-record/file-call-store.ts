@@ -18,8 +18,9 @@ import {
 import { GateError } from '../errors.js';
 import { callCount } from '../mcp/batch.js';
 import { contradictionOf, idsAgainst } from './contradiction.js';
+import { keptRequests } from './kept-requests.js';
 import { createRecordNotifier } from './notifier.js';
-import type { CallRecord, StagedRequest } from './record.js';
+import { type CallRecord, NotAsStaged } from './record.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   type Authenticated,
@@ -62,9 +63,9 @@ const MOVED_COLUMNS = [
   'callback_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** Records and requests of calls under way are kept opened: each is looked at a dozen times in the millisecond it takes. */
+/** Records of calls under way are kept opened: each is looked at a dozen times in the millisecond it takes. */
 const KEPT_RECORDS = 2_000;
-const KEPT_REQUEST_BYTES = 16_000_000;
+const KEPT_RESULT_BYTES = 16_000_000;
 
 export interface FileCallStoreOptions {
   readonly keys: KeyRing;
@@ -87,15 +88,11 @@ export function callStoreInFile(
   const records = new LRUCache<string, Held>({ max: KEPT_RECORDS });
   const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
   const listeners: ((record: CallRecord) => void)[] = [];
-  const requests = new LRUCache<string, { digest: string; request: StagedRequest; bytes: number }>({
-    max: KEPT_RECORDS,
-    maxSize: KEPT_REQUEST_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
-  });
+  const requests = keptRequests();
   /** A result is asked for once, by whoever waits for it, a moment after it was stored. */
   const results = new LRUCache<string, Buffer>({
     max: KEPT_RECORDS,
-    maxSize: KEPT_REQUEST_BYTES,
+    maxSize: KEPT_RESULT_BYTES,
     sizeCalculation: (result) => result.byteLength + 1,
   });
   const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: 1_000 });
@@ -184,19 +181,22 @@ export function callStoreInFile(
     seen.set(id, Math.max(version, seen.get(id) ?? 0));
     return held;
   };
+  /** Not before the look that found it is over: whoever is told looks at the record himself. */
+  const tell = (record: CallRecord): void => {
+    setImmediate(() => {
+      for (const listener of listeners) listener(record);
+    });
+  };
   /** Closes the record of a row that does not hold; `told` of it is whoever appends its alarm. */
   const close = (row: RecordRow, why: string): Held => {
     const closed = sealing.condemned(row, why, now(), seen.get(row.correlation_id));
     file.apply(() => condemnRecord.run(...CONDEMNED_COLUMNS.map((column) => closed[column]), row.correlation_id));
     const again = sealing.read(closed);
     if (again.fault !== undefined) throw new Error(again.fault);
-    requests.delete(row.correlation_id);
+    requests.forget(row.correlation_id);
     results.delete(row.correlation_id);
     hold(again);
-    // Not before the look that found it is over: whoever is told looks at the record himself.
-    setImmediate(() => {
-      for (const listener of listeners) listener(again.record);
-    });
+    tell(again.record);
     return again;
   };
   /** What the ledger says against a record that is looked at for the first time: one that this process made is kept opened or was seen. */
@@ -285,18 +285,19 @@ export function callStoreInFile(
           sealed,
           atMs,
         ) as { digest: string };
-        if (digest === call.digest) requests.set(call.correlation_id, { digest, request, bytes: sealed.byteLength });
+        if (digest === call.digest) requests.keep(call.correlation_id, digest, request, sealed.byteLength);
         return { admitted: true, recent, digest };
       });
     },
 
     async request(correlationId, digest) {
-      const known = requests.get(correlationId);
-      if (known?.digest === digest) return known.request;
+      const known = requests.get(correlationId, digest);
+      if (known) return known;
       const row = selectRequest.get(correlationId) as { sealed: Uint8Array } | undefined;
       if (!row) return null;
       const request = sealing.openRequest(row.sealed, correlationId, digest);
-      requests.set(correlationId, { digest, request, bytes: row.sealed.byteLength });
+      if (request instanceof NotAsStaged) return request;
+      requests.keep(correlationId, digest, request, row.sealed.byteLength);
       return request;
     },
 
@@ -312,7 +313,7 @@ export function callStoreInFile(
       });
       if (Number(changes) === 0) return look(call.correlation_id) as CallRecord;
       if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
-      return keep({
+      const made = keep({
         authenticated: authenticatedOf(row),
         record: {
           correlation_id: call.correlation_id,
@@ -331,6 +332,8 @@ export function callStoreInFile(
           outcome: outcome ?? null,
         },
       });
+      if (state === TAMPERED) tell(made);
+      return made;
     },
 
     async move(correlationId, move, patch = {}) {

@@ -83,6 +83,11 @@ export interface StagedRequest {
   readonly callback_url: string | null;
 }
 
+/** What lies under a call's id is not the request that was staged there. */
+export class NotAsStaged extends Error {
+  override readonly name = 'NotAsStaged';
+}
+
 export const summarize = (record: CallRecord): CallSummary => ({
   correlation_id: record.correlation_id,
   state: record.state,

@@ -5,7 +5,14 @@ import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { rowContent, type RowContent } from '../store/row-content.js';
 import type { MovePatch } from './call-store.js';
-import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest, VerdictEvidence } from './record.js';
+import {
+  type CallRecord,
+  NotAsStaged,
+  type RecordedDecision,
+  type RecordedOutcome,
+  type StagedRequest,
+  type VerdictEvidence,
+} from './record.js';
 import { nextState, TAMPERED, type CallMove } from './transitions.js';
 
 /** A call record as it lies in the store: what is searched by in clear, the rest sealed under the call's id. */
@@ -147,6 +154,9 @@ export interface SensitiveStep {
   readonly at_ms: number;
 }
 
+/** Where a record begins; as `tampered`, where what was staged is not the request of its digest. */
+export type FirstState = 'decided' | 'denied' | 'allowed' | 'abandoned' | typeof TAMPERED;
+
 /** Between a record and its stored form; the same in every store. */
 export function recordSealing(keys: KeyRing) {
   const seal = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
@@ -174,12 +184,12 @@ export function recordSealing(keys: KeyRing) {
 
   return {
     sealRequest: (request: StagedRequest, id: string, digest: string) => seal(request, id, `request/${digest}`),
-    /** Throws NotAsStaged when the bytes were changed or are bound to another digest. */
-    openRequest(sealed: Uint8Array, id: string, digest: string): StagedRequest {
+    /** NotAsStaged when the bytes were changed or are bound to another digest. */
+    openRequest(sealed: Uint8Array, id: string, digest: string): StagedRequest | NotAsStaged {
       try {
         return open(sealed, id, `request/${digest}`) as StagedRequest;
       } catch (error) {
-        throw new NotAsStaged(`the staged request is not the one that was judged: ${errorText(error)}`, {
+        return new NotAsStaged(`the staged request is not the one of its digest: ${errorText(error)}`, {
           cause: error,
         });
       }
@@ -202,7 +212,7 @@ export function recordSealing(keys: KeyRing) {
 
     /** The row of a verdict that was just reached. */
     newRecord(
-      state: 'decided' | 'denied' | 'allowed' | 'abandoned',
+      state: FirstState,
       evidence: VerdictEvidence,
       outcome: RecordedOutcome | undefined,
       at: number,
@@ -347,11 +357,6 @@ export function recordSealing(keys: KeyRing) {
       }
     },
   };
-}
-
-/** What lies under a call's id is not the request that was staged there. */
-export class NotAsStaged extends Error {
-  override readonly name = 'NotAsStaged';
 }
 
 /** What each sealed value of a record is bound to, beside the record's id. */

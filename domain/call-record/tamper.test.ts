@@ -14,7 +14,7 @@ import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { type CallStore, type CallTables, openCallStore } from './call-store.js';
 import { callStoreInFile } from './file-call-store.js';
-import type { RecordedOutcome, VerdictEvidence } from './record.js';
+import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from './record.js';
 import { sealCalls } from './seal-calls.js';
 import { AUTHENTICATED, NOT_AUTHENTICATED } from './sealed-record.js';
 
@@ -419,8 +419,8 @@ describe.each([
       [two, one],
     );
     await start();
-    await expect(store.request(one, 'sha256:one')).rejects.toThrow('not the one that was judged');
-    await expect(store.request(two, 'sha256:two')).rejects.toThrow('not the one that was judged');
+    expect(await store.request(one, 'sha256:one')).toBeInstanceOf(NotAsStaged);
+    expect(await store.request(two, 'sha256:two')).toBeInstanceOf(NotAsStaged);
   });
 
   it('does nothing by a due date that somebody set or took away', async () => {

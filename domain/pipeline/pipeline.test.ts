@@ -196,6 +196,10 @@ describe('spec 1.7, DESIGN section 7: judging', () => {
         told.push('abandon');
         return summaryOf('abandoned');
       },
+      closeTampered: async (_call, why) => {
+        told.push(`tampered: ${why}`);
+        return summaryOf('tampered');
+      },
     };
     return { judge, told };
   };

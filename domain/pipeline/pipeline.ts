@@ -1,4 +1,5 @@
 import type { CallInput, CallSummary } from '../../contracts/call.js';
+import { NotAsStaged } from '../call-record/record.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 
@@ -42,6 +43,8 @@ export interface JudgeSteps {
   commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary>;
   /** Records that the call came too late to begin. */
   abandonCall(call: CallInput): Promise<CallSummary>;
+  /** Closes the call: what is to be judged is not what was staged. */
+  closeTampered(call: CallInput, why: string): Promise<CallSummary>;
 }
 
 /**
@@ -123,11 +126,16 @@ export const outOfTime = (
  * verdict stands; so a host may run it as one step. Throws PipelineUnavailable where no verdict can be had.
  */
 export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<CallSummary> {
-  if (outOfTime(call, steps.now())) return steps.abandonCall(call);
-  const inspected = await steps.inspect(call);
-  const evaluated = await steps.evaluate(call, inspected);
-  refuseUnheard(call, inspected, evaluated);
-  return steps.commitVerdict(call, inspected, evaluated);
+  try {
+    if (outOfTime(call, steps.now())) return await steps.abandonCall(call);
+    const inspected = await steps.inspect(call);
+    const evaluated = await steps.evaluate(call, inspected);
+    refuseUnheard(call, inspected, evaluated);
+    return await steps.commitVerdict(call, inspected, evaluated);
+  } catch (error) {
+    if (error instanceof NotAsStaged) return steps.closeTampered(call, error.message);
+    throw error;
+  }
 }
 
 /**

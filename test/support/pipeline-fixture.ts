@@ -42,6 +42,8 @@ export interface PipelineFixture {
   readonly executed: JsonObject[];
   readonly callbacks: Callback[];
   call(overrides?: Partial<CallInput> & { arguments?: JsonObject; callback_url?: string | null }): Promise<CallInput>;
+  /** The same, of which the store knows nothing yet. */
+  unstaged(overrides?: Partial<CallInput> & { arguments?: JsonObject }): { body: JsonObject; call: CallInput };
   run(call: CallInput): Promise<CallSummary | null>;
   decision(call: CallInput, decision: 'approve' | 'deny', overrides?: Partial<SignedDecision>): Promise<SignedDecision>;
   rows(correlationId: string): Promise<LedgerEntry[]>;
@@ -86,6 +88,7 @@ export interface FixtureOptions {
   readonly runs?: Runs;
   readonly reconcile?: Partial<ActivityPorts['reconcile']>;
   readonly onAlarm?: ActivityPorts['onAlarm'];
+  readonly compose?: typeof createActivities;
 }
 
 export async function openPipeline({
@@ -95,6 +98,7 @@ export async function openPipeline({
   runs,
   reconcile,
   onAlarm,
+  compose = createActivities,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
   const home = folder ?? (await fixtureFolder());
   const script: Script = {
@@ -185,9 +189,26 @@ export async function openPipeline({
     // A crowded machine must not look like a ledger that is away.
     waitForLedgerMs: 30_000,
   };
-  const activities = createActivities(ports);
+  const activities = compose(ports);
   const host = createInProcessHost({ calls, activities, logger: pino({ level: 'silent' }), clock });
 
+  const unstaged: PipelineFixture['unstaged'] = ({ arguments: given = { path: 'a.txt' }, ...overrides } = {}) => {
+    const body: JsonObject = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: overrides.tool ?? 'read_file', arguments: given },
+    };
+    const call = callInput(clock.now(), {
+      agent: 'support-bot',
+      agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/0190b8d0-0000-7000-8000-000000000000',
+      credential_fingerprint: randomBytes(32).toString('hex'),
+      digest: canonicalDigest({ route: '/mcp', body } as Json),
+      upstream_timeout_ms: 5_000,
+      ...overrides,
+    });
+    return { body, call };
+  };
   return {
     folder: home,
     calls,
@@ -198,22 +219,9 @@ export async function openPipeline({
     script,
     executed,
     callbacks,
-    async call({ arguments: given = { path: 'a.txt' }, callback_url = null, ...overrides } = {}) {
-      const body: JsonObject = {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: overrides.tool ?? 'read_file', arguments: given },
-      };
-      const call = callInput(clock.now(), {
-        agent: 'support-bot',
-        agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/support-bot/instance/0190b8d0-0000-7000-8000-000000000000',
-        credential_fingerprint: randomBytes(32).toString('hex'),
-        digest: canonicalDigest({ route: '/mcp', body } as Json),
-        upstream_timeout_ms: 5_000,
-        has_callback: callback_url !== null,
-        ...overrides,
-      });
+    unstaged,
+    async call({ callback_url = null, ...given } = {}) {
+      const { body, call } = unstaged({ has_callback: callback_url !== null, ...given });
       await calls.admit(call, { body, callback_url }, { limit: 0, windowMs: 60_000 });
       return call;
     },

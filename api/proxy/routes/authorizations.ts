@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { DECISION_CONTRACT } from '../../../contracts/call.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { CallStore } from '../../../domain/call-record/call-store.js';
+import { NotAsStaged } from '../../../domain/call-record/record.js';
 import { authorizationOf, authorizedFor } from '../../../domain/call-record/authorization.js';
-import { NotAsStaged } from '../../../domain/call-record/sealed-record.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
 import { TAMPERED } from '../../../domain/call-record/transitions.js';
-import { stagedFor } from '../../../activities/staged.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Signer } from '../../../domain/identity/signer.js';
 import { approvalFault, type VerifyDecision } from '../../../domain/review/approval.js';
@@ -53,7 +52,7 @@ export function registerAuthorizations(
       }
       request.correlationId = record.correlation_id;
       if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
-      const staged = await stagedFor(calls, record.correlation_id, record.digest);
+      const staged = await calls.request(record.correlation_id, record.digest);
       if (staged instanceof NotAsStaged) throw await tampered(record.correlation_id, staged.message);
       if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
       const fault = record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
