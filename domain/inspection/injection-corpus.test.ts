@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { createInspector } from './inspector.js';
 import { noPersonas } from './personas.js';
@@ -162,5 +163,39 @@ describe('injection over attacks and ordinary texts', () => {
     expect(harmless.denied).toEqual([]);
     expect(attacks.suspected).toEqual([]);
     expect(attacks['let through']).toEqual([]);
+  });
+});
+
+/** `ru + text`: a language, then + what must be read by a person at least, ! what must be denied, - what must run. */
+const IN_OTHER_LANGUAGES = readFileSync(
+  new URL('../../test/vectors/orders-in-other-languages.txt', import.meta.url),
+  'utf8',
+)
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => ({ language: line.slice(0, 2), sign: line[3] as string, text: line.slice(5) }));
+
+describe('injection in other languages', () => {
+  it('is suspected where one order is given, denied where two are, and not seen in everyday sentences with the same words', async () => {
+    const languages = new Set(IN_OTHER_LANGUAGES.map(({ language }) => language));
+    expect(languages.size).toBe(16);
+    const wrong: string[] = [];
+    for (const language of languages) {
+      const counts: Record<string, number> = {};
+      for (const { sign, text } of IN_OTHER_LANGUAGES.filter((one) => one.language === language)) {
+        const verdict = await judge(text);
+        const kind = sign === '-' ? 'harmless' : 'attacks';
+        counts[`${kind} ${verdict}`] = (counts[`${kind} ${verdict}`] ?? 0) + 1;
+        const right =
+          sign === '-' ? verdict === 'let through' : sign === '!' ? verdict === 'denied' : verdict !== 'let through';
+        if (!right) wrong.push(`${language} ${sign} ${verdict}: ${text}`);
+      }
+      process.stdout.write(
+        `${language}  ${Object.entries(counts)
+          .map(([name, count]) => `${count} ${name}`)
+          .join(', ')}\n`,
+      );
+    }
+    expect(wrong).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { digitsAsLetters, foldedWords, foldTexts } from './fold.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
+import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
 import { composed } from '../expressions/linear.js';
 
@@ -92,7 +93,7 @@ const STRONG: readonly Phrase[] = [
     ' from now on (?:you )?(?:will |must |shall |should )?(?:act as|behave as|respond as|answer as|pretend|obey only|only obey|ignore|disregard) ',
   ),
   phrase('new_instructions', 'instructions', ' your (?:new|real|actual|true) instructions are '),
-  // The same sentence in five more languages; other languages are a model's work.
+  // The same sentence in five more languages, written so that their letters may be disguised; injection-languages.ts has more.
   inLanguage({
     verbs: 'ignora|ignore|ignorar|olvida|olvide|olvidar|esqueca|descarta|desconsidere',
     articles: 'todas?|as|las|os|sus|estas',
@@ -285,6 +286,7 @@ export function detectInjection(tool: string, texts: InspectedTexts): Detection 
   const named = new Set<string>();
   matches(STRONG, foldedWords(tool), named);
   for (const name of named) strong.add(name);
+  for (const name of ordersInOtherLanguages(texts)) strong.add(name);
   if (TURN_MARKER.test(texts.plain)) strong.add('turn_marker');
   const weak = new Set<string>();
   matches(WEAK, texts.words, weak, texts.mayHold);

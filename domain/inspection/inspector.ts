@@ -25,7 +25,7 @@ import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence: a change to what any lane finds is a new version. */
-export const BRAIN_VERSION = 'gate-brain/3';
+export const BRAIN_VERSION = 'gate-brain/4';
 
 /** The default: rules only, no network, the same answer every time. */
 export const offlineProvider: InspectionProvider = {
