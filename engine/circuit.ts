@@ -32,12 +32,25 @@ export interface CircuitOptions {
 }
 
 const BEAT_MS = 1_000;
+/** While calls wait for it. */
+const BEAT_BUSY_MS = 500;
 /** While it is away it is asked more often: whoever waits to be served gains what is saved here. */
 const BEAT_AWAY_MS = 200;
 const PROBE_LIMIT_MS = 2_000;
 const GRPC_DEADLINE_EXCEEDED = 4;
 /** A busy machine misses a deadline now and then; a refused connection says all at once. */
 const DEADLINES_MISSED = 2;
+/**
+ * Whoever waits for an answer is told sooner than by missed deadlines: after a silence of so many times the slowest of the last answers, within these
+ * bounds. On a quiet machine, where the engine answers within milliseconds, that is the lower one; one that is busy with other things is given more.
+ */
+const SILENCE_TIMES = 8;
+const SILENCE_AT_LEAST_MS = 1_200;
+const SILENCE_AT_MOST_MS = 4_000;
+const ANSWERS_REMEMBERED = 20;
+const TICK_MS = 100;
+/** A tick that comes later was held up here: time in which this process could not have heard an answer is no silence of the engine. */
+const TICK_COUNTS_MS = 150;
 
 /**
  * A circuit before the engine. The probe runs all the time, so that the first call after the engine went does not have to find out, and so
@@ -49,11 +62,16 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
   let closed = false;
   let asking = false;
   let timer: NodeJS.Timeout | undefined;
+  let dueMs = 0;
+  /** How long it has not answered, in time in which this process could have heard it. */
+  let silentMs = 0;
+  let took: number[] = [];
   const leaving = new Set<(away: EngineAway) => void>();
   const waiting = new Set<{ resolve(): void; reject(error: Error): void }>();
 
   const next = (inMs: number) => {
     clearTimeout(timer);
+    dueMs = performance.now() + inMs;
     if (!closed) timer = setTimeout(() => void ask(), inMs).unref();
   };
   const opened = (reason: string) => {
@@ -65,6 +83,7 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
   };
   const answered = () => {
     missed = 0;
+    silentMs = 0;
     if (!known) return;
     const awayMs = now() - known.sinceMs;
     known = null;
@@ -72,19 +91,34 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
     for (const waiter of waiting) waiter.resolve();
     waiting.clear();
   };
+  const silenceMs = () =>
+    Math.min(Math.max(SILENCE_AT_LEAST_MS, SILENCE_TIMES * Math.max(0, ...took)), SILENCE_AT_MOST_MS);
+  function listen(): NodeJS.Timeout {
+    let lastMs = performance.now();
+    return setInterval(() => {
+      const atMs = performance.now();
+      silentMs += Math.min(atMs - lastMs, TICK_COUNTS_MS);
+      lastMs = atMs;
+      if (leaving.size > 0 && silentMs >= silenceMs()) opened('it does not answer in time');
+    }, TICK_MS).unref();
+  }
   async function ask(): Promise<void> {
     if (asking || closed) return;
     asking = true;
+    const begunMs = performance.now();
+    const listening = listen();
     try {
       await probe(now() + PROBE_LIMIT_MS);
+      took = [...took.slice(1 - ANSWERS_REMEMBERED), performance.now() - begunMs];
       if (!closed) answered();
     } catch (error) {
       missed += 1;
       const late = (error as { code?: unknown }).code === GRPC_DEADLINE_EXCEEDED;
       if (!late || missed >= DEADLINES_MISSED) opened(late ? 'it does not answer in time' : 'it cannot be reached');
     } finally {
+      clearInterval(listening);
       asking = false;
-      next(known ? BEAT_AWAY_MS : missed > 0 ? 0 : BEAT_MS);
+      next(known ? BEAT_AWAY_MS : missed > 0 ? 0 : leaving.size > 0 ? BEAT_BUSY_MS : BEAT_MS);
     }
   }
   next(BEAT_MS);
@@ -98,7 +132,10 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
       new Promise((resolve, reject) => {
         const leave = (away: EngineAway) => reject(engineAway(away));
         if (known) leave(known);
-        else leaving.add(leave);
+        else {
+          leaving.add(leave);
+          if (!asking && dueMs - performance.now() > BEAT_BUSY_MS) next(BEAT_BUSY_MS);
+        }
         work.then(resolve, reject).finally(() => leaving.delete(leave));
       }),
     up: () =>
