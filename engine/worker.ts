@@ -25,6 +25,8 @@ export interface WorkerOptions {
   readonly bundle: WorkflowBundle;
   /** At least the upstream time-out: a stop must not cut an effect in two. */
   readonly shutdownGraceMs: number;
+  /** What comes before the parked calls are served; it resolves whatever becomes of it. */
+  readonly parkedAfter?: Promise<unknown>;
 }
 
 /** As much of a worker as its owner needs: two of them, and one to look at. */
@@ -48,6 +50,7 @@ export async function createWorker({
   egress,
   bundle,
   shutdownGraceMs,
+  parkedAfter,
 }: WorkerOptions): Promise<GateWorker> {
   const shared: Parameters<typeof Worker.create>[0] = {
     connection,
@@ -63,24 +66,34 @@ export async function createWorker({
     maxConcurrentActivityTaskExecutions: 200,
     maxConcurrentLocalActivityExecutions: 200,
   };
-  // Each has a thread that loads the workflows: at the same time.
-  const both = await Promise.all([
-    Worker.create(shared),
-    Worker.create({
+  const fresh = await Worker.create(shared);
+  const both = [fresh];
+  let stopping = false;
+  const shutdown = () => {
+    stopping = true;
+    for (const worker of both) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  /** Its thread loads the workflows once more, and no call that just came in waits for it. */
+  async function serveParked(ended: Promise<unknown>): Promise<void> {
+    await Promise.race([parkedAfter, ended.catch(() => undefined)]);
+    if (stopping) return;
+    const parked = await Worker.create({
       ...shared,
       taskQueue: parkedQueueOf(taskQueue),
       maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,
       maxCachedWorkflows: PARKED_CACHE,
-    }),
-  ]);
-  const shutdown = () => {
-    for (const worker of both) if (worker.getState() === 'RUNNING') worker.shutdown();
-  };
+    });
+    const running = parked.run();
+    both.push(parked);
+    if (stopping) parked.shutdown();
+    await running;
+  }
   return {
     shutdown,
     getState: () => both.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
     async run() {
-      const running = both.map((worker) => worker.run());
+      const served = fresh.run();
+      const running = [served, serveParked(served)];
       try {
         // One that ends early takes the other with it: half a worker would look like a whole one.
         await Promise.race(running);

@@ -22,7 +22,7 @@ import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { bundleWorkflows } from '../engine/bundle.js';
-import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
+import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative, type EngineClient } from '../engine/connect.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
@@ -172,6 +172,8 @@ async function open(
   });
   const streams = egressParts(config.egress, egressSource(ledger), ledgerRegistry);
   const bundle = await bundling;
+  let warmed: () => void = () => undefined;
+  const warm = new Promise<void>((resolve) => (warmed = resolve));
   const working = superviseWorker(engineClient, {
     say: voice.say,
     create: () =>
@@ -183,6 +185,7 @@ async function open(
         activities,
         egress: streams.egress,
         bundle,
+        parkedAfter: warm,
         shutdownGraceMs: config.proxy.upstreamTimeoutSecs * 1000,
       }),
   });
@@ -230,7 +233,7 @@ async function open(
   signal?.throwIfAborted();
   const { taskQueue } = config.engine;
   const readying = Promise.all([
-    needed('the worker takes no work', warmUp(client, [taskQueue, parkedQueueOf(taskQueue)])),
+    needed('the worker takes no work', warmUp(client, taskQueue)),
     ensureReconcileSchedule(client, { taskQueue, everySecs: config.worker.reconcileEverySecs }),
     streams.start(client, taskQueue),
   ]);
@@ -265,7 +268,7 @@ async function open(
       'GATE_PROXY',
     ),
   };
-  await readying;
+  await readying.finally(warmed);
   const development = developmentFile(
     config.proxy.mode,
     pki,

@@ -29,7 +29,7 @@ import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { bundleWorkflows } from '../engine/bundle.js';
-import { createCallRunner, createDecisionSender, createRuns, parkedQueueOf } from '../engine/call-runner.js';
+import { createCallRunner, createDecisionSender, createRuns } from '../engine/call-runner.js';
 import { connectClient, connectNative, type EngineClient } from '../engine/connect.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { ensureReconcileSchedule } from '../engine/schedule.js';
@@ -485,7 +485,7 @@ async function startWorker(parts: Apart<'worker'>): Promise<Ports> {
   parts.onStop(() => supervised.stop(), drainLimitMs(config.proxy));
   await ensureReconcileSchedule(client, { taskQueue: engine.taskQueue, everySecs: own.reconcileEverySecs });
   await streams.start(client, engine.taskQueue);
-  await needed('the worker takes no work', warmUp(client, [engine.taskQueue, parkedQueueOf(engine.taskQueue)]));
+  await needed('the worker takes no work', warmUp(client, engine.taskQueue));
   const listening = probes.server.address();
   return { healthPort: listening !== null && typeof listening === 'object' ? listening.port : health.healthPort };
 }
