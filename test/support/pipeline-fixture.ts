@@ -37,6 +37,7 @@ export interface PipelineFixture {
   readonly reviews: ReviewStore;
   readonly activities: GateActivities;
   readonly host: InProcessHost;
+  readonly verifyDecision: ActivityPorts['verifyDecision'];
   readonly script: Script;
   /** Every request the tools took. */
   readonly executed: JsonObject[];
@@ -216,6 +217,7 @@ export async function openPipeline({
     reviews,
     activities,
     host,
+    verifyDecision: ports.verifyDecision,
     script,
     executed,
     callbacks,

@@ -51,12 +51,14 @@ export function registerAuthorizations(
         throw new GateError('not_found', UNKNOWN);
       }
       request.correlationId = record.correlation_id;
-      if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
       const staged = await calls.request(record.correlation_id, record.digest);
       if (staged instanceof NotAsStaged) throw await tampered(record.correlation_id, staged.message);
-      if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
-      const fault = record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
+      // Before the time is looked at: a forged approval is told also where it would be too late.
+      const fault =
+        staged && record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
       if (fault) throw await tampered(record.correlation_id, `approved, but ${fault}`);
+      if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
+      if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
       const authorization = authorizationOf(record, staged);
       const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
       return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };

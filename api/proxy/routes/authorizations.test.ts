@@ -1,0 +1,174 @@
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { CallInput } from '../../../contracts/call.js';
+import { canonicalJson } from '../../../domain/crypto/digest.js';
+import { createSigner } from '../../../domain/identity/signer.js';
+import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
+import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
+import { createService, type Service } from '../../plugins/service.js';
+import { registerAuthorizations } from './authorizations.js';
+
+const { privateKey } = generateKeyPairSync('ed25519');
+const NO_LIMITS = {
+  control: () => Promise.resolve(),
+  replay: () => Promise.resolve(),
+  retained: <Loaded>(_asked: unknown, load: () => Promise<Loaded>) => load(),
+};
+
+let folder: string;
+let gate: PipelineFixture;
+let service: Service;
+let aheadMs: number;
+let asks: { tenant: string; agent: string };
+const open = async () => {
+  gate = await openPipeline({ folder, script: { tier: 'yellow' } });
+  service = createService({
+    name: 'proxy',
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    resolveCaller: () => ({
+      kind: 'agent',
+      spiffe: `spiffe://gate.local/tenant/${asks.tenant}/agent/${asks.agent}/instance/0190b8d0-0000-7000-8000-000000000000`,
+      callerId: 'agent',
+      fingerprint: 'ab'.repeat(32),
+      ...asks,
+    }),
+  });
+  registerAuthorizations(service.app, {
+    calls: gate.calls,
+    signer: createSigner(privateKey),
+    verifyDecision: gate.verifyDecision,
+    limits: NO_LIMITS,
+    now: () => Date.now() + aheadMs,
+  });
+};
+const close = async () => {
+  await service.close();
+  await gate.close();
+};
+beforeEach(async () => {
+  aheadMs = 0;
+  asks = { tenant: 'acme', agent: 'support-bot' };
+  folder = await fixtureFolder();
+  await open();
+});
+afterEach(async () => {
+  await close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const asked = async ({ correlation_id }: CallInput) => {
+  const reply = await service.app.inject({ method: 'GET', url: `/authorizations/${correlation_id}` });
+  return { status: reply.statusCode, body: reply.json<Record<string, never>>() };
+};
+const stateOf = async ({ correlation_id }: CallInput) => (await gate.calls.find(correlation_id))?.state;
+const approved = async () => {
+  const call = await parked(gate, 'gate.decision/v1');
+  expect(await gate.activities.applyDecision(await gate.decision(call, 'approve'))).toMatchObject({ applied: true });
+  return call;
+};
+const REFUSED = { status: 409, body: { error: 'call_tampered' } };
+
+describe('GET /authorizations/:correlation_id of a call that a person approved', () => {
+  it('signs the one that HIL signed, the same bytes each time', async () => {
+    const call = await approved();
+    const first = await asked(call);
+    expect(first).toMatchObject({
+      status: 200,
+      body: { authorization: { correlation_id: call.correlation_id, decision_principal: { subject: 'operator:dev' } } },
+    });
+    const { authorization, identity_signature } = first.body as unknown as {
+      authorization: never;
+      identity_signature: { value: string };
+    };
+    const signature = Buffer.from(identity_signature.value, 'base64');
+    expect(verify(null, Buffer.from(canonicalJson(authorization)), createPublicKey(privateKey), signature)).toBe(true);
+    expect(await asked(call)).toEqual(first);
+  });
+
+  it.each(FORGED_APPROVALS)(
+    'signs nothing where the MAC holds and the approval does not, and closes the call: %s',
+    async (_what, forge, why) => {
+      const call = await parked(gate, 'gate.decision/v1');
+      const other = await approved();
+      await gate.calls.move(call.correlation_id, 'approve', { decision: await forge(gate, call) });
+      expect(await asked(call)).toMatchObject(REFUSED);
+      expect((await gate.calls.find(call.correlation_id))?.outcome?.error).toMatch(why);
+      expect(await asked(call)).toMatchObject(REFUSED);
+      await gate.activities.appendRows(call.correlation_id);
+      expect((await gate.kinds(call.correlation_id)).filter((kind) => kind === 'alarm.record_tampered')).toHaveLength(
+        1,
+      );
+      expect(await asked(other)).toMatchObject({ status: 200 });
+    },
+  );
+
+  it('signs nothing on the approval that HIL signed for another call that asks for the very same', async () => {
+    const [one, other] = [await approved(), await parked(gate, 'gate.decision/v1')];
+    const decision = (await gate.calls.find(one.correlation_id))?.decision;
+    await gate.calls.move(other.correlation_id, 'approve', decision ? { decision } : {});
+    expect(await asked(other)).toMatchObject(REFUSED);
+    expect(await stateOf(one)).toBe('approved');
+  });
+
+  it.each([
+    ['a genuine one', 'approved', async (call: CallInput) => approvalRecorded(await gate.decision(call, 'approve'))],
+    ['a forged one, which is told all the same', 'tampered', async () => approvalRecorded(undefined)],
+  ] as const)('signs nothing a minute after the decision: %s', async (_what, ends, approve) => {
+    const call = await parked(gate, 'gate.decision/v1');
+    await gate.calls.move(call.correlation_id, 'approve', { decision: await approve(call) });
+    aheadMs = 61_000;
+    const answer = await asked(call);
+    if (ends === 'tampered') expect(answer).toMatchObject(REFUSED);
+    else expect(answer.body).toMatchObject({ error: 'authorization_expired' });
+    expect(await stateOf(call)).toBe(ends);
+  });
+
+  it('signs nothing on an earlier version of the record, put back before a restart', async () => {
+    const call = await approved();
+    const id = call.correlation_id;
+    const sql = (text: string, ...values: unknown[]) => {
+      const connection = new DatabaseSync(join(folder, 'calls.db'));
+      try {
+        return connection.prepare(text).all(...(values as string[])) as Record<string, unknown>[];
+      } finally {
+        connection.close();
+      }
+    };
+    const [older = {}] = sql('select * from call_records where correlation_id = ?', id);
+    await gate.calls.condemn(id, 'it was found out');
+    await gate.activities.appendRows(id);
+    await close();
+    const set = Object.keys(older).map((column) => `${column} = ?`);
+    sql(`update call_records set ${set.join(', ')} where correlation_id = ?`, ...Object.values(older), id);
+    await open();
+    expect(await asked(call)).toMatchObject(REFUSED);
+  });
+
+  it('tells another agent, and another tenant, nothing of it', async () => {
+    const call = await approved();
+    for (const other of [
+      { tenant: 'acme', agent: 'other-bot' },
+      { tenant: 'other', agent: 'support-bot' },
+    ]) {
+      asks = other;
+      expect(await asked(call)).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    }
+  });
+
+  it('does not exist while the call waits, was denied, or is one that Gate executes itself', async () => {
+    const waits = await parked(gate, 'gate.decision/v1');
+    expect(await asked(waits)).toMatchObject({ status: 404 });
+    await gate.activities.applyDecision(await gate.decision(waits, 'deny'));
+    expect(await asked(waits)).toMatchObject({ status: 404 });
+    const executed = await parked(gate, 'gate.server-execution/v1');
+    await gate.activities.applyDecision(await gate.decision(executed, 'approve'));
+    expect(await asked(executed)).toMatchObject({ status: 404 });
+  });
+});
