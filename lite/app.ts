@@ -10,6 +10,7 @@ import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import { decideRequest, reviewOrder, reviewStatus, type PendingRequest } from '../contracts/review.js';
 import { isFinal } from '../domain/call-record/transitions.js';
+import { isGatesOwn } from '../domain/own-names.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
@@ -251,7 +252,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     decidedVia: string,
     shownDigest?: string,
   ): Promise<PendingRequest> {
-    if (/^system\b/i.test(decidedVia)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
+    if (isGatesOwn(decidedVia)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
     const offered = request.headers['x-request-id'];
     const request_id =
       typeof offered === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(offered) ? offered : crypto.randomUUID();

@@ -33,6 +33,7 @@ import { replaceFile } from '../domain/store/durable-file.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { DevelopmentFile, Stack } from './development.js';
 import { type Engine, type EngineStart, mendable, QUICK_STOP_LIMIT_MS } from './engine-process.js';
+import { LOG_REDACTION } from './log-redaction.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
@@ -443,10 +444,7 @@ export function stackLogger(stateDir: string, level: string): Logger {
   const logger = pino(
     {
       level,
-      redact: {
-        paths: ['req.headers.authorization', 'headers.authorization', '*.token', '*.grant', 'req.headers.cookie'],
-        censor: '[redacted]',
-      },
+      redact: LOG_REDACTION,
     },
     pino.multistream([
       {

@@ -38,6 +38,7 @@ import { createWorker, type GateWorker, type WorkerOptions } from '../engine/wor
 import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { engineNews } from './engine-news.js';
+import { LOG_REDACTION } from './log-redaction.js';
 import { startLedgerSweeps } from './ledger-sweeps.js';
 import {
   buildHil,
@@ -115,10 +116,7 @@ export async function startApart<Name extends ProcessName>(name: Name, env: Env)
   const logger = pino({
     level: logLevel,
     base: { service: name },
-    redact: {
-      paths: ['req.headers.authorization', 'headers.authorization', '*.token', '*.grant', 'req.headers.cookie'],
-      censor: '[redacted]',
-    },
+    redact: LOG_REDACTION,
   });
   const undo = new Undo();
   let settle: { resolve(): void; reject(error: unknown): void } | undefined;

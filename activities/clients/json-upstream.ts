@@ -25,7 +25,7 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
   const headers = { accept: 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) };
 
   async function send(
-    text: string,
+    { id, text }: { readonly id: string; readonly text: string },
     callersId: Json | undefined,
     limits: { timeoutMs: number; signal?: AbortSignal },
     mend: (message: Members) => Members = (message) => message,
@@ -46,9 +46,15 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
     }
     if (answer.kind === 'accepted') return { kind: 'accepted' };
     const { status: statusCode } = answer;
-    if (answer.message) return replyOf(mend(answer.message), statusCode, callersId);
+    const ours = answer.message !== null && isNotOfAnother(answer.message, id);
+    if (answer.message && ours) return replyOf(mend(answer.message), statusCode, callersId);
     if (statusCode < 400)
-      return { kind: 'unknown', reason: 'the upstream answered with something that is no JSON object' };
+      return {
+        kind: 'unknown',
+        reason: answer.message
+          ? 'the upstream answered with the id of another request'
+          : 'the upstream answered with something that is no JSON object',
+      };
     const error = { code: -32_000, message: `upstream answered HTTP ${statusCode}` };
     return {
       kind: 'reply',
@@ -60,7 +66,8 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
 
   return {
     async callTool(_caller, request, limits) {
-      const outcome = await send(callText(randomUUID(), outgoingCall(request)), request['id'], limits);
+      const id = randomUUID();
+      const outcome = await send({ id, text: callText(id, outgoingCall(request)) }, request['id'], limits);
       return outcome.kind === 'accepted'
         ? { kind: 'unknown', reason: 'the upstream answered without a body' }
         : outcome;
@@ -68,11 +75,22 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
     control(_caller, request, limits) {
       const id = randomUUID();
       if (request['method'] === 'initialize')
-        return send(introductionText(id, requestedVersion(request)), request['id'], limits, withServedCapabilities);
-      return send(controlText(id, outgoingControl(request)), request['id'], limits);
+        return send(
+          { id, text: introductionText(id, requestedVersion(request)) },
+          request['id'],
+          limits,
+          withServedCapabilities,
+        );
+      return send({ id, text: controlText(id, outgoingControl(request)) }, request['id'], limits);
     },
     close: () => dispatcher.close().catch(() => undefined),
   };
+}
+
+/** Tools that answer without an id, or with `null`, mean this request, the only one of its connection; any other id is of another one. */
+function isNotOfAnother(message: Members, id: string): boolean {
+  const given = present(message.get('id'));
+  return given === undefined || JSON.parse(given) === id;
 }
 
 /** The object under the caller's id. A `null` error beside a result, as JSON-RPC 1.0 writes it, stands for nothing and is left out. */

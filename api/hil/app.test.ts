@@ -627,6 +627,12 @@ describe('spec 4.4: POST /decide/{id}', () => {
         'a surface that is Gate’s own',
         { decision: 'approve', decided_via: 'system:ttl-sweep' },
       ],
+      [
+        400,
+        'invalid_request',
+        'one that reads so, in full-width letters',
+        { decision: 'approve', decided_via: 'ｓｙｓｔｅｍ：ttl-sweep' },
+      ],
       [400, 'invalid_request', 'a diff with approve', { decision: 'approve', modification_diff: { a: 1 } }],
       [400, 'invalid_request', 'a diff with deny', { decision: 'deny', modification_diff: {} }],
       [400, 'modification_diff_required', 'modify without a diff', { decision: 'modify', modification_diff: null }],

@@ -3,7 +3,7 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
-import { argumentsOf, limitedRow } from '../../domain/call-record/rows.js';
+import { argumentsOf } from '../../domain/call-record/rows.js';
 import { TAMPERED } from '../../domain/call-record/transitions.js';
 import {
   canonicalDigest,
@@ -222,27 +222,22 @@ export function createCallHandler(options: CallHandlerOptions) {
     options.onLimited?.();
     const key = `${call.tenant}/${call.agent}`;
     const reason = `more than ${options.velocity.limit} calls in ${options.velocity.windowMs / 1000} s`;
-    if (refused.first) {
-      // One row per agent and window; an outage of the ledger must not turn a 429 into anything else.
-      await options.ledger
-        .append([
-          {
-            ...limitedRow({
-              correlationId: call.correlation_id,
-              atMs: call.received_ms,
-              tenant: call.tenant,
-              agent: call.agent,
-              spiffe: call.agent_spiffe,
-              tool: call.tool,
-              reason,
-              namespace: call.state_namespace,
-              limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
-            }),
-            tool_params_sha256: sha256Hex(canonicalJson(params)),
-          },
-        ])
-        .catch(() => undefined);
-    }
+    // One row per agent and window; every replica counts the same one.
+    await refusals({
+      caller: {
+        tenant: call.tenant,
+        agent: call.agent,
+        spiffe: call.agent_spiffe,
+        ...(call.state_namespace && { namespace: call.state_namespace }),
+      },
+      correlationId: call.correlation_id,
+      name: call.tool,
+      limit: 'velocity',
+      reason,
+      limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
+      first: refused.first,
+      paramsSha256: sha256Hex(canonicalJson(params)),
+    });
     return new GateError('rate_limited', reason, {
       fields: { scope: 'agent', key, retry_after_secs: refused.retryAfterSecs },
     });

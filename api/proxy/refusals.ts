@@ -14,10 +14,13 @@ export interface Refused {
   /** The tool, or the control method. */
   readonly name: string;
   /** Which limit; each has a row of its own. */
-  readonly limit: 'rate' | 'control' | 'replays' | 'backlog';
+  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity';
   readonly reason: string;
   /** What was exceeded, by name. */
   readonly limits: JsonObject;
+  /** Whether it is the first of its window, where whoever refuses counts these: then that alone says whether there is a row. */
+  readonly first?: boolean;
+  readonly paramsSha256?: string;
 }
 
 const ROW_EVERY_MS = 60_000;
@@ -39,16 +42,39 @@ export function createRefusals({
   readonly monotonic?: () => number;
 }) {
   const told = new LRUCache<string, number>({ max: MAX_TOLD });
-  return async ({ caller, correlationId, name, limit, reason, limits }: Refused): Promise<void> => {
-    const key = `${limit} ${caller.tenant}/${caller.agent}`;
-    const measuredMs = monotonic();
-    if (measuredMs - (told.get(key) ?? Number.NEGATIVE_INFINITY) < ROW_EVERY_MS) return;
-    told.set(key, measuredMs);
-    const atMs = now();
+  return async ({
+    caller,
+    correlationId,
+    name,
+    limit,
+    reason,
+    limits,
+    first,
+    paramsSha256,
+  }: Refused): Promise<void> => {
+    if (!(first ?? isFirst(`${limit} ${caller.tenant}/${caller.agent}`))) return;
     const { tenant, agent, spiffe, namespace } = caller;
+    const row = limitedRow({
+      tenant,
+      agent,
+      spiffe,
+      namespace,
+      correlationId,
+      atMs: now(),
+      tool: name,
+      reason,
+      limits,
+    });
     await ledger
-      .append([limitedRow({ tenant, agent, spiffe, namespace, correlationId, atMs, tool: name, reason, limits })])
+      .append([{ ...row, ...(paramsSha256 !== undefined && { tool_params_sha256: paramsSha256 }) }])
       .catch(() => undefined);
   };
+
+  function isFirst(key: string): boolean {
+    const measuredMs = monotonic();
+    if (measuredMs - (told.get(key) ?? Number.NEGATIVE_INFINITY) < ROW_EVERY_MS) return false;
+    told.set(key, measuredMs);
+    return true;
+  }
 }
 export type Refusals = ReturnType<typeof createRefusals>;

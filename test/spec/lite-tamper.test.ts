@@ -41,8 +41,11 @@ beforeEach(async () => {
   await start();
 });
 afterEach(async () => {
-  await gate.close();
-  await tools.close();
+  try {
+    await gate.close();
+  } finally {
+    await tools.close();
+  }
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -56,8 +59,12 @@ const sql = (text: string, ...values: unknown[]): Record<string, unknown>[] => {
 };
 const edited = async (edit: () => void) => {
   await gate.close();
-  edit();
-  await start();
+  try {
+    edit();
+  } finally {
+    // Also over an edit that failed: what is open at the end of a test is closed, and only then ends its process.
+    await start();
+  }
 };
 const idOf = (answer: { body: object }) => String((answer.body as { correlation_id: string }).correlation_id);
 const kinds = (id: string) =>
@@ -134,9 +141,10 @@ describe('whoever edits the file of lite runs nothing by it', () => {
   it('finds an older row that was put back after a restart: the ledger has what came after it', async () => {
     const id = randomUUID();
     const parked = idOf(await replayed('wire_transfer', id, TRANSFER));
-    await gate.close();
-    const [older] = sql('select * from call_records where correlation_id = ?', parked) as [Record<string, unknown>];
-    await start();
+    let older: Record<string, unknown> = {};
+    await edited(() => {
+      older = sql('select * from call_records where correlation_id = ?', parked)[0] ?? {};
+    });
     const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
     await gate.send('POST', `/decide/${rows[0]?.id}`, { body: { decision: 'deny' } });
     await edited(() => {
@@ -247,6 +255,12 @@ describe('whoever edits the file of lite runs nothing by it', () => {
   });
 });
 
+it('goes on, and ends, after an edit that fails', async () => {
+  const failing = edited(() => sql('update no_table set x = 1'));
+  await expect(failing).rejects.toThrow(/no_table/);
+  expect((await replayed('read_file', randomUUID(), HARMLESS)).status).toBe(200);
+});
+
 describe('an authorization', () => {
   it('says when it was given and until when it holds, the same at every request, and is not given after that', async () => {
     const at = Math.floor(Date.now() / 1000);
@@ -281,6 +295,17 @@ describe('a decision', () => {
     expect(tools.executed).toHaveLength(0);
     expect(await decide(row?.original_payload_digest ?? '')).toMatchObject({ status: 200 });
   });
+
+  it.each(['system', 'ｓｙｓｔｅｍ:ttl-sweep', 'sys\u200btem', 'ѕystem'])(
+    'is not taken through a channel that reads as Gate’s own: %j',
+    async (decided_via) => {
+      await replayed('wire_transfer', randomUUID(), TRANSFER);
+      const [row] = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
+      const decide = (body: object) => gate.send('POST', `/decide/${row?.id}`, { body });
+      expect(await decide({ decision: 'deny', decided_via })).toMatchObject({ status: 400 });
+      expect(await decide({ decision: 'deny', decided_via: 'ｃｏｎｓｏｌｅ' })).toMatchObject({ status: 200 });
+    },
+  );
 
   it('is not taken about a review that shows another call than would run', async () => {
     await replayed('wire_transfer', randomUUID(), TRANSFER);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { decideRequest, type DecideRequest } from '../../../contracts/review.js';
+import { isGatesOwn } from '../../../domain/own-names.js';
 import { GateError } from '../../../domain/errors.js';
 import type { createDecisions } from '../../../domain/review/decisions.js';
 import type { ServiceApp } from '../../plugins/service.js';
@@ -62,7 +63,7 @@ function available(body: DecideRequest): 'approve' | 'deny' {
 function surfaceOf({ caller }: ReviewScope, { decided_via }: DecideRequest): string {
   if (caller.callerId !== CALLER_IDS.console) return 'simulator';
   if (decided_via == null) return 'console';
-  if (/^system\b/i.test(decided_via)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
+  if (isGatesOwn(decided_via)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
   return decided_via;
 }
 

@@ -8,6 +8,7 @@ import type { Store } from '../../store/database.js';
 import { reading } from '../chain-store.js';
 import { turn } from '../rows.js';
 import type { LedgerTables } from '../tables.js';
+import { plainName } from '../../own-names.js';
 import { OWN_TENANT, ownRow } from '../own-rows.js';
 
 /** Rows hidden by one statement; between two of them others get their turn. */
@@ -42,7 +43,7 @@ interface ErasureOptions {
 
 /** Throws `tenant_reserved` for the name that no customer has. */
 export function refuseReserved(tenant: string): void {
-  if (tenant === OWN_TENANT) throw new GateError('tenant_reserved');
+  if (plainName(tenant) === OWN_TENANT) throw new GateError('tenant_reserved');
 }
 
 /** What is hidden: the column that says when, and the rows it concerns. */
