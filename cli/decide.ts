@@ -48,7 +48,7 @@ export function registerDecide(program: Command): void {
         );
         if (decided.status === 'approved')
           process.stdout.write(
-            `Gate executes it now, unless its agent only asked for a decision; see \`gate audit ${decided.correlation_id}\`\n`,
+            `Gate executes it now, unless its agent only asked for a decision; see \`npx gate audit ${decided.correlation_id}\`\n`,
           );
       },
     );

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { LITE_SETTINGS } from '../config/lite.js';
 import { CliError } from './errors.js';
@@ -8,9 +8,18 @@ const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
 export const ledgerOption = () =>
   new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
 
+/** The file that is meant where none is named: lite's where it lies here, else that of the stack of this folder. */
+export function meantLedger(named: string): string {
+  const ofStack = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'data', 'ledger.db');
+  return named === DEFAULT_LEDGER && !existsSync(named) && existsSync(ofStack) ? ofStack : named;
+}
+
 /** A file that is only looked at is never made; what keeps it from being read is one line. */
 export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
-  if (!existsSync(file) || !statSync(file).isFile()) throw new CliError(`no ledger file at ${file}`);
+  if (!existsSync(file) || !statSync(file).isFile())
+    throw new CliError(
+      `no ledger file at ${file}; --ledger or GATE_LITE_LEDGER names another, and it is made by the first \`npx gate lite\``,
+    );
   return look();
 }
 

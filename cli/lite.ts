@@ -7,6 +7,7 @@ import { registerLiteLink } from './lite-link.js';
 import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { OBSERVED } from './output.js';
 
 /** Loaded by the command that needs it: the others answer at once. */
 const serve = () => import('../lite/serve.js');
@@ -121,6 +122,7 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
     running.ownDecideToken && config.ledger !== LITE_SETTINGS.ledger.type.parse(undefined)
       ? `GATE_LITE_LEDGER=${config.ledger} `
       : '';
+  const endpoint = ` --endpoint ${url}`;
   const auth = access.agents === 'open' ? '' : ` -H "Authorization: Bearer $GATE_LITE_TOKEN"`;
   const curl = (header: string, tool: string, args: string) =>
     [
@@ -129,25 +131,35 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
       `    -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}'`,
     ].join('\n');
   const decision = 'X-Gate-Decision-Contract: gate.decision/v1';
+  const first = tools
+    ? `Your tools through Gate: the list of them, then a call (put one of their names for TOOL):
+
+  curl -s ${url}/mcp -H 'Content-Type: application/json'${auth} -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+
+${curl('X-Gate-Server-Execution-Contract: gate.server-execution/v1', 'TOOL', '{}')}
+
+  An MCP client sends these two headers with each call: docs/how-to/call-from-an-mcp-client.md
+  A tool that may change something waits until you class it: ${elsewhere}npx gate tools${endpoint}`
+    : `An allow, a deny, and a call that waits for you:
+
+${curl(decision, 'read_file', '{"path":"notes.txt"}')}
+
+${curl(decision, 'delete_file', '{"path":"notes.txt"}')}
+
+${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}`;
   return `
-Gate lite is ready at ${url} (${config.mode}, ${config.profile})
+Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode === 'observe' ? OBSERVED : ''}
 
   ledger     ${config.ledger}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
   rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
   tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${operatorsShown(running)}
-  page       ${running.signInLink() ?? `${url}/`}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
+  page       ${pageShown(running)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
 
-An allow, a deny, and a call that waits for you:
-
-${curl(decision, 'read_file', '{"path":"notes.txt"}')}
-
-${curl(decision, 'delete_file', '{"path":"notes.txt"}')}
-
-${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}
-  ${elsewhere}npx gate pending --endpoint ${url}
-  ${elsewhere}npx gate decide <id> approve --endpoint ${url}
+${first}
+  ${elsewhere}npx gate pending${endpoint}
+  ${elsewhere}npx gate decide <id> approve${endpoint}
 
   npx gate audit --ledger ${config.ledger}     npx gate verify --ledger ${config.ledger}
 
@@ -161,6 +173,13 @@ function foundShown({ found }: Lite): string {
   return found.kind === 'unclear'
     ? `\n             NOT REACHED: ${oneLine(found.words)}. Is it started? Until it answers no call is sent; it is asked again at the first one`
     : ` (${oneLine(found.words)})`;
+}
+
+function pageShown({ signInLink, url }: Lite): string {
+  const link = signInLink();
+  return link === null
+    ? `${url}/`
+    : `${link}\n             signs you in once, within 10 minutes; \`npx gate lite link\` prints another`;
 }
 
 /** The token is shown once, when it is made; from then on it is where it was put, and the commands find it there. */

@@ -16,3 +16,9 @@ export function folded(text: string, width: number): string {
   }
   return [...lines, line].join('\n');
 }
+
+/** Under the first line of a start in observe mode. */
+export const OBSERVED = `
+
+  OBSERVE MODE: every call runs, also what would be denied or wait for a person; it is only recorded. \`npx gate report\` counts it,
+  \`npx gate tools suggest\` proposes classes from it; without GATE_MODE=observe (--mode observe) verdicts are honoured`;

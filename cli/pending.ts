@@ -62,7 +62,7 @@ export function registerPending(program: Command): void {
       const where = target.endpoint ? ` --endpoint ${target.endpoint}` : '';
       if (status === 'pending')
         process.stdout.write(
-          `\nlook at one: gate pending <id>${where}\ndecide with: gate decide <id> approve|deny --reason "…"${where}\n`,
+          `\nlook at one: npx gate pending <id>${where}\ndecide with: npx gate decide <id> approve|deny --reason "…"${where}\n`,
         );
     });
 }

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { GateError } from '../domain/errors.js';
 import type { GraduationReport } from '../lite/graduation.js';
-import { ledgerOption, readable } from './ledger-file.js';
+import { ledgerOption, meantLedger, readable } from './ledger-file.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 
@@ -31,7 +31,8 @@ export function registerReport(program: Command): void {
         'GATE_LITE_SIGNING_KEY_PATH',
       ),
     )
-    .action(async ({ ledger, since, json, output, signingKey }: ReportOptions) => {
+    .action(async ({ ledger: named, since, json, output, signingKey }: ReportOptions) => {
+      const ledger = meantLedger(named);
       const { graduationOf, signingKeyOf, signReport, sinceOf } = await graduation();
       const from = since === undefined ? null : sinceOf(since);
       if (since !== undefined && from === null)

@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development.js';
+import { OBSERVED } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
 /** `gate start`: the whole stack on this machine. */
@@ -52,14 +53,13 @@ async function untilStopped(stack: Stack, signals: StopSignals, say: (line: stri
   say(last);
 }
 
-export const OBSERVED = `
-
-  OBSERVE MODE: every call runs, also what would be denied or wait for a person; it is only recorded. \`npx gate report\` counts it;
-  without GATE_MODE=observe verdicts are honoured`;
-
 /** The page a new user sees: where things are, and three commands that work as printed. */
 export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: number): string {
-  const here = (file: string) => relative(process.cwd(), file) || file;
+  const here = (file: string) => {
+    const path = relative(process.cwd(), file);
+    // What lies elsewhere is written so that it can be typed anywhere.
+    return path === '' || path.startsWith('..') ? file : path;
+  };
   // Another terminal does not know of a folder that this one was told.
   const gate = here(stateDir) === '.gate' ? 'npx gate' : `GATE_STATE_DIR=${here(stateDir)} npx gate`;
   const { url, ca } = stack.proxy;

@@ -58,7 +58,7 @@ export function registerTools(program: Command): void {
       }
       process.stdout.write(`${table.toString()}\n`);
       if (shown.some((tool) => tool.class === null || tool.suspended))
-        process.stdout.write('\nclass one: gate tools set <tool> read|change|review|strict|deny --reason "…"\n');
+        process.stdout.write('\nclass one: npx gate tools set <tool> read|change|review|strict|deny --reason "…"\n');
     });
 
   withTarget(tools.command('set'))
@@ -82,11 +82,13 @@ export function registerTools(program: Command): void {
           ...(definition && { definition_sha256: definition }),
         });
         if (asJson) return print(set);
-        const bound = set.definition_sha256
-          ? `, for the definition ${set.definition_sha256.slice(0, 12)}`
-          : '; no list has shown an agent a tool of that name: is it spelled so?';
+        const bound = set.definition_sha256 ? `, for the definition ${set.definition_sha256.slice(0, 12)}` : '';
+        const unknown = set.definition_sha256
+          ? ''
+          : '\nno list has shown an agent a tool of that name; if it is not spelled so: npx gate tools forget ' +
+            oneLine(tool);
         process.stdout.write(
-          `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; it counts from now on\n`,
+          `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; it counts from now on${unknown}\n`,
         );
       },
     );
@@ -120,7 +122,7 @@ export function registerTools(program: Command): void {
       }
       if (!apply) {
         if (!asJson && proposed.length > 0)
-          process.stdout.write('\nlook at each; set them all: gate tools suggest --apply\n');
+          process.stdout.write('\nlook at each; set them all: npx gate tools suggest --apply\n');
         return;
       }
       const shownAs = new Map(known.map((tool) => [tool.tool, tool.definition_sha256]));

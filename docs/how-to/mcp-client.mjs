@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as after } from 'node:timers/promises';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+
+/** Each tool call under an id of its own. One that waits for a person is asked about again under that id, and never runs twice. */
+async function throughGate(url, init = {}) {
+  const { method } = typeof init.body === 'string' ? JSON.parse(init.body) : {};
+  if (method !== 'tools/call') return fetch(url, init);
+  const headers = new Headers(init.headers);
+  headers.set('X-Gate-Server-Execution-Contract', 'gate.server-execution/v1');
+  headers.set('X-Gate-Idempotency-Id', randomUUID());
+  for (;;) {
+    const answer = await fetch(url, { ...init, headers });
+    if (answer.status !== 202) return answer;
+    const { correlation_id, poll_after_ms } = await answer.json();
+    console.error(`call ${correlation_id} waits for a person`);
+    await after(poll_after_ms, undefined, { signal: init.signal ?? undefined });
+  }
+}
+
+const [url, tool = '', args = '{}'] = process.argv.slice(2);
+const client = new Client({ name: 'my-agent', version: '1' });
+await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: throughGate }));
+const answer = tool
+  ? // As long as people may take: the client's own default is a minute.
+    await client.callTool({ name: tool, arguments: JSON.parse(args) }, { timeout: 600_000 })
+  : await client.listTools();
+console.log(JSON.stringify(answer));
+await client.close();
