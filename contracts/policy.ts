@@ -43,6 +43,8 @@ export const policyInput = z.looseObject({
   correlation_id: z.string().nullish(),
   method: z.string().nullish(),
   arguments: jsonObject.optional(),
+  /** The call's part of its request, by size: what is read for SQL is bounded for all calls of a batch together. */
+  request_share: z.number().min(0).max(1).optional(),
   current_time: z.string().optional(),
   recent_request_count: z.number().int().optional(),
   velocity_degraded: z.boolean().optional(),

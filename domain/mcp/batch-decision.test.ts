@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { decisionOf } from '../../test/support/pipeline-fixture.js';
-import { worstDecision } from './batch.js';
+import { judgeSiblings, worstDecision } from './batch.js';
 
 describe('the decision on a batch', () => {
   it('keeps the event of every call in it, and a single call its own', () => {
@@ -12,5 +12,23 @@ describe('the decision on a batch', () => {
       events: [{ tool_type: 'list_files' }, { tool_type: 'delete_file' }],
     });
     expect(worstDecision([first as never]).forensic_event).toEqual({ tool_type: 'list_files' });
+  });
+
+  it('gives each call its part of what is read of a request, by size, and a single call all of it', async () => {
+    const call = (text: string) => ({ method: 'tools/call', tool: 'read', params: {}, arguments: { text } });
+    const shares = async (...texts: string[]): Promise<unknown[]> => {
+      const seen: unknown[] = [];
+      const input = { tool_type: 'x', agent_history: { last_tool: null, recent_sequence: [] }, intent_score: 0 };
+      const evaluate = ({ request_share }: { request_share?: number | undefined }) => {
+        seen.push(request_share);
+        return decisionOf('green');
+      };
+      await judgeSiblings(evaluate, input, texts.map(call), 0);
+      return seen;
+    };
+    expect(await shares('a')).toEqual([undefined]);
+    const [small, large] = (await shares('a', 'x'.repeat(93))) as [number, number];
+    expect(small + large).toBeCloseTo(1);
+    expect(large).toBeGreaterThan(small * 10);
   });
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { GateError } from '../errors.js';
+import { sizeOf } from '../large.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
 import {
@@ -132,12 +133,14 @@ export async function judgeSiblings(
   receivedMs: number,
 ): Promise<PolicyDecision> {
   const histories = historiesOf(input.agent_history, siblings, receivedMs);
+  const shares = sharesOf(siblings);
   const judged = async (index: number, kept: readonly HistoryEvent[]) => {
     const { tool, arguments: given } = siblings[index] as SiblingCall;
     const { sensitive_steps = [], ...history } = histories[index] ?? input.agent_history;
     const steps = [...sensitive_steps, ...kept].slice(-HISTORY_LENGTH);
     const agent_history = { ...history, ...(steps.length > 0 && { sensitive_steps: steps }) };
-    return evaluate({ ...input, tool_type: tool, agent_history, arguments: given });
+    const share = siblings.length > 1 && { request_share: shares[index] };
+    return evaluate({ ...input, tool_type: tool, agent_history, arguments: given, ...share });
   };
   const decisions = await Promise.all(siblings.map((_, index) => judged(index, [])));
   const kept = new Map<string, HistoryEvent>();
@@ -147,6 +150,13 @@ export async function judgeSiblings(
       kept.set(tool, { tool, method, ts_ms: receivedMs, replica: 'batch' });
   }
   return worstDecision(decisions);
+}
+
+/** Each call's part of the request, by the size of its arguments. */
+function sharesOf(siblings: readonly SiblingCall[]): readonly number[] {
+  const sizes = siblings.map(({ arguments: given }) => sizeOf(given, Number.MAX_SAFE_INTEGER));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return sizes.map((size) => size / total);
 }
 
 const objectOf = (value: unknown): JsonObject =>

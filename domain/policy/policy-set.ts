@@ -221,7 +221,12 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
     for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool);
-    return { ...input, names_say: says, sql: readSql(input.arguments), shell: readShell(input.arguments) };
+    return {
+      ...input,
+      names_say: says,
+      sql: readSql(input.arguments, input.request_share),
+      shell: readShell(input.arguments),
+    };
   };
 
   // No time cap: a running evaluation cannot be interrupted from the thread it runs in. It is bounded instead by the size of the input and the

@@ -156,6 +156,58 @@ describe('SQL in the arguments of a call', () => {
   });
 });
 
+describe('statements behind a label', () => {
+  const LABELS = ['note: ', 'sql ', 'please run: ', 'query=', 'x\n', 'Do this for me\n'];
+  it('wait for a person at least, in arguments of any name', () => {
+    for (const label of LABELS) {
+      const texts = DESTRUCTIVE_STATEMENTS.map((text) => label + text.trimStart());
+      const wrong = measured(UNNAMED_WAYS.slice(0, 2), texts, ['yellow', 'red']);
+      expect(wrong).toEqual([]);
+    }
+  });
+  it('are told from English behind the same label', () => {
+    for (const label of ['note: ', 'todo ', 'Notes\n'])
+      expect(
+        measured(
+          UNNAMED_WAYS.slice(0, 2),
+          HARMLESS_TEXTS.map((text) => label + text),
+          ['green'],
+        ),
+      ).toEqual([]);
+  });
+  it.each(['VACUUM accounts', 'vacuum full accounts', 'note: UPDATE users SET admin = true WHERE id = 7'])(
+    '%s waits',
+    (path) => {
+      expect(verdictOf('read_file', { path })).toBe('yellow');
+    },
+  );
+  it.each([
+    'select a seat',
+    'update the plan',
+    'drop me a line',
+    'delete from my calendar the meeting',
+    'vacuum the floor',
+    'note: delete from my list',
+  ])('%s runs', (path) => {
+    expect(verdictOf('read_file', { path })).toBe('green');
+  });
+});
+
+describe('a call that is one of several', () => {
+  it('has its part of what is read, and what lies beyond waits', async () => {
+    const read = createSqlReader({ parser: await loadSqlParser(), statementArguments: ['sql'] });
+    const args = { q: `select '${'x'.repeat(2_000)}'` };
+    expect(read(args).worst).toBe('read');
+    expect(read(args, 0.1).worst).toBe('read');
+    expect(read(args, 0.01).worst).toBe('unreadable');
+    const many = { q: Array.from({ length: 200 }, () => 'select 1') };
+    let parses = 0;
+    const counting = createSqlReader({ parser: () => ((parses += 1), null), statementArguments: ['sql'] });
+    for (let call = 0; call < 128; call += 1) counting(many, 1 / 128);
+    expect(parses).toBeLessThanOrEqual(256);
+  });
+});
+
 describe('hostile texts', () => {
   let read: SqlReader;
   beforeAll(async () => {
@@ -163,7 +215,7 @@ describe('hostile texts', () => {
   });
   const UNITS =
     `/* */ /*! ( select( [ { " ' \` $a$ $ e' U&' \\ '\\ -- # ; select; union/**/select/**/ 1+ -/**/ +- <>= | @ x, 0x a. not/**/ case/**/when/**/
-    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete )delete/**/ )update/**/a/**/set/**/ 1/**/delete/**/a/**/from/**/ drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
+    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete )delete/**/ )update/**/a/**/set/**/ 1/**/delete/**/a/**/from/**/ a:delete/**/from/**/a drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
       /\s+/,
     );
   it.each(UNITS)('%s, repeated, costs what its length costs, and the next statement is read', (unit) => {

@@ -6,14 +6,14 @@ import { block, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
 import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
 
-/** What is read for SQL in one call's arguments. What lies beyond and has a statement's word in it cannot be vouched for. */
+/** What is read for SQL in the arguments of one request. What lies beyond and has a statement's word in it cannot be vouched for. */
 export const SQL_BOUNDS = {
   /** Characters of one text given to the parser. */
   parsedText: 16_384,
-  /** Characters parsed of one call, and times. */
+  /** Characters parsed of one request, and times. */
   parsed: 65_536,
   parses: 256,
-  /** Characters split into tokens of one call. */
+  /** Characters split into tokens of one request. */
   read: 65_536,
   /** Brackets and comments within each other: the parser's time grows with the square of the latter (200 kB of them: 84 s). */
   nesting: 200,
@@ -29,10 +29,20 @@ export interface SqlReaderOptions {
   readonly statementArguments: readonly string[];
 }
 
-/** What SQL the arguments of a call hold. A function of the arguments alone; linear in their length; never throws. */
-export type SqlReader = (argumentsOfCall: unknown) => SqlFacts;
+/**
+ * What SQL the arguments of a call hold. A function of the arguments alone and of the call's share of what is read of a request (1 where it
+ * is the only call); linear in their length; never throws.
+ */
+export type SqlReader = (argumentsOfCall: unknown, share?: number) => SqlFacts;
 
 const NOTHING: SqlFacts = { worst: 'none', found: [], more: false };
+
+/** The calls of a batch share what one call may cost: each gets its part, so that a hundred of them cost no more than one. */
+const budgetOf = (share: number): Budget => ({
+  parsed: Math.ceil(SQL_BOUNDS.parsed * share),
+  parses: Math.ceil(SQL_BOUNDS.parses * share),
+  read: Math.ceil(SQL_BOUNDS.read * share),
+});
 
 interface Budget {
   parsed: number;
@@ -42,8 +52,8 @@ interface Budget {
 
 export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions): SqlReader => {
   const strict = new Set(statementArguments.map((name) => name.toLowerCase()));
-  return (value) => {
-    const budget: Budget = { ...SQL_BOUNDS };
+  return (value, share = 1) => {
+    const budget = budgetOf(share);
     const found: SqlFinding[] = [];
     const read = (text: string, path: readonly string[]): void => {
       const names = path.map((name) => name.toLowerCase());
@@ -231,7 +241,8 @@ const isProse = (statements: readonly SqlNode[], tokens: readonly Token[]): bool
 /** What acts on the connection, and is not told from English by any of its words: "set status to done", "lock doors". */
 const couldBeRemark = (tokens: readonly Token[]): boolean =>
   tokens.every(({ kind, text }) => (kind === 'word' && !text.includes('_') && text !== 'mode') || text === ';') &&
-  !SESSION_WORDS.has(tokens[1]?.text ?? '');
+  !SESSION_WORDS.has(tokens[1]?.text ?? '') &&
+  tokens[0]?.text !== 'vacuum';
 
 /** Bare words throughout, and none of the forms that only SQL has: "grant access on Monday to Bob", "truncate description". */
 const couldBeEnglish = (tokens: readonly Token[]): boolean =>
@@ -247,6 +258,7 @@ const couldBeEnglish = (tokens: readonly Token[]): boolean =>
 function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | null {
   const special = /[\\`[#$]|\/\*|--/.test(text);
   let worst: Reading | null = null;
+  let labelled: Reading | null = null;
   const add = (reading: Reading | null): void => {
     if (reading) worst = worst ? worse<Reading>(worst, reading) : reading;
   };
@@ -261,6 +273,8 @@ function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | n
     for (const piece of parts) {
       const shape = shapeOf(piece);
       add(shape);
+      const behind = behindLabel(piece, whole, (part) => parse(part, lexedSo));
+      if (behind) labelled = labelled ? worse<Reading>(labelled, behind) : behind;
       const [first, last] = [piece[0], piece.at(-1)];
       if (shape?.effect === 'destructive' || !first || !last || parts.length === 1) continue;
       if (first.kind !== 'word' || !STATEMENT_WORDS.has(first.text)) continue;
@@ -272,5 +286,35 @@ function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | n
     }
     add(fragmentOf(tokens));
   }
-  return worst && { ...(worst as Reading), form: 'statement' };
+  if (worst) return { ...(worst as Reading), form: 'statement' };
+  return labelled && { ...(labelled as Reading), form: 'phrase' };
+}
+
+/** So many places of a piece are tried: each costs a parse. */
+const LABELS = 16;
+
+/** `note: DELETE FROM users`, `sql DROP TABLE x`, a statement on a line of its own: what stands behind a word, a colon or a line's end. */
+function behindLabel(piece: readonly Token[], whole: string, parse: (part: string) => Parsed | null): Reading | null {
+  const last = piece.at(-1);
+  let tried = 0;
+  for (let at = 1; at < piece.length && tried < LABELS; at += 1) {
+    const [before, token] = [piece[at - 1] as Token, piece[at] as Token];
+    if (token.kind !== 'word' || !STATEMENT_WORDS.has(token.text)) continue;
+    const bare = at === 1 && before.kind === 'word';
+    const colon = before.kind === 'symbol' && [':', '>', '-', '='].includes(before.text);
+    if (!bare && !colon && !whole.slice(before.to, token.from).includes('\n')) continue;
+    tried += 1;
+    const part = piece.slice(at);
+    const parsed = parse(whole.slice(token.from, last?.to));
+    if (!parsed) {
+      const shape = shapeOf(part);
+      if (shape?.effect === 'destructive') return shape;
+      continue;
+    }
+    const { effect } = parsed.reading;
+    if (isProse(parsed.statements, part)) continue;
+    if (effect === 'destructive' || ((effect === 'change' || effect === 'unreadable') && !couldBeEnglish(part)))
+      return parsed.reading;
+  }
+  return null;
 }
