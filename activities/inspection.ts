@@ -7,7 +7,7 @@ import type { Inspected } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
 import { requestToJudge } from './staged.js';
 
-/** How far back an agent's successful steps count for inspection and policy (proxy sheet 12). */
+/** How far back an agent's successful steps count for inspection and policy. */
 export const HISTORY_WINDOW_MS = 300_000;
 
 export const createInspectionActivities = ({ calls, inspector }: { calls: CallStore; inspector: Inspector }) => ({

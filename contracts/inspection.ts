@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonObject } from './json.js';
 
-/** Spec 4.2 and brain sheet 2: the body of `POST /inspect`. Unknown fields are ignored. */
+/** The body of `POST /inspect`. Unknown fields are ignored. */
 export const inspectRequest = z.object({
   agent_id: z.string().min(1).max(256),
   jsonrpc: z.string().optional(),
@@ -39,7 +39,7 @@ export const inspectionEvidence = z.object({
   cache_served: z.boolean(),
 });
 
-/** Spec 2.3 and brain sheet 2. Scores are 0-1, drift is 0-2 (1 minus cosine). */
+/** Scores are 0-1, drift is 0-2 (1 minus cosine). */
 export const inspectionResponse = z.object({
   authorized: z.boolean(),
   reason: z.string(),

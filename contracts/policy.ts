@@ -33,7 +33,7 @@ export const toolClassFact = z.object({
 });
 export type ToolClassFact = z.infer<typeof toolClassFact>;
 
-/** Spec 2.4 and policy sheet 3: the Rego `input`. Extra properties are allowed and visible to the rules. */
+/** The Rego `input`. Extra properties are allowed and visible to the rules. */
 export const policyInput = z.looseObject({
   tool_type: z.string().min(1),
   agent_history: agentHistory,
@@ -128,7 +128,7 @@ export const policyBundle = z.object({
   policy_count: z.number().int(),
 });
 
-/** Spec 2.5. `reasons` are deny reasons only; both lists are sorted. */
+/** `reasons` are deny reasons only; both lists are sorted. */
 export const policyDecision = z.object({
   allow: z.boolean(),
   reasons: z.array(z.string()),

@@ -69,7 +69,7 @@ const overTheService: ServiceFetch = async (url, { headers = {}, body = '' }) =>
   return { status: response.statusCode, text: () => Promise.resolve(response.body) };
 };
 
-describe('spec 4.2: POST /inspect', () => {
+describe('POST /inspect', () => {
   it('answers with the whole inspection', async () => {
     const reply = await inspect({ ...ordinary, unknown_field: 1 });
     expect(reply.statusCode).toBe(200);
@@ -107,7 +107,7 @@ describe('spec 4.2: POST /inspect', () => {
   });
 });
 
-describe('brain sheet 1: who may ask', () => {
+describe('who may ask', () => {
   it.each([
     ['the proxy', workload('proxy'), 200],
     ['the console', workload('console'), 200],
@@ -129,7 +129,7 @@ describe('brain sheet 1: who may ask', () => {
   });
 });
 
-describe('brain sheet 1 and 11: health and metrics', () => {
+describe('health and metrics', () => {
   it('is ready without asking a provider', async () => {
     const reply = await service.health.inject('/readyz');
     expect([reply.statusCode, reply.json()]).toEqual([200, expect.objectContaining({ checks: { providers: 'ok' } })]);

@@ -56,7 +56,7 @@ const evaluate = (payload: unknown) =>
   });
 const metric = async (line: string): Promise<boolean> => (await registry.metrics()).split('\n').includes(line);
 
-describe('spec 4.3: POST /evaluate', () => {
+describe('POST /evaluate', () => {
   it.each([
     ['green', 'list_files', true],
     ['yellow', 'wire_transfer', false],
@@ -105,7 +105,7 @@ describe('spec 4.3: POST /evaluate', () => {
   });
 });
 
-describe('policy sheet 9: GET /policies', () => {
+describe('GET /policies', () => {
   const listed = async (set: PolicySet = policies) => {
     if (set !== policies) {
       await service.close();
@@ -176,7 +176,7 @@ describe('policy sheet 9: GET /policies', () => {
   });
 });
 
-describe('spec 4.9: the routes of the policy engine', () => {
+describe('the routes of the policy engine', () => {
   it('are the rows of the authority table, less those not built yet', async () => {
     await service.app.ready();
     const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES]

@@ -23,7 +23,7 @@ export interface PolicyServiceOptions {
 /** Below the two seconds that a worker gives the policy engine. */
 const EVALUATION_LIMIT_MS = 1_800;
 
-/** The policy engine (spec 4.3): deterministic rules over one input, for the console and the proxy. */
+/** The policy engine: deterministic rules over one input, for the console and the proxy. */
 export function createPolicyService(options: PolicyServiceOptions): Service {
   const { policies, registry } = options;
   const service = createService({

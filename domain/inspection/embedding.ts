@@ -115,7 +115,7 @@ export const offlineEmbedding: EmbeddingProvider = {
   },
 };
 
-/** Cosine of two vectors of equal length; null where one of them has no direction (brain sheet 5). */
+/** Cosine of two vectors of equal length; null where one of them has no direction. */
 export function cosine(a: readonly number[], b: readonly number[]): number | null {
   let dot = 0;
   let aSquare = 0;

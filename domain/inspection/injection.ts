@@ -46,7 +46,7 @@ const SECRET = '(?:hidden|secret|original|initial|internal|system|developer|base
 const OWN =
   '(?:(?:full|entire|complete|exact|own|current|hidden|secret|original|initial|internal|system|developer|base) )';
 
-/** brain sheet 6, strong: each is a detection by itself. */
+/** Each is a detection by itself. */
 const STRONG: readonly Phrase[] = [
   phrase(
     'override_instructions',
@@ -280,7 +280,7 @@ export function detectInjectionAcrossCalls(prior: readonly PriorCall[], tool: st
   return judge(spelledAcrossCalls(prior, tool), new Set(), { veiled: true });
 }
 
-/** Looks for instructions to the reader in the tool name and in every text of the request. Source: brain sheet 6, DESIGN 7. */
+/** Looks for instructions to the reader in the tool name and in every text of the request. */
 export function detectInjection(tool: string, texts: InspectedTexts): Detection {
   const { found: strong, veiled } = strongIn(texts);
   const named = new Set<string>();

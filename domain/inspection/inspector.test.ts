@@ -20,7 +20,7 @@ const inspector = (options: Partial<InspectorOptions> = {}) => createInspector({
 const failing = () => Promise.reject(new Error('connection refused'));
 const provider = (changes: Partial<InspectionProvider>): InspectionProvider => ({ ...offlineProvider, ...changes });
 
-describe('spec 2.3: the inspection of an ordinary call', () => {
+describe('the inspection of an ordinary call', () => {
   it('authorises it, with every field of the contract and the evidence', async () => {
     const verdict = await inspector().inspect(call('read_file', { path: 'tickets/1.md' }));
     expect(inspectionResponse.strict().parse(verdict)).toEqual(verdict);
@@ -81,7 +81,7 @@ describe('spec 2.3: the inspection of an ordinary call', () => {
   });
 });
 
-describe('brain sheet 2: any one signal refuses, and the reason names the first', () => {
+describe('any one signal refuses, and the reason names the first', () => {
   it.each([
     [
       'injection',
@@ -183,7 +183,7 @@ describe('brain sheet 2: any one signal refuses, and the reason names the first'
   });
 });
 
-describe('spec 8.1: persona drift', () => {
+describe('persona drift', () => {
   it('authorises at the threshold and refuses strictly over it', async () => {
     const at = async (score: number) => {
       const vector = [1, 0];
@@ -230,7 +230,7 @@ describe('spec 8.1: persona drift', () => {
   });
 });
 
-describe('brain sheet 11: what degrades how', () => {
+describe('what degrades how', () => {
   it('is provider_unavailable (503) without a classifier', async () => {
     const changed = provider({ classifier: { model: 'm', classify: failing } });
     await expect(inspector({ provider: changed }).inspect(call('read_file'))).rejects.toMatchObject({
@@ -255,7 +255,7 @@ describe('brain sheet 11: what degrades how', () => {
   });
 });
 
-describe('spec 4.2: the lanes are independent', () => {
+describe('the lanes are independent', () => {
   it('shows no lane the answer of another, and the persona to the classifier only', async () => {
     const seen: Record<string, string[]> = {};
     const nothing: Detection = { detected: false, confidence: 0, found: [] };
@@ -275,7 +275,7 @@ describe('spec 4.2: the lanes are independent', () => {
   });
 });
 
-describe('brain sheet 4: the verdict cache', () => {
+describe('the verdict cache', () => {
   /** Counts how often the classifier was asked. */
   const counting = (options: Partial<InspectorOptions> = {}) => {
     const asked = { times: 0 };

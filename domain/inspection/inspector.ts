@@ -58,7 +58,7 @@ interface Signals {
 }
 
 /**
- * Brain (spec 4.2, brain sheet 3): intent, persona drift and injection, with three narrower lanes beside them, asked in parallel.
+ * Brain: intent, persona drift and injection, with three narrower lanes beside them, asked in parallel.
  * `inspect` rejects with `provider_unavailable` (503) when the classifier cannot answer, and `invalid_request` when `params` is nested
  * too deeply to be hashed; every other lane falls back and is named in `degraded`.
  */
@@ -192,7 +192,7 @@ async function classify(
   }
 }
 
-/** brain sheet 2: any one of the signals refuses; the first in this order gives the reason. */
+/** Any one of the signals refuses; the first in this order gives the reason. */
 function fold(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
   const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
   const injected = isConfident(injection);
@@ -259,7 +259,7 @@ function withHistory(cached: InspectionResponse, prior: readonly PriorCall[], to
   };
 }
 
-/** From here on a find denies (spec 2.3); below it, it is a suspicion, which policy gives to a human. */
+/** From here on a find denies; below it, it is a suspicion, which policy gives to a human. */
 const CONFIDENT = 0.85;
 const isConfident = ({ detected, confidence }: Detection): boolean => detected && confidence >= CONFIDENT;
 
@@ -277,7 +277,7 @@ const modelsOf = (provider: InspectionProvider): Record<string, string> => ({
   compromised_package: provider.compromisedPackage.model,
 });
 
-/** brain sheet 4: everything a verdict depends on except history; tenant and agent always, request and correlation ids never. */
+/** Everything a verdict depends on except history; tenant and agent always, request and correlation ids never. */
 function cacheKey(request: InspectRequest, persona: Persona | null, judgedWith: string): string {
   try {
     return sha256Hex(

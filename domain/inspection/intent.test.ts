@@ -9,7 +9,7 @@ const classify = (tool: string, args: JsonObject = {}) => {
   return classifyIntent({ method: 'call_tool', tool, params, texts: inspectTexts(params, 'standard') });
 };
 
-describe('DESIGN 7: tool names are read by their words, not their spelling', () => {
+describe('tool names are read by their words, not their spelling', () => {
   it.each(['deleteFile', 'delete-file', 'files.delete', 'DELETE_FILE', 'deletefile', 'Delete File', 'dеlеtе_filе'])(
     '%s deletes a file',
     (name) => {
@@ -22,7 +22,7 @@ describe('DESIGN 7: tool names are read by their words, not their spelling', () 
   });
 });
 
-describe('brain sheet 6: the category comes from the name and the shape of the arguments', () => {
+describe('the category comes from the name and the shape of the arguments', () => {
   it.each([
     ['read_file', 'Information Retrieval'],
     ['list_files', 'Information Retrieval'],
@@ -65,7 +65,7 @@ describe('brain sheet 6: the category comes from the name and the shape of the a
   });
 });
 
-describe('brain sheet 6: destructive intent stated in words is not authorised', () => {
+describe('destructive intent stated in words is not authorised', () => {
   it.each([
     'delete all customer records',
     'Delete ALL of our production data!',
@@ -136,7 +136,7 @@ describe('brain sheet 6: destructive intent stated in words is not authorised', 
   });
 });
 
-describe('brain sheet 6: tool shapes', () => {
+describe('tool shapes', () => {
   it.each(['write_file', 'createFile', 'edit_file', 'append-file', 'put_object', 'commit_file', 'files.write'])(
     '%s writes',
     (name) => {

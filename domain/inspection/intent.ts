@@ -16,7 +16,7 @@ const VITAL =
 const UNSCOPED =
   '(?! (?:older|newer|matching|that|which|whose|with|without|where|except|ending|named|tagged|marked|created|starting|containing|for|by)\\b)(?! (?:in|under|from|inside|within) (?:the |your |our |my |this |a )?(?:temp|tmp|temporary|dist|build|cache|workspace|test|tests|testing|staging|output|target|local|folder|directory|working|draft|drafts|trash|bin|spam|old|node|scratch|sandbox|list|queue|out|log|logs|download|downloads)\\b)';
 
-/** brain sheet 6: destructive intent stated in words. Each names a class; the text itself is not repeated. */
+/** Destructive intent stated in words. Each names a class; the text itself is not repeated. */
 const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
   [
     'destroy_everything',
@@ -139,7 +139,7 @@ const outsideDocuments = (texts: LaneInput['texts'], isDocument: (key: string) =
 
 const PRIVILEGED_SHAPES = new Set(['modify', 'delete', 'money', 'identity', 'deploy']);
 
-/** The category by name, and by the shape of the arguments where the name says nothing (brain sheet 6). */
+/** The category by name, and by the shape of the arguments where the name says nothing. */
 function categoryOf(tool: string, params: JsonObject): IntentCategory {
   const shape = toolShape(toolTokens(tool));
   if (shape === 'retrieve') return 'Information Retrieval';

@@ -2,7 +2,7 @@ import type { IntentCategory } from '../../contracts/inspection.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { InspectedTexts } from './texts.js';
 
-/** What every lane may look at: the request as data, and the same request as folded text. Never another lane's answer (spec 4.2). */
+/** What every lane may look at: the request as data, and the same request as folded text. Never another lane's answer. */
 export interface LaneInput {
   readonly method: string;
   /** `params.name` of a tool call; the method for anything else. */

@@ -49,7 +49,7 @@ const INTERPRETER = composed(
 );
 const DOWNLOAD = /\b(?:curl|wget|fetch)\b/;
 
-/** The classes of brain sheet 6. Every expression is linear in the text: it may be a megabyte written to be slow. */
+/** Code that nobody writes by accident. Every expression is linear in the text: it may be a megabyte written to be slow. */
 const NEEDLES: readonly Needle[] = [
   { name: 'reverse_shell', gate: ['/dev/'], found: anywhere(/\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[0-9$]/) },
   { name: 'reverse_shell', gate: ['-i'], found: anywhere(/\b(?:ba|z|da|k)?sh\s+-i\s*(?:[0-9]?>&|>\s*&|<&)/) },

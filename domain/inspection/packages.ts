@@ -161,7 +161,7 @@ function imitated(ecosystem: Ecosystem, name: string): string | null {
 
 const MAX_PACKAGES = 500;
 
-/** Packages a command line would install that are known as malicious, or imitate a popular name. brain sheet 6. */
+/** Packages a command line would install that are known as malicious, or imitate a popular name. */
 export function detectCompromisedPackage({ tool, texts }: LaneInput): Detection {
   if (!isShellShaped(toolTokens(tool))) return nothingFound;
   const packages = installedPackages(texts.plain);

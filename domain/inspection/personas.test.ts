@@ -16,7 +16,7 @@ afterEach(() => rm(directory, { recursive: true }));
 const file = (name: string) => join(directory, 'acme', name);
 const now = new Date('2026-11-18T10:00:00Z');
 
-describe('DESIGN 7: the shipped personas come with on- and off-persona cases', () => {
+describe('the shipped personas come with on- and off-persona cases', () => {
   it.each(['support-bot', 'build-bot'])('every case of %s comes out on its side', async (agent) => {
     const persona = (await loadPersonas()).find('acme', agent);
     const cases = await readPersonaCases(file(`${agent}.md`));
@@ -42,7 +42,7 @@ describe('DESIGN 7: the shipped personas come with on- and off-persona cases', (
   });
 });
 
-describe('brain sheet 5: stored vectors are never silently replaced', () => {
+describe('stored vectors are never silently replaced', () => {
   it('marks a persona whose text changed, until its vector is made again', async () => {
     const text = await readFile(file('build-bot.md'), 'utf8');
     await writeFile(file('build-bot.md'), `${text}\nAlso waters the plants.\n`);
@@ -85,7 +85,7 @@ describe('brain sheet 5: stored vectors are never silently replaced', () => {
   });
 });
 
-describe('brain sheet 5: which persona an agent has', () => {
+describe('which persona an agent has', () => {
   it('is that of its tenant, else the one for every tenant', async () => {
     await cp(file('build-bot.md'), join(directory, 'support-bot.md'));
     const personas = await loadPersonas({ directory });

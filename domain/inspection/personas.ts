@@ -10,7 +10,7 @@ import type { EmbeddingProvider } from './lanes.js';
 import { foreignText } from '../text.js';
 
 /**
- * What `<agent_id>.vector.json` holds (brain sheet 5). A persona is several kinds of call, and the mean of unlike vectors is like none
+ * What `<agent_id>.vector.json` holds. A persona is several kinds of call, and the mean of unlike vectors is like none
  * of them; so `exemplars` holds the vector of each example call and drift is measured to the nearest. `vector` is their mean.
  */
 export const storedVector = z.strictObject({

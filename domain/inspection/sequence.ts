@@ -1,7 +1,7 @@
 import type { PriorCall } from './lanes.js';
 import { isShellShaped, toolShape, toolTokens } from './tool-shape.js';
 
-/** brain sheet 2: at this score a call is refused. */
+/** At this score a call is refused. */
 export const SEQUENCE_BLOCK = 0.7;
 const ESCALATION = 0.9;
 const READS_BEFORE = 3;
@@ -23,7 +23,7 @@ const withoutMany = (tokens: readonly string[]): string[] => tokens.filter((toke
 
 /**
  * 0.9 when a far-reaching tool appears for the first time after a window of at least three calls that only read; otherwise 0. Looks at
- * names only. brain sheet 6.
+ * names only.
  */
 export function sequenceEscalation(prior: readonly PriorCall[], tool: string): number {
   const tokens = toolTokens(tool);

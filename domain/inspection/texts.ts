@@ -3,7 +3,7 @@ import { errorText } from '../errors.js';
 import { decodeEscapes, reversed } from './escapes.js';
 import { type FoldedViews, foldTexts, type Span } from './fold.js';
 
-/** `strict` also decodes one level of base64, at the price of judging random-looking data (brain sheet 6). */
+/** `strict` also decodes one level of base64, at the price of judging random-looking data. */
 export type HeuristicLevel = 'standard' | 'strict';
 
 /** One text found in a request: a string value or an object key, or what was decoded from one. */

@@ -52,7 +52,7 @@ function split(word: string): string[] {
 }
 
 /**
- * The words of a tool name, not its spelling (DESIGN 7): `deleteFile`, `delete-file`, `files.delete`, `DELETE_FILE` and `deletefile`
+ * The words of a tool name, not its spelling: `deleteFile`, `delete-file`, `files.delete`, `DELETE_FILE` and `deletefile`
  * all hold `delete` and `file`. Folded like any text, singular, in order, without repetition.
  */
 export function toolTokens(name: string): readonly string[] {
@@ -96,10 +96,10 @@ export function toolShape(tokens: readonly string[]): ToolShape {
 const WRITTEN = words('file document object script code page content text note config source module page patch commit');
 const WRITES = words('write create edit append put commit update upload patch save modify replace insert store make');
 
-/** brain sheet 6: tools that put a text somewhere (`write_file`, `putObject`, `commit_file`). */
+/** Tools that put a text somewhere (`write_file`, `putObject`, `commit_file`). */
 export const isWriteShaped = (tokens: readonly string[]): boolean => holds(tokens, WRITES) && holds(tokens, WRITTEN);
 
-/** brain sheet 6: tools that take a command line (`execute_command`, `bash`, `runTerminal`). */
+/** Tools that take a command line (`execute_command`, `bash`, `runTerminal`). */
 export const isShellShaped = (tokens: readonly string[]): boolean =>
   holds(tokens, words('shell bash terminal powershell cmd ssh zsh console')) ||
   (holds(tokens, words('execute exec run eval invoke spawn')) &&

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 
-/** brain sheet 4: verdicts that were authorised before. Anything shared by several Brains may stand behind the same two calls. */
+/** Verdicts that were authorised before. Anything shared by several Brains may stand behind the same two calls. */
 export interface VerdictCache {
   get(key: string): InspectionResponse | undefined;
   set(key: string, verdict: InspectionResponse): void;

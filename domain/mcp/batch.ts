@@ -12,7 +12,7 @@ import {
   type PolicyInput,
 } from '../../contracts/policy.js';
 
-/** Several calls that stand or fall together, under the decision contract (lite sheet 7). */
+/** Several calls that stand or fall together, under the decision contract. */
 export const BATCH_METHOD = 'gate/tools.batch';
 const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
 
@@ -50,7 +50,7 @@ const batch = z.strictObject({
     .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'two calls have one id'),
 });
 
-/** The batch as the SDKs send it, in the shape of a tool call (SDK sheet; proxy sheet 8). */
+/** The batch as the SDKs send it, in the shape of a tool call. */
 const namedBatch = z.strictObject({ name: z.literal('gate.atomic-batch'), arguments: batch });
 
 const isNamed = (params: unknown): boolean => params !== null && typeof params === 'object' && 'name' in params;
@@ -94,7 +94,7 @@ export function siblingsOf(method: string, tool: string, body: JsonObject): read
 export const batchTools = (method: string, body: JsonObject): readonly string[] | null =>
   method === BATCH_METHOD ? siblingsOf(method, BATCH_METHOD, body).map(({ tool }) => tool) : null;
 
-/** How many tool calls a request is: each of a batch counts where calls are counted (lite sheet 7). */
+/** How many tool calls a request is: each of a batch counts where calls are counted. */
 export const callCount = (method: string, body: JsonObject): number => batchTools(method, body)?.length ?? 1;
 
 /** Waiting would not help a batch that is larger than what is let through at once. */

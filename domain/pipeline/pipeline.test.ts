@@ -57,7 +57,7 @@ function steps(states: { judge?: CallState; decision?: CallState; decidedMs?: nu
   return { pipeline, told };
 }
 
-describe('spec 1.4: the order of the steps of a call', () => {
+describe('the order of the steps of a call', () => {
   it('allow: judged, rows, executed once, rows, answered', async () => {
     const { pipeline, told } = steps({});
     expect((await runCall(callOf(), pipeline)).state).toBe('completed');
@@ -129,7 +129,7 @@ describe('spec 1.4: the order of the steps of a call', () => {
   });
 });
 
-describe('DESIGN section 1: a call that goes on after a crash', () => {
+describe('a call that goes on after a crash', () => {
   it.each<[CallState, string[]]>([
     [
       'decided',
@@ -175,7 +175,7 @@ describe('DESIGN section 1: a call that goes on after a crash', () => {
   });
 });
 
-describe('spec 1.7, DESIGN section 7: judging', () => {
+describe('judging', () => {
   const judging = (inspected: Inspected, decision: Partial<PolicyDecision> = {}, nowMs = NOW) => {
     const told: string[] = [];
     const judge: JudgeSteps = {

@@ -3,7 +3,7 @@ import { NotAsStaged } from '../call-record/record.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 
-/** Brain's answer, or that there is none. An outage does not stop policy: deterministic rules can still deny (spec 1.7). */
+/** Brain's answer, or that there is none. An outage does not stop policy: deterministic rules can still deny. */
 export type Inspected =
   | { readonly available: true; readonly inspection: InspectionResponse }
   | { readonly available: false; readonly reason: string };
@@ -76,7 +76,7 @@ export interface PipelineSteps {
 export const APPROVED_CLAIM_LIMIT_MS = 60_000;
 
 /**
- * The life of one call, the only place where the order of the steps stands (spec 1.4):
+ * The life of one call, the only place where the order of the steps stands:
  * inspect, evaluate, commit the verdict, park and decide where policy asks for it, execute once, record.
  * `resumed` is what the record says of a call that was under way before: the verdict then stands, and the story goes on from there.
  * Throws PipelineUnavailable before a verdict stands; afterwards every end is a state of the record.
@@ -139,8 +139,8 @@ export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<Cal
 }
 
 /**
- * Without policy nothing is decided; without Brain only policy's deny counts, and anything it would let through fails closed (DESIGN
- * section 7). Observe forwards and counts (proxy sheet 19).
+ * Without policy nothing is decided; without Brain only policy's deny counts, and anything it would let through fails closed. Observe forwards and
+ * counts.
  */
 function refuseUnheard(call: CallInput, inspected: Inspected, evaluated: Evaluated): void {
   if (call.mode === 'observe') return;

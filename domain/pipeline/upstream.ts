@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contracts/json.js';
 
-/** Whose upstream session carries the request: one session per agent, never shared (DESIGN section 7). */
+/** Whose upstream session carries the request: one session per agent, never shared. */
 export interface UpstreamCaller {
   readonly tenant: string;
   readonly agent: string;

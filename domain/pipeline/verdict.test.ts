@@ -9,7 +9,7 @@ const brain = (change: Partial<InspectionResponse> = {}): InspectionResponse => 
 const policy = (change: Partial<PolicyDecision> = {}): PolicyDecision => ({ ...decisionOf('green'), ...change });
 const REFUSED = brain({ authorized: false, reason: 'injection detected' });
 
-describe('spec 3.2, proxy sheet 5: the verdict fold', () => {
+describe('the verdict fold', () => {
   it.each<[string, InspectionResponse | null, Partial<PolicyDecision>, object]>([
     [
       'allow and authorized: green',

@@ -2,7 +2,7 @@ import type { Mode, Tier } from '../../contracts/call.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { approvalTier, type ApprovalTier, type PolicyDecision } from '../../contracts/policy.js';
 
-/** What inspection and policy came to, folded into one verdict (spec 3.2, proxy sheet 5). */
+/** What inspection and policy came to, folded into one verdict. */
 export interface Verdict {
   readonly tier: Tier;
   /** What Gate does, with the mode applied. */
@@ -17,7 +17,7 @@ export interface Verdict {
   readonly approval_tier: ApprovalTier;
 }
 
-/** Fixed mapping of Brain's word into the policy's `intent_score` (proxy sheet 5). Brain down counts as authorized: policy still rules. */
+/** Fixed mapping of Brain's word into the policy's `intent_score`. Brain down counts as authorized: policy still rules. */
 export const intentScore = (inspection: InspectionResponse | null): number =>
   inspection === null || inspection.authorized ? 0.1 : 0.5;
 

@@ -50,7 +50,7 @@ const shippedParts = async (maxMemoryPages: number) => ({
   },
 });
 
-describe('policy sheet 4: the decision', () => {
+describe('the decision', () => {
   it('has the shape of the contract', () => {
     const decision = policies.evaluate(ordinary);
     expect(policyDecision.parse(decision)).toEqual(decision);
@@ -110,7 +110,7 @@ describe('policy sheet 4: the decision', () => {
   });
 });
 
-describe('policy sheet 3: the input', () => {
+describe('the input', () => {
   it.each([
     ['no object', 'text'],
     ['null', null],
@@ -142,7 +142,7 @@ describe('policy sheet 3: the input', () => {
   });
 });
 
-describe('policy sheet 4: an error while the rules run is a deny', () => {
+describe('an error while the rules run is a deny', () => {
   it('denies an input that needs more memory than the set may use, and judges the next call as before', async () => {
     const small = createPolicySet(await shippedParts(12));
     const huge = { ...ordinary, arguments: { text: 'x'.repeat(4_000_000) } };
@@ -229,7 +229,7 @@ describe('readiness of the set', () => {
   });
 });
 
-describe('DESIGN 9: the set that is loaded is the set that was compiled', () => {
+describe('the set that is loaded is the set that was compiled', () => {
   const refused = (directory: string): Promise<unknown> =>
     loadPolicySet({ directory }).then(
       () => 'loaded',

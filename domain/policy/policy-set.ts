@@ -46,7 +46,7 @@ export interface PolicySet {
   readonly bundle: PolicyDecision['policy_bundle'];
   readonly files: readonly PolicyFile[];
   /**
-   * The decision on one call: same input and same bundle hash, same answer (policy sheet 14). Throws GateError `policy_input_invalid`
+   * The decision on one call: same input and same bundle hash, same answer. Throws GateError `policy_input_invalid`
    * for an input without the required fields. What goes wrong while the rules run is a deny, never an exception.
    */
   evaluate(input: PolicyInput): PolicyDecision;
@@ -307,7 +307,7 @@ function checkedInput(input: unknown): PolicyInput {
   return input as PolicyInput;
 }
 
-/** Sets have no order; members that are no text are dropped (policy sheet 4). */
+/** Sets have no order; members that are no text are dropped. */
 const sortedTexts = (members: readonly unknown[]): string[] =>
   members.filter((member): member is string => typeof member === 'string').sort();
 

@@ -74,7 +74,7 @@ export async function readPolicyFiles(directory: string): Promise<readonly Polic
   return files;
 }
 
-/** A `# Key: value` line of the comment block at the top of a rule file (policy sheet 6); keys ignore case, the last one counts. */
+/** A `# Key: value` line of the comment block at the top of a rule file; keys ignore case, the last one counts. */
 function headerOf(body: string, key: string): string | null {
   let value: string | null = null;
   for (const line of body.split('\n')) {
@@ -96,7 +96,7 @@ export async function compiledSourcesSha256(directory: string, files: readonly P
   );
 }
 
-/** The hash of the active set, data included (policy sheet 4): `sha256:` over the canonical JSON of its rows. */
+/** The hash of the active set, data included: `sha256:` over the canonical JSON of its rows. */
 export const bundleHash = (files: readonly PolicyFile[]): string =>
   canonicalDigest(
     files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),

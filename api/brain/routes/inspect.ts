@@ -9,7 +9,7 @@ import type { ServiceApp } from '../../plugins/service.js';
  */
 const shallowRequest = inspectRequest.extend({ params: z.record(z.string(), z.unknown()).default({}) });
 
-/** Spec 4.2: one verdict on one request. 400 `invalid_request` without method or agent, 503 `provider_unavailable`. */
+/** One verdict on one request. 400 `invalid_request` without method or agent, 503 `provider_unavailable`. */
 export function inspectRoutes(app: ServiceApp, inspector: Inspector): void {
   app.post('/inspect', { schema: { body: shallowRequest, response: { 200: inspectionResponse } } }, (request) =>
     inspector.inspect(request.body as InspectRequest),

@@ -4,7 +4,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { PolicyEvaluator } from '../../../domain/policy/evaluator.js';
 import type { ServiceApp } from '../../plugins/service.js';
 
-/** Spec 4.3: one decision on one call. 400 `policy_input_invalid` for anything that is not a policy input, broken JSON included. */
+/** One decision on one call. 400 `policy_input_invalid` for anything that is not a policy input, broken JSON included. */
 export function evaluateRoutes(app: ServiceApp, evaluator: PolicyEvaluator): void {
   app.post(
     '/evaluate',

@@ -1,6 +1,6 @@
 # Summary: Budget. An agent that has spent its budget makes no further call.
 # Tier: deny
-# Source: policy sheet 5; the boundary itself denies
+# The boundary itself denies.
 
 package gate.authz
 

@@ -1,6 +1,5 @@
 # Summary: Bulk export. Whole tables leave only while somebody is there to notice.
 # Tier: deny
-# Source: policy sheet 5
 
 package gate.authz
 

@@ -76,7 +76,7 @@ default march_shift := 0
 
 march_shift := 1 if time_month <= 2
 
-# Sheet 4: an offset is taken off, so 18:00+02:00 is 16:00 UTC.
+# An offset is taken off, so 18:00+02:00 is 16:00 UTC.
 default offset_sign := 1
 
 offset_sign := -1 if time_parts[8] == "-"
@@ -95,7 +95,7 @@ weekday_names := ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday
 
 # METADATA
 # title: Business hours
-# description: From the first hour up to, not including, the last, on the weekdays of data.json, in UTC (policy sheet 5).
+# description: From the first hour up to, not including, the last, on the weekdays of data.json, in UTC.
 business_hours if {
 	day := floor(now_ms / 86400000)
 	hours := (now_ms - (day * 86400000)) / 3600000

@@ -1,6 +1,5 @@
 # Summary: Containment. An agent under containment does nothing without a human, not even a read.
 # Tier: review
-# Source: policy sheet 5
 
 package gate.authz
 

@@ -1,6 +1,5 @@
 # Summary: Denylist. Raw SQL and shells take any effect at all, so no rule could judge what they do.
 # Tier: deny
-# Source: policy sheet 5
 
 package gate.authz
 

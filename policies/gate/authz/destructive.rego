@@ -1,6 +1,5 @@
 # Summary: Destructive actions. Deleting, dropping, truncating and wiping are red, attested or not.
 # Tier: deny
-# Source: spec 1.5
 #
 # What counts is the word as an action: undelete, drag_and_drop, list_deleted_files and get_delete_markers destroy
 # nothing.

@@ -1,6 +1,5 @@
-# Summary: Persona drift. Over the hard threshold is red (spec 8.1); the band below it, both ends included, is for a human.
+# Summary: Persona drift. Over the hard threshold is red; the band below it, both ends included, is for a human.
 # Tier: mixed
-# Source: policy sheet 5
 
 package gate.authz
 

@@ -2,7 +2,7 @@
 # Tier: deny
 #
 # A call passes only when nothing denies it and nothing asks for a human; an input or a data document that cannot be read
-# denies (spec 2.5, policy sheet 2).
+# denies.
 
 package gate.authz
 

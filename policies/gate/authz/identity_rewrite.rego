@@ -1,6 +1,5 @@
 # Summary: Identity rewrites. Who may do what is changed by people, never by the agent that would profit from it.
 # Tier: deny
-# Source: spec 1.5, policy sheet 5
 
 package gate.authz
 

@@ -10,7 +10,7 @@ import rego.v1
 
 # METADATA
 # title: Intent score
-# description: Inspection rejected the call, or its score is missing (policy sheet 5).
+# description: Inspection rejected the call, or its score is missing.
 deny contains message if {
 	not intent_below_threshold
 	message := concat("", ["Violation: Intent score is not below the threshold ", json.marshal(data.gate.intent.threshold), "."])
@@ -23,7 +23,7 @@ intent_below_threshold if {
 
 # METADATA
 # title: Injection
-# description: Inspection is confident that it saw an indirect prompt injection (spec 1.5).
+# description: Inspection is confident that it saw an indirect prompt injection.
 deny contains "Violation: prompt injection detected." if not injection_free
 
 injection_free if object.get(input, "injection_detected", false) == false

@@ -1,6 +1,5 @@
 # Summary: Kill chain. A secret that was read must not leave a moment later.
 # Tier: deny
-# Source: policy sheet 5
 #
 # A sensitive read among the agent's recent steps, or among those kept by time alone, then a tool that sends something outside.
 # Steps older than the window, or stamped later than now, do not count.

@@ -1,6 +1,5 @@
 # Summary: Money. Money moves only after a human said so.
 # Tier: review
-# Source: spec 1.5, policy sheet 5
 
 package gate.authz
 

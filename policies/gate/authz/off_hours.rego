@@ -1,6 +1,5 @@
 # Summary: Off hours. What may wait until somebody is at work is looked at by somebody.
 # Tier: review
-# Source: spec 1.5, policy sheet 5
 
 package gate.authz
 

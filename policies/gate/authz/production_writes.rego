@@ -1,6 +1,5 @@
 # Summary: Production writes. Data of the production environment is written only after a strict review.
 # Tier: review
-# Source: spec 1.5, policy sheet 5
 
 package gate.authz
 

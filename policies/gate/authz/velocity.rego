@@ -1,6 +1,5 @@
 # Summary: Velocity. How often one agent may call.
 # Tier: mixed
-# Source: policy sheet 5
 #
 # The deployment's limit arrives as input.velocity_limit; 0 is off.
 

@@ -1,5 +1,4 @@
 # Summary: Forensic event. What the ledger keeps of every evaluation, whatever the verdict.
-# Source: spec 2.5, policy sheet 2
 #
 # Never arguments: of the SQL and the shell commands in them, what they would do.
 
