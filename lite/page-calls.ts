@@ -66,7 +66,7 @@ ${atAGlance(page)}
 ${openAgents ? '<p class="bad fine">Anonymous agents: whoever reaches this port can call. Set GATE_LITE_TOKEN.</p>' : ''}
 <div class="sides"><main>
 <h2 id="waiting">Waiting for you (${count})</h2>
-${waiting.length === 0 ? '' : `<iframe title="What came since this page was made" src="${page.since}"></iframe>`}
+${waiting.length === 0 ? '' : `<iframe title="What came since this page was made" src="${page.since}"></iframe><p class="dim fine">Where the line above says nothing, Gate does not answer: start it, then look again.</p>`}
 ${waiting.map(({ row, contract }, index) => card(row, contract, index, page)).join('') || '<p>Nothing waits.</p>'}
 ${next === null ? '' : `<p><a href="/?before=${text(next)}">Show what waits behind these</a></p>`}
 </main><aside aria-labelledby="lately">

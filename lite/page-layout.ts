@@ -68,7 +68,7 @@ button{cursor:pointer}.go{background:var(--go);color:#fff;border-color:var(--go)
 .decide{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center}.decide label{flex:1 1 16rem;display:flex;gap:.5rem;align-items:center}.decide input[name=reason]{flex:1;min-width:6rem}
 .login{max-width:34rem}.login input{width:100%;margin:.3rem 0 .6rem}
 @media (min-width:64rem){.sides{display:grid;grid-template-columns:minmax(0,1fr) 25rem;gap:0 2rem;align-items:start}}
-@media (max-width:40rem){body{font-size:16px;padding:.6rem .7rem 2rem}input,button{min-height:44px}.decide button{flex:1}.decide label{flex-basis:100%}iframe{height:3.2rem}}
+@media (max-width:40rem){body{font-size:16px;padding:.6rem .7rem 2rem}input,button{min-height:44px}.decide button{flex:1}.decide label{flex-basis:100%}iframe{height:2.6rem}}
 `;
 
 const document = (title: string, head: string, body: string, style = STYLE) => `<!doctype html>

@@ -315,6 +315,7 @@ inBrowser('what an operator meets on the page of lite', () => {
     expect(await page.getByLabel('Reason').inputValue()).toBe('half a rea');
     await since.getByRole('link', { name: 'show it' }).click();
     await page.getByRole('article', { name: 'send_email' }).waitFor();
+    await page.getByText('Where the line above says nothing, Gate does not answer').waitFor();
   }, 90_000);
 
   it('says that a call expired under its reader, and that another one than the shown is not decided', async () => {
