@@ -28,11 +28,10 @@ export function registerPins(program: Command): void {
     .action(async ({ ledger, forget, json: asJson }: Asked & { ledger?: string; forget?: string }) => {
       const file = fileTarget(ledger);
       if (forget !== undefined) return forgetInFile(file, forget);
-      const { pinOwners } = await import('../lite/tool-pins.js');
       const owners =
         file === null
           ? (await asConsole<PinnedAgents>('proxy', 'GET', '/pins')).agents
-          : await readable(file, () => pinOwners(file));
+          : await readable(file, async () => (await import('../lite/tool-pins.js')).pinOwners(file));
       if (asJson) return print(owners);
       if (owners.length === 0) return void process.stdout.write('(no tools are pinned)\n');
       for (const { tenant, agent, tools, since } of owners)

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,6 +27,18 @@ function run(...args: string[]) {
     out: stdout + lines.filter((line) => !line.startsWith('loaded ')).join('\n'),
     loaded: lines.filter((line) => line.startsWith('loaded ')).map((line) => line.slice('loaded '.length)),
   };
+}
+
+/** Every file that comes with a module. */
+function filesOf(module: string): readonly string[] {
+  const code = `await import(${JSON.stringify(pathToFileURL(module).href)})`;
+  const { stderr } = spawnSync(process.execPath, ['--import', TELL_FILES, '--input-type=module', '-e', code], {
+    encoding: 'utf8',
+  });
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('loaded '))
+    .map((line) => line.slice('loaded '.length));
 }
 
 const root = pathToFileURL(PROJECT_ROOT).href;
@@ -61,6 +74,32 @@ describe('a command loads what it needs, and no more', () => {
       '5  no Gate answers',
     ])
       expect(out).toContain(`\n  ${code}`);
+  });
+
+  // Asked for real, in a folder where nothing runs: what a command loads when it acts, not only to print its help.
+  it.each([
+    'doctor',
+    'config --check',
+    'pins',
+    'pins diff acme/support-bot',
+    'tools',
+    'pending',
+    'verify',
+    `decide ${randomUUID()} approve`,
+    `audit ${randomUUID()}`,
+  ])('gate %s, acting: nothing that services are made of, and few files', (line) => {
+    const { loaded } = run(...line.split(' '));
+    expect([...packagesOf(loaded)].filter((found) => SERVERS.includes(String(found)))).toEqual([]);
+    // zod is nearly a hundred of them.
+    expect(loaded.length).toBeLessThan(260);
+  });
+
+  it('what a start loads before the engine’s process begins is little', () => {
+    const loaded = filesOf(join(PROJECT_ROOT, 'dist/stack/development.js'));
+    expect([...packagesOf(loaded)].filter((found) => [...SERVERS, 'undici', 'yaml'].includes(String(found)))).toEqual(
+      [],
+    );
+    expect(loaded.length).toBeLessThan(260);
   });
 
   it('gate --help lists every command, and loads nothing that services are made of', () => {

@@ -48,7 +48,7 @@ export interface EngineClient {
 /** How often a connection that was lost is tried again: by default gRPC waits up to two minutes. */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
 
-/** A bare connection. gRPC compression is off: on loopback it costs 15 % and saves nothing (DESIGN section 6). */
+/** A bare connection. gRPC compression is off: on loopback it costs processor time and saves nothing. */
 export const connectEngine = async (address: EngineAddress, interceptors?: Interceptor[]): Promise<Connection> =>
   Connection.connect({
     address: address.address,

@@ -8,6 +8,7 @@ import { reviewMetrics } from '../api/hil/metrics.js';
 import { ledgerMetrics } from '../api/ledger/metrics.js';
 import { policyMetrics } from '../api/policy/metrics.js';
 import { proxyMetrics } from '../api/proxy/metrics.js';
+import { READ_ELSEWHERE } from '../config/elsewhere.js';
 import type { SettingGroups } from '../config/env.js';
 import { LITE_SETTINGS } from '../config/lite.js';
 import { PREPARE_SETTINGS } from '../config/prepare.js';
@@ -82,6 +83,15 @@ function settingsPage(): string {
         ),
         section('gate prepare database', { database: PREPARE_SETTINGS.database }),
         section('gate prepare engine', { engine: PREPARE_SETTINGS.engine }),
+        `## Read elsewhere\n\nBy commands, scripts and containers. No secret is among them.\n\n${table(
+          ['Variable', 'Read by', 'Default', 'Meaning'],
+          READ_ELSEWHERE.map(({ variable, readBy, fallback, meaning }) => [
+            `\`${variable}\``,
+            readBy,
+            fallback,
+            meaning,
+          ]),
+        )}`,
       ].join('\n\n'),
     ].join('\n'),
   );

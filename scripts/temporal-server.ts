@@ -48,23 +48,21 @@ const START_LIMIT_MS = 60_000;
 const PROGRESS_EVERY_MS = 3_000;
 
 /**
- * Each value with the measurement or the limit that asks for it (docs/architecture/engine-tuning.md). `deploy/temporal/dynamic-config.yaml`
+ * Each value with what asks for it (docs/architecture/engine-tuning.md). `deploy/temporal/dynamic-config.yaml`
  * says the same.
  */
 export const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
   // The one shard polls its queues 20 times a second by default: every hop would wait up to 50 ms.
   'history.transferProcessorMaxPollRPS': 5_000,
   'history.timerProcessorMaxPollRPS': 5_000,
-  // With four partitions one call in sixty lands where no poller waits, and stalls for two seconds.
+  // With four partitions a task may land where no poller waits, and stalls until it is forwarded.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
-  // An activity on the worker's own queue starts with the answer to its workflow task: one hop less (p50 31.5 to 28.5 ms for one
-  // workflow with one activity, concurrency 1, on two cores).
+  // An activity on the worker's own queue starts with the answer to its workflow task: one hop less.
   'system.enableActivityEagerExecution': true,
-  // A run that goes on as another waits out the first second of its life by default, and so does the same id after a 503. A decision
-  // 0.4 s after its call was parked then took 85 ms (p50), without the wait 37.
+  // A run that goes on as another waits out the first second of its life by default, and so does the same id after a 503.
   'history.workflowIdReuseMinimalInterval': 0,
-  // 1,400 callers that wait at once meet the default of 1,200 long-running requests.
+  // Callers who wait are long-running requests, and their default limit is 1,200.
   'frontend.namespaceCount': 20_000,
   // Rate limits of a shared cluster; here one stack has the server to itself, and the machine is the limit.
   'frontend.rps': 100_000,

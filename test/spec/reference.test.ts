@@ -4,12 +4,44 @@ import { join } from 'node:path';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { EVENT_KINDS } from '../../contracts/event-kinds.js';
 import { REFERENCE_DIRECTORY, referencePages } from '../../scripts/print-reference.js';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
 
 const page = (file: string): string => readFileSync(join(REFERENCE_DIRECTORY, file), 'utf8');
 
 /** The first cells of the tables of a page, without their back-ticks. */
 const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
+
+const PRODUCT =
+  'activities api bench bin cli config contracts domain engine lite scripts stack workers workflows'.split(' ');
+/** The ways in which source reads a variable, or names one to whoever reads it. */
+const READS = [
+  /\benv(?:\?\.|\.|\[')([A-Z][A-Z0-9_]+)/g,
+  /\.env\(\s*'([A-Z][A-Z0-9_]+)'/g,
+  /'(GATE_[A-Z0-9_]+)'/g,
+  /\$\{\w+\}(_[A-Z][A-Z_]+)/g,
+  /\$\{([A-Z][A-Z0-9_]+):-/g,
+  /^ENV ([A-Z_]+)/gm,
+];
+
+/** Each variable that the product reads, with the files that do. */
+function readVariables(): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const sources = PRODUCT.flatMap((folder) =>
+    readdirSync(join(PROJECT_ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /(?<!\.test)\.(?:ts|mjs)$/.test(name) && `${folder}/${name}` !== 'config/elsewhere.ts')
+      .map((name) => join(folder, name)),
+  );
+  for (const file of [...sources, 'Dockerfile', 'docker-compose.yml']) {
+    const text = readFileSync(join(PROJECT_ROOT, file), 'utf8');
+    for (const [, name = ''] of READS.flatMap((way) => [...text.matchAll(way)]))
+      found.set(name, [...(found.get(name) ?? []), file]);
+  }
+  return found;
+}
+
+/** `GATE_PROXY` stands for its ports where a listener is named by it. */
+const isPartOf = (prefix: string) => (name: string) => name.startsWith(`${prefix}_`);
 
 describe('docs/reference', () => {
   it('says what the program says: `npm run reference` changes nothing', async () => {
@@ -34,6 +66,25 @@ describe('docs/reference', () => {
     const named = [...firstCells(text), ...reserved];
     expect(named).toHaveLength(EVENT_KINDS.length);
     expect(new Set(named)).toEqual(new Set<string>(EVENT_KINDS));
+  });
+
+  it('lists every variable that is read anywhere, and none that nobody reads', () => {
+    const read = readVariables();
+    expect(read.size).toBeGreaterThan(120);
+    const listed = new Set(firstCells(page('settings.md')));
+    const unlisted = [...read].filter(
+      ([name]) =>
+        !listed.has(name) &&
+        !listed.has(name.replace(/_FILE$/, '')) &&
+        !name.startsWith('_') &&
+        ![...listed].some(isPartOf(name)),
+    );
+    expect(unlisted).toEqual([]);
+    // One that is listed and named nowhere would be a remnant. Settings that two processes share are put together from a prefix.
+    const endings = [...read.keys()].filter((name) => name.startsWith('_'));
+    expect([...listed].filter((name) => !read.has(name) && !endings.some((ending) => name.endsWith(ending)))).toEqual(
+      [],
+    );
   });
 
   it('shows no default of a secret', () => {
