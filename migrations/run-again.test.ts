@@ -3,6 +3,7 @@ import { sql, type Migration } from 'kysely';
 import { openStore } from '../domain/store/database.js';
 import { ledgerPlace, STORES } from '../test/support/ledger.js';
 import { callMigrations } from './calls.js';
+import { hilMigrations } from './hil.js';
 import { ledgerMigrations } from './ledger.js';
 
 interface Steps {
@@ -10,6 +11,44 @@ interface Steps {
 }
 const upTo = (all: Record<string, Migration>, last: string): Record<string, Migration> =>
   Object.fromEntries(Object.entries(all).filter(([name]) => name <= last));
+
+const AUTHORITIES: Readonly<Record<string, Record<string, Migration>>> = {
+  calls: callMigrations,
+  hil: hilMigrations,
+  ledger: ledgerMigrations,
+};
+
+describe.each(Object.entries(AUTHORITIES))('the migrations of %s', (_name, migrations) => {
+  const names = Object.keys(migrations);
+
+  it('have numbers of their own that only grow: a new one comes last', () => {
+    const numbers = names.map((name) => Number(/^(\d{4})[-_]/.exec(name)?.[1]));
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+    expect(names.toSorted()).toEqual(names);
+  });
+
+  it('bring a place on that any earlier version left, one by one', async () => {
+    for (const last of names) {
+      const place = await ledgerPlace('sqlite');
+      await (await openStore(place.target, upTo(migrations, last))).close();
+      for (let again = 0; again < 2; again += 1) await (await openStore(place.target, migrations)).close();
+      const applied = await place.sql('select name from kysely_migration order by name');
+      expect(applied.map(({ name }) => name)).toEqual(names);
+      await place.remove();
+    }
+  });
+});
+
+it('a number that was given keeps its name: places remember it', () => {
+  expect(Object.keys(callMigrations).slice(0, 6)).toEqual([
+    '0001-calls',
+    '0002-follow-ups',
+    '0003-sibling-tools',
+    '0004-macs',
+    '0005-sensitive-steps',
+    '0006-setbacks',
+  ]);
+});
 
 describe.each(STORES)('migrations over what an earlier version left, on %s', (kind) => {
   it('a column that was added before the migration was cut off is no obstacle', async () => {
@@ -20,6 +59,38 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
     const after = await openStore(place.target, callMigrations);
     await sql`select sibling_tools from call_records`.execute(after.db);
     await after.close();
+    await place.remove();
+  });
+
+  it.each([
+    ['nothing after 0003', ['0001-calls', '0002-follow-ups', '0003-sibling-tools']],
+    [
+      '0005 and 0006 and not 0004',
+      ['0001-calls', '0002-follow-ups', '0003-sibling-tools', '0005-sensitive-steps', '0006-setbacks'],
+    ],
+  ])('calls of a version that had %s go on', async (_what, had) => {
+    const place = await ledgerPlace(kind);
+    const before = await openStore(
+      place.target,
+      Object.fromEntries(Object.entries(callMigrations).filter(([name]) => had.includes(name))),
+    );
+    await before.close();
+    const after = await openStore(place.target, callMigrations);
+    for (const read of [
+      'select mac, version from call_records',
+      'select * from call_seal',
+      'select * from call_setbacks',
+    ])
+      expect((await sql.raw(read).execute(after.db)).rows).toEqual([]);
+    await after.close();
+    await place.remove();
+  });
+
+  it('of a newer version are refused: what they did is not known here', async () => {
+    const place = await ledgerPlace(kind);
+    const newer = { ...callMigrations, '9999-later': { up: () => Promise.resolve() } };
+    await (await openStore(place.target, newer)).close();
+    await expect(openStore(place.target, callMigrations)).rejects.toThrow(/9999-later/);
     await place.remove();
   });
 

@@ -33,7 +33,7 @@ import {
   type RecordRow,
   type StoredRecord,
 } from './sealed-record.js';
-import { CALL_MOVES, type CallMove, TAMPERED } from './transitions.js';
+import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from './transitions.js';
 
 export interface CallTables extends SetbackTables {
   call_requests: {
@@ -204,8 +204,6 @@ export const SEEN_RECORDS = 50_000;
 /** How long the ledger is not asked again whether an open call went on. */
 const VOUCHED_MS = 60_000;
 
-/** The states of a call that is still to come to an end. */
-export const OPEN_STATES = ['decided', 'parked', 'allowed', 'approved', 'intended'] as const satisfies CallState[];
 /** Reads on until there are as many open calls that hold as asked for: one that does not must not end anybody's walk. */
 export async function walkOpen(
   page: (after: WalkPlace) => Promise<readonly OpenCall[]> | readonly OpenCall[],

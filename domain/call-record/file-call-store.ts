@@ -8,7 +8,6 @@ import {
   type DueCall,
   FOLLOW_UP_COLUMN,
   type OpenCall,
-  OPEN_STATES,
   secondsUntilGone,
   SEEN_RECORDS,
   tombstonesUntil,
@@ -36,7 +35,7 @@ import {
   type StoredRecord,
   withChanges,
 } from './sealed-record.js';
-import { TAMPERED } from './transitions.js';
+import { OPEN_STATES, TAMPERED } from './transitions.js';
 
 /** A record as it is kept opened, with what its next MAC is made of. */
 interface Held {

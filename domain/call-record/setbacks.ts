@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Store } from '../store/database.js';
+import { OPEN_STATES } from './transitions.js';
 
 /** What a call may owe that reconciliation does for it: its end, its rows, its review row, its callback, and the alarm about its end. */
 export const DUTIES = ['open', 'rows', 'review', 'callback', 'alarm'] as const;
@@ -70,7 +71,7 @@ export function setbacksOver({ db }: Store<SetbackTables>): Setbacks {
       await sql`delete from call_setbacks where not exists (
         select 1 from call_records r where r.correlation_id = call_setbacks.correlation_id and (
           duty = 'alarm'
-          or (duty = 'open' and r.state in ('decided', 'parked', 'allowed', 'approved', 'intended'))
+          or (duty = 'open' and r.state in (${sql.join(OPEN_STATES)}))
           or (duty = 'rows' and r.rows_due_ms is not null)
           or (duty = 'review' and r.review_due_ms is not null)
           or (duty = 'callback' and r.callback_due_ms is not null)))`.execute(db);

@@ -40,6 +40,9 @@ export function nextState(state: CallState, move: CallMove): CallState | null {
 /** The id of the workflow that tells the caller how its review ended: a second start meets the first. */
 export const callbackIdOf = (correlationId: string, ended: CallState): string => `callback/${correlationId}/${ended}`;
 
+/** The states of a call that is still to come to an end. */
+export const OPEN_STATES = ['decided', 'parked', 'allowed', 'approved', 'intended'] as const satisfies CallState[];
+
 const TERMINAL: ReadonlySet<CallState> = new Set([
   'denied',
   'completed',

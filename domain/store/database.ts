@@ -117,6 +117,9 @@ export async function migrate<Tables>(
   const migrator = new Migrator({
     db: store.db,
     provider: { getMigrations: () => Promise.resolve(migrations) },
+    // A place that was opened between two changes may lack one whose number is not the highest (`0004-macs` came after 0006 in its time).
+    // Each stands alone and is safe to run late; one that a place knows and this Gate does not still stops the start.
+    allowUnorderedMigrations: true,
     // Without it the migrator takes the migration tables of any schema of the database for its own, and a second authority cannot start.
     ...(schema !== undefined && { migrationTableSchema: schema }),
     ...(table !== undefined && { migrationTableName: table, migrationLockTableName: `${table}_lock` }),

@@ -41,11 +41,18 @@ const durable = proxyActivities<LedgerActivities & ReviewActivities>({
   scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', maximumInterval: '15s' },
 });
-/** What the durable road could not do within its hour the record still owes: reconciliation does it, and tells if it cannot either. */
-const orReconciled = (work: Promise<void>): Promise<void> =>
-  work.catch((error: unknown) => {
-    if (!patched('owed-to-reconciliation')) throw error;
-  });
+/**
+ * What the durable road could not do within its hour the record still owes: reconciliation does it, and tells if it cannot either. Comes
+ * back with whether it was done.
+ */
+const orReconciled = (work: Promise<void>): Promise<boolean> =>
+  work.then(
+    () => true,
+    (error: unknown) => {
+      if (!patched('owed-to-reconciliation')) throw error;
+      return false;
+    },
+  );
 
 /** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
 interface UpstreamActivity {
@@ -144,7 +151,7 @@ export async function toolCall(
 
   const rows = rowAppender(call.correlation_id);
   if (resumed) rows.taken(rowsAppended);
-  let reviewRow: Promise<void> = Promise.resolve();
+  let reviewRow: Promise<unknown> = Promise.resolve();
   /** What a step did along with its own work need not be done again; what it could not do is done durably. */
   const taken = ({ summary: reached, rows_appended, review_settled }: Stepped): CallSummary => {
     rows.taken(rows_appended);
@@ -157,7 +164,7 @@ export async function toolCall(
     await condition(allHandlersFinished);
     if (settled) return;
     const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue });
-    await goOn(call, parked, rows.settled());
+    await goOn(call, parked, rows.allTaken());
   };
   const steps: PipelineSteps = {
     now: () => Date.now(),
@@ -305,10 +312,12 @@ function rowAppender(correlationId: string) {
   let background: Promise<void> | null = null;
   let again = false;
   let takenByStep: boolean | null = null;
+  /** The durable road gave up: the record owes them still. */
+  let owed = false;
   const appendLater = async () => {
     do {
       again = false;
-      await orReconciled(durable.appendRows(correlationId));
+      owed = !(await orReconciled(durable.appendRows(correlationId)));
     } while (again);
     background = null;
   };
@@ -328,8 +337,8 @@ function rowAppender(correlationId: string) {
       const appended = tried ?? (await local.tryAppendRows(correlationId).catch(() => false));
       if (!appended) background = appendLater();
     },
-    /** Nothing is under way: what was handed over is in the ledger. */
-    settled: (): boolean => background === null,
+    /** The ledger has taken everything that was handed over: nothing is under way, and nothing was given up. */
+    allTaken: (): boolean => background === null && !owed,
     async drained(): Promise<void> {
       while (background) await background;
     },
