@@ -9,6 +9,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import type { Reviews } from '../domain/review/ports.js';
+import { isDecidedBy } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { tamperedReview } from './ledger.js';
@@ -160,7 +161,7 @@ export const createReviewActivities = ({
         record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
     const settled = settledOf(moved.record);
-    const mine = moved.record.decision !== null && sameDecision(moved.record.decision, recorded);
+    const mine = settled !== null && isDecidedBy(settled, decision);
     if (moved.applied || mine)
       return { applied: true, summary: summarize(moved.record), settled: settled as SettledReview };
     if (moved.record.state === 'parked') {
@@ -247,6 +248,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
     decision_reason: decision.reason,
     decided_via: decision.decided_via,
     principal: decision.principal,
+    ...(decision.signed && { request_id: decision.signed.request_id }),
   };
 }
 
@@ -272,6 +274,3 @@ async function refused(
   }).catch(() => undefined);
   return { applied: false, code: 'decision_refused', settled: null, summary: null };
 }
-
-const sameDecision = (a: RecordedDecision, b: RecordedDecision): boolean =>
-  a.status === b.status && a.decided_at === b.decided_at && a.decided_by === b.decided_by && a.reason === b.reason;

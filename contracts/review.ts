@@ -59,6 +59,8 @@ export const pendingRequest = z.looseObject({
   decided_by: z.string().nullable(),
   decision_reason: z.string().nullable(),
   decided_via: z.string().nullable(),
+  /** The `X-Request-Id` of the decision that settled it: the same decision again has the same answer. */
+  decision_request_id: z.string().nullable().optional(),
   approver_provenance: z.string().nullable(),
   approver_assertion: jsonObject.nullable(),
   credential_kind: z.string().nullable(),
@@ -124,5 +126,7 @@ export const settledReview = z.strictObject({
   decision_reason: z.string().nullable(),
   decided_via: z.string().nullable(),
   principal: decisionPrincipal.nullable(),
+  /** Of the decision, where somebody decided; rows of an earlier Gate have none. */
+  request_id: z.string().optional(),
 });
 export type SettledReview = z.infer<typeof settledReview>;

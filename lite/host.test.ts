@@ -107,6 +107,30 @@ describe('the pipeline on the in-process host (spec 1.4, DESIGN section 1)', () 
       gate.script.tier = 'yellow';
     });
 
+    it('gives the same decision again the answer it came to, signed anew or not; another one is told that it was late', async () => {
+      const call = await gate.call({ tool: 'wire_transfer' });
+      await gate.run(call);
+      const first = await gate.decision(call, 'approve', { request_id: 'click-1' });
+      const applied = await gate.activities.applyDecision(first);
+      expect(applied).toMatchObject({ applied: true, settled: { status: 'approved', request_id: 'click-1' } });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const again of [first, await gate.decision(call, 'approve', { request_id: 'click-1' })])
+        expect(await gate.activities.applyDecision(again)).toMatchObject({
+          applied: true,
+          settled: { decided_at: first.decided_at },
+        });
+      for (const other of [
+        await gate.decision(call, 'approve', { request_id: 'click-2' }),
+        await gate.decision(call, 'approve', { request_id: 'click-2', decided_at: first.decided_at }),
+        await gate.decision(call, 'deny', { request_id: 'click-1' }),
+        await gate.decision(call, 'approve', {
+          request_id: 'click-1',
+          principal: { ...first.principal, subject: 'operator:ada' },
+        }),
+      ])
+        expect(await gate.activities.applyDecision(other)).toMatchObject({ applied: false, code: 'already_decided' });
+    });
+
     it('parks; after an approval Gate executes it once', async () => {
       const call = await gate.call({ tool: 'wire_transfer' });
       expect(await gate.run(call)).toMatchObject({ state: 'parked', tier: 'yellow' });

@@ -67,6 +67,7 @@ function honestSender(): DecisionSender & { received: SignedDecision[] } {
         decision_reason: decision.reason,
         decided_via: decision.decided_via,
         principal: decision.principal,
+        request_id: decision.request_id,
       };
       settled.set(decision.pending_id, outcome);
       return { outcome: 'applied', settled: outcome };
@@ -731,6 +732,75 @@ describe('spec 4.4: POST /decide/{id}', () => {
       expect(await reviews.get(row.id)).toEqual(row);
       sender.decide = (decision) => honest.decide(decision);
       expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
+    });
+
+    describe('not in time, and the decision took effect all the same', () => {
+      const click = { headers: { 'x-request-id': 'click-1' } };
+      const own = { status: 200, body: { status: 'approved', decided_by: 'operator:dev', decision_reason: 'first' } };
+      const body = { decision: 'approve', reason: 'first' };
+      /** `known`: the row was settled by the call's host meanwhile; else HIL does not know of it yet. */
+      async function lost(known: boolean): Promise<PendingRequest> {
+        const row = await park();
+        const honest = honestSender();
+        answering(async () => {
+          const [decision] = sender.received.splice(0);
+          if (decision) await honest.decide(decision);
+          throw new GateError('orchestrator_unavailable');
+        });
+        const through = sender.decide;
+        sender.decide = async (decision) => {
+          const outcome = await honest.decide(decision);
+          if (known && outcome.settled) await reviews.settle(outcome.settled);
+          return through(decision);
+        };
+        expect(await decide(row.id, body, click)).toMatchObject({ status: 503 });
+        sender.decide = (decision) => honest.decide(decision);
+        now += 1_500;
+        return row;
+      }
+
+      it.each([true, false])(
+        'the same decision again has its own answer, as often as it is asked (row settled: %s)',
+        async (known) => {
+          const row = await lost(known);
+          for (let again = 0; again < 3; again += 1) {
+            expect(await decide(row.id, body, click)).toMatchObject(own);
+            now += 1_500;
+          }
+          now += 86_400_000;
+          expect(await decide(row.id, body, click)).toMatchObject(own);
+        },
+      );
+
+      it.each<[string, unknown, Ask]>([
+        ['under another request id', body, { headers: { 'x-request-id': 'click-2' } }],
+        ['under none', body, {}],
+        ['the other way', { decision: 'deny' }, click],
+        ['by somebody else', body, { ...click, token: ADA }],
+      ])('%s it is another decision, which comes too late', async (_what, other, over) => {
+        for (const known of [true, false]) {
+          const row = await lost(known);
+          expect(await decide(row.id, other, over)).toMatchObject({
+            status: 409,
+            body: { error: 'already_decided', status: 'approved', decided_by: 'operator:dev' },
+          });
+          await reviews.close();
+          await service.close();
+          directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
+          reviews = await openReviewStore({
+            target: { file: join(directory, 'hil.db') },
+            payloadKeys,
+            clock: () => now,
+          });
+          service = start();
+        }
+      });
+
+      it('about another action than the row shows it is none about this row', async () => {
+        const row = await lost(true);
+        expect(await decide(row.id, { ...body, action_digest: 'sha256:other' }, click)).toMatchObject({ status: 409 });
+        expect(await decide(row.id, { ...body, action_digest: row.original_payload_digest }, click)).toMatchObject(own);
+      });
     });
 
     it('with something unexpected: 500 without a word of it, row unchanged', async () => {

@@ -37,7 +37,8 @@ export interface DecisionsOptions {
  * HIL's side of a decision (DESIGN 1): look at the row, sign, send it to the call's workflow, write the row from what the workflow
  * answered, and only then answer. The workflow alone says which decision was first; the look at the row merely spares it the others.
  * Refusals: `not_found` (unknown, withdrawn or foreign), `already_decided`, `pending_expired`, `not_pending`, `decision_refused`,
- * `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still take effect until `not_after`.
+ * `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still take effect until `not_after`. The
+ * same decision again, by the same decider under the same request id, has the answer that it came to.
  */
 export function createDecisions({
   reviews,
@@ -67,8 +68,11 @@ export function createDecisions({
   async function decide(row: PendingRequest, decision: Decision): Promise<PendingRequest> {
     const now = clock();
     const late = whyNotDecidable(row, now);
+    const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
+    // Who was answered 503, or not at all, asks again: what came of his decision is his answer, and not that somebody decided.
+    if (late && same && isDecidedBy(standing(row), decision)) return row;
     if (late) throw refusal(late, row);
-    if (decision.action_digest !== undefined && decision.action_digest !== row.original_payload_digest)
+    if (!same)
       throw new GateError('action_digest_mismatch', undefined, {
         fields: { action_digest: row.original_payload_digest },
       });
@@ -81,7 +85,7 @@ export function createDecisions({
     if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;
     // Many at once, or a worker lost on the way, and the sender is told only that the call waits no more: it may be this that ended it.
-    if (!outcome.settled && isDecidedBy(stands, signed)) return stands;
+    if (isDecidedBy(standing(stands), signed)) return stands;
     // "Not pending" is all a call that is over can say; its row knows what the operator asks: whether somebody was faster.
     const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
     throw refusal(known ?? outcome.code, outcome.settled ?? stands);
@@ -102,6 +106,13 @@ export function createDecisions({
     }
   };
 }
+
+const standing = ({ status, decided_at, decided_by, decision_request_id: request_id }: PendingRequest) => ({
+  status,
+  decided_at,
+  decided_by,
+  request_id,
+});
 
 const REFUSALS = ['already_decided', 'pending_expired', 'not_pending', 'decision_refused'] as const;
 

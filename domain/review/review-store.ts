@@ -395,8 +395,8 @@ export function reviewStoreOver(
       throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
     },
 
-    async settle(settled) {
-      const text = canonicalOr400('settlement', settled);
+    async settle({ request_id, ...settled }) {
+      const text = canonicalOr400('settlement', { ...settled, ...(request_id !== undefined && { request_id }) });
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const row = await stored('id', settled.pending_id);
         if (!row) throw new GateError('not_found');
@@ -548,6 +548,7 @@ function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' 
     decided_by: settled?.decided_by ?? null,
     decision_reason: settled?.decision_reason ?? null,
     decided_via: settled?.decided_via ?? null,
+    decision_request_id: settled?.request_id ?? null,
     approver_provenance: principal?.method ?? (settled ? 'system' : null),
     approver_assertion: principal && {
       subject: principal.subject,

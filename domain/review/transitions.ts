@@ -44,14 +44,26 @@ export const LEDGER_EVENT_OF = {
   expired: 'hil.expired',
 } as const satisfies Record<SettledStatus, EventKind>;
 
-/** Whether this decision, met again, is the one that settled the review. */
+/**
+ * Whether this decision is the one that settled the review, met again: the same decider's same decision under the same request id, also
+ * where it was signed anew because its sender was not told what came of it. A settlement of an earlier Gate names no request; the moment
+ * it was decided at then tells.
+ */
 export const isDecidedBy = (
-  settled: { readonly status: ReviewStatus; readonly decided_at: string | null; readonly decided_by: string | null },
-  sent: SignedDecision,
+  settled: {
+    readonly status: ReviewStatus;
+    readonly decided_at: string | null;
+    readonly decided_by: string | null;
+    readonly request_id?: string | null | undefined;
+  },
+  sent: Pick<SignedDecision, 'decision' | 'request_id'> & {
+    readonly decided_at?: string;
+    readonly principal: Pick<SignedDecision['principal'], 'subject'>;
+  },
 ): boolean =>
   settled.status === SETTLES_AS[sent.decision] &&
-  settled.decided_at === sent.decided_at &&
-  settled.decided_by === sent.principal.subject;
+  settled.decided_by === sent.principal.subject &&
+  (settled.request_id == null ? settled.decided_at === sent.decided_at : settled.request_id === sent.request_id);
 
 /** Nothing leads out of a settled status; the first decision stands. A row that Gate did not write says nothing of one. */
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>

@@ -211,6 +211,26 @@ describe('spec 3.1 in lite: a call that waits', () => {
     expect(tools.executed).toHaveLength(0);
   });
 
+  it('gives the same decision under the same X-Request-Id its own answer again, also once the call ran', async () => {
+    await open();
+    const { body } = await gate.call('wire_transfer');
+    const decide = (requestId: string) =>
+      gate.send('POST', `/decide/${idOf(body.pending_id)}`, {
+        body: { decision: 'approve' },
+        headers: { 'X-Request-Id': requestId },
+      });
+    const first = await decide('click-1');
+    expect(first).toMatchObject({ status: 200, body: { status: 'approved' } });
+    expect((await decide('click-1')).body['decided_at']).toBe(first.body['decided_at']);
+    await until(
+      () => gate.send('GET', `/pending/${idOf(body.pending_id)}`),
+      (view) => (view.body['execution'] as JsonObject)['state'] === 'completed',
+    );
+    expect(await decide('click-1')).toMatchObject({ status: 200, body: { status: 'approved' } });
+    expect(await decide('click-2')).toMatchObject({ status: 409, body: { error: 'already_decided' } });
+    expect(tools.executed).toHaveLength(1);
+  });
+
   it('refuses modify, unknown fields and unknown rows', async () => {
     await open();
     const { body } = await gate.call('wire_transfer');

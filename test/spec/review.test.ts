@@ -164,6 +164,24 @@ describe('spec 3.1, 6: a denied call', () => {
 });
 
 describe('spec 3.1: the first accepted decision wins', () => {
+  it('the same one again, under the same X-Request-Id, has its own answer', async () => {
+    const parked = await park();
+    const { id } = await gate.operator.rowOf(parked.correlationId);
+    const approve = (requestId: string) =>
+      gate.operator.request('POST', `/decide/${id}`, { decision: 'approve' }, { 'x-request-id': requestId });
+    const first = await approve('click-1');
+    expect(first.status).toBe(200);
+    const told = async () => {
+      const again = await approve('click-1');
+      return { status: again.status, decided_at: (JSON.parse(again.text) as JsonObject)['decided_at'] };
+    };
+    const own = { status: 200, decided_at: (JSON.parse(first.text) as JsonObject)['decided_at'] };
+    expect(await Promise.all([told(), told()])).toEqual([own, own]);
+    await gate.rows(parked.correlationId, (seen) => seen.includes('upstream.outcome'));
+    expect(await told()).toEqual(own);
+    expect((await approve('click-2')).status).toBe(409);
+  });
+
   it('a later one is 409 and changes nothing', async () => {
     const parked = await park();
     await gate.operator.decide(parked.correlationId, 'deny', 'first');
