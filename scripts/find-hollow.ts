@@ -7,6 +7,7 @@ import { APART_SETTINGS, START_SETTINGS } from '../config/processes.js';
 import type { SettingGroups, Settings } from '../config/env.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
+import { literalRoutes, type Source } from './find-hollow-routes.js';
 import { PROJECT_ROOT } from './project-root.js';
 
 /** Something that is declared and that nothing stands behind: a promise which nobody keeps. */
@@ -14,12 +15,6 @@ export interface Hollow {
   readonly kind: 'setting' | 'error code' | 'event kind' | 'metric' | 'policy input' | 'route';
   readonly name: string;
   readonly why: string;
-}
-
-/** A file of the product, without its comments. */
-interface Source {
-  readonly path: string;
-  readonly text: string;
 }
 
 const PRODUCT = [
@@ -145,19 +140,11 @@ export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROO
     .map(([name, file]) => ({ kind: 'policy input', name, why: `${file} reads it, and nothing fills it in` }) as const);
 }
 
-/** Routes whose handler asks nobody: what they answer is written in the source. */
-export function hollowRoutes(sources: readonly Source[]): readonly Hollow[] {
-  const hollow: Hollow[] = [];
-  for (const { path, text } of sources.filter((source) => /^(api|lite)\//.test(source.path)))
-    for (const [, method = '', route = '', answer = ''] of text.matchAll(
-      /\.(get|post|put|delete|patch)\(\s*'([^']+)'[^;]*?(?:async )?\(\) =>\s*\(?(\{[^;]*?\}|\[[^;]*?\]|'[^']*')\)?,?\s*\);/g,
-    )) {
-      const literal = answer.replaceAll(/'[^']*'|"[^"]*"|\b(?:true|false|null|\d+)\b|\w+:/g, '');
-      if (!/[A-Za-z_$]/.test(literal))
-        hollow.push({ kind: 'route', name: `${method.toUpperCase()} ${route}`, why: `answers a literal (${path})` });
-    }
-  return hollow;
-}
+/** Routes whose handler asks nobody: all that they can answer is written in the source. */
+export const hollowRoutes = (sources: readonly Source[]): readonly Hollow[] =>
+  literalRoutes(sources).map(
+    ({ name, path }) => ({ kind: 'route', name, why: `answers a literal (${path})` }) as const,
+  );
 
 /** Everything of the kind, over the product as it is. */
 export function findHollow(): readonly Hollow[] {
