@@ -32,7 +32,9 @@ describe('the page that gate lite ends its start with', () => {
   });
 
   it('says how long the link is good, and in observe mode that everything runs', () => {
-    expect(page({})).toContain('signs you in once, within 10 minutes; `npx gate lite link` prints another');
+    expect(page({})).toContain(
+      'signs you in once, within 10 minutes; `npx gate lite link --endpoint http://127.0.0.1:8088` prints another',
+    );
     expect(page({}, running(null, null))).toContain('page       http://127.0.0.1:8088/\n');
     expect(page({ GATE_LITE_MODE: 'observe' })).toContain('OBSERVE MODE: every call runs');
     expect(page({})).not.toContain('OBSERVE');

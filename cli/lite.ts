@@ -155,7 +155,7 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode ==
   tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${operatorsShown(running)}
-  page       ${pageShown(running)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
+  page       ${pageShown(running, `${elsewhere}npx gate lite link${endpoint}`)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
 
 ${first}
   ${elsewhere}npx gate pending${endpoint}
@@ -175,11 +175,11 @@ function foundShown({ found }: Lite): string {
     : ` (${oneLine(found.words)})`;
 }
 
-function pageShown({ signInLink, url }: Lite): string {
+function pageShown({ signInLink, url }: Lite, another: string): string {
   const link = signInLink();
   return link === null
     ? `${url}/`
-    : `${link}\n             signs you in once, within 10 minutes; \`npx gate lite link\` prints another`;
+    : `${link}\n             signs you in once, within 10 minutes; \`${another}\` prints another`;
 }
 
 /** The token is shown once, when it is made; from then on it is where it was put, and the commands find it there. */

@@ -85,8 +85,7 @@ export function registerTools(program: Command): void {
         const bound = set.definition_sha256 ? `, for the definition ${set.definition_sha256.slice(0, 12)}` : '';
         const unknown = set.definition_sha256
           ? ''
-          : '\nno list has shown an agent a tool of that name; if it is not spelled so: npx gate tools forget ' +
-            oneLine(tool);
+          : '\nno list has shown an agent a tool of that name, so the class is bound to no definition: set it again after a tools/list';
         process.stdout.write(
           `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; it counts from now on${unknown}\n`,
         );

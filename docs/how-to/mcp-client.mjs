@@ -9,11 +9,11 @@ async function throughGate(url, init = {}) {
   const headers = new Headers(init.headers);
   headers.set('X-Gate-Server-Execution-Contract', 'gate.server-execution/v1');
   headers.set('X-Gate-Idempotency-Id', randomUUID());
-  for (;;) {
+  for (let asked = 0; ; asked += 1) {
     const answer = await fetch(url, { ...init, headers });
     if (answer.status !== 202) return answer;
     const { correlation_id, poll_after_ms } = await answer.json();
-    console.error(`call ${correlation_id} waits for a person`);
+    if (asked === 0) console.error(`call ${correlation_id} waits for a person`);
     await after(poll_after_ms, undefined, { signal: init.signal ?? undefined });
   }
 }
