@@ -31,12 +31,20 @@ const DEEPEST = 32;
 const LONGEST_VALUE = 64;
 const LONGEST_EXPANDED = 1_024;
 
+/** Words of a command that are kept where none of them is worth more: sentences are long, and begin with no program. */
+const KEPT = 8;
+
 const BLANKS = new Set([' ', '\t', '\r', '\u00a0']);
-const SPECIAL = new Set(Array.from(' \t\r\u00a0\n;|&<>()`$\'"\\'));
+/** By the unit: 1 for a blank, 2 for what else means something to a shell. */
+const SIGNS = new Uint8Array(256);
+for (const sign of '\n;|&<>()`$\'"\\') SIGNS[sign.charCodeAt(0)] = 2;
+for (const blank of BLANKS) SIGNS[blank.charCodeAt(0)] = 1;
+const signAt = (text: string, at: number): number => SIGNS[text.charCodeAt(at)] ?? 0;
 const NAME = /^[A-Za-z_]\w{0,63}$/;
 
 interface OpenWord {
   text: string;
+  raw: string;
   from: number;
   quoted: boolean;
   runs: Command[];
@@ -50,9 +58,9 @@ interface OpenCommand {
 
 /**
  * Every simple command of a text, those inside of substitutions included, in time that grows with its length: each character is read
- * once. A quote that nobody closes is a character. Never throws.
+ * once. A quote that nobody closes is a character. Of a command none of whose first words may matter only those are kept. Never throws.
  */
-export function readCommands(text: string): readonly Command[] {
+export function readCommands(text: string, mayMatter: (word: string) => boolean = () => true): readonly Command[] {
   const found: Command[] = [];
   const variables = new Map<string, string>();
   const length = text.length;
@@ -70,6 +78,7 @@ export function readCommands(text: string): readonly Command[] {
   /** `$x`, `${x}`, `$(...)`, `$'...'`: what it stands for goes into the word. */
   function dollar(word: OpenWord, depth: number, inQuotes: boolean): string | null {
     const next = text[at + 1];
+    word.raw = '$';
     if (next === '(') {
       at += 2;
       word.runs.push(...commands(')', depth + 1, false));
@@ -151,10 +160,13 @@ export function readCommands(text: string): readonly Command[] {
     let command = fresh(null);
     let word: OpenWord | null = null;
     let redirect: string | null = null;
-    const begin = (): OpenWord => (word ??= { text: '', from: at, quoted: false, runs: [] });
+    let matters = false;
+    const begin = (): OpenWord => (word ??= { text: '', raw: '', from: at, quoted: false, runs: [] });
     const endWord = (): void => {
       if (word === null) return;
-      const done: Word = { text: word.text, raw: text.slice(word.from, at), quoted: word.quoted, runs: word.runs };
+      const done: Word = word;
+      word.raw =
+        word.raw === '' && word.text.length === at - word.from && !word.quoted ? word.text : text.slice(word.from, at);
       word = null;
       if (redirect !== null) {
         command.redirects.push({ operator: redirect, target: done });
@@ -168,6 +180,7 @@ export function readCommands(text: string): readonly Command[] {
         here.push(...done.runs);
         return;
       }
+      matters ||= done.quoted || done.raw.length !== done.text.length || mayMatter(done.text);
       // A variable that holds several words is several words.
       if (!done.quoted && done.raw.includes('$') && done.text.includes(' ')) {
         for (const part of done.text.split(' ')) if (part !== '') command.words.push({ ...done, text: part });
@@ -177,9 +190,12 @@ export function readCommands(text: string): readonly Command[] {
       endWord();
       if (redirect !== null) command.redirects.push({ operator: redirect, target: null });
       redirect = null;
+      const mattered = matters;
+      matters = false;
       const done = command;
       const empty = done.words.length === 0 && done.redirects.length === 0;
-      if (!empty) {
+      // A sentence that nothing reads and that writes nowhere is none.
+      if (!empty && (mattered || reads || done.reads !== null || done.redirects.length > 0)) {
         here.push(done);
         found.push(done);
       }
@@ -189,14 +205,19 @@ export function readCommands(text: string): readonly Command[] {
 
     while (at < length) {
       const sign = text[at] as string;
-      if (!SPECIAL.has(sign)) {
+      const kind = signAt(text, at);
+      if (kind === 0) {
+        if (word === null && redirect === null && !matters && command.words.length >= KEPT) {
+          while (at < length && signAt(text, at) < 2) at += 1;
+          continue;
+        }
         const open = begin();
         const from = at;
-        while (at < length && !SPECIAL.has(text[at] as string)) at += 1;
+        while (at < length && signAt(text, at) === 0) at += 1;
         open.text += text.slice(from, at);
         continue;
       }
-      if (BLANKS.has(sign)) {
+      if (kind === 1) {
         endWord();
         at += 1;
         // A comment reaches to the end of its line.

@@ -53,7 +53,7 @@ function readText(text: string): ShellReading | null {
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
 
 function readPlain(text: string, depth: number): ShellReading | null {
-  const commands = readCommands(text);
+  const commands = readCommands(text, mayMatter);
   const shown = shownAsCode(text);
   let worst: ShellReading | null = null;
   const files = new Set<string>();
@@ -229,6 +229,19 @@ function callOf(
   }
   return null;
 }
+
+/** Whether a command with this among its first words has to be read to its end. */
+const mayMatter = (word: string): boolean => {
+  for (let at = 0; at < word.length; at += 1) {
+    const unit = word.charCodeAt(at) | 0x20;
+    if ((unit < 0x61 || unit > 0x7a) && unit !== 0x2c) return true;
+  }
+  if (word.length > LONGEST_NAME) return false;
+  const known = word.toLowerCase();
+  return isKnownProgram(known) || INTERPRETERS.has(known) || FETCHERS.has(known) || known in PREFIXES;
+};
+/** Letters of the longest name of a program that is letters only. */
+const LONGEST_NAME = 24;
 
 /** `{rm,-rf,/}` is three words. */
 const braced = ({ text, quoted }: Word): readonly string[] | null =>
