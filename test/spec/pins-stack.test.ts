@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
-import { type AgentClient, createHttp, type Http } from '../support/agent.js';
+import type { AgentClient, Http } from '../support/agent.js';
 import { commandLine } from '../support/command.js';
 import { type ListingTools, listingTools } from '../support/listing-tools.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
@@ -17,12 +16,9 @@ beforeAll(async () => {
   tools = await listingTools();
   gate = await startStack({ env: { GATE_UPSTREAM_URL: tools.url, GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' } });
   bot = await gate.agent('pins-bot');
-  const { proxy, console_workload: own } = gate.development;
-  const [ca = '', cert = '', key = ''] = [proxy.ca, own.cert, own.key].map((file) => readFileSync(file, 'utf8'));
-  console_ = createHttp(proxy.url, { ca, cert, key });
+  console_ = gate.consoleAtProxy();
 }, STACK_START_LIMIT_MS);
 afterAll(async () => {
-  await console_?.close();
   await command.stop();
   await gate?.stop();
   await tools?.close();

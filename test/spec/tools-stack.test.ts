@@ -1,9 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { type AgentClient, createHttp, type Http } from '../support/agent.js';
+import type { AgentClient, Http } from '../support/agent.js';
 import { commandLine } from '../support/command.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 
@@ -14,12 +13,9 @@ const command = commandLine(() => gate.stateDir);
 beforeAll(async () => {
   gate = await startStack();
   bot = await gate.agent('tools-bot');
-  const { proxy, console_workload: own } = gate.development;
-  const [ca = '', cert = '', key = ''] = [proxy.ca, own.cert, own.key].map((file) => readFileSync(file, 'utf8'));
-  console_ = createHttp(proxy.url, { ca, cert, key });
+  console_ = gate.consoleAtProxy();
 }, STACK_START_LIMIT_MS);
 afterAll(async () => {
-  await console_?.close();
   await command.stop();
   await gate?.stop();
 });

@@ -20,6 +20,8 @@ export interface TestStack {
   agent(name?: string, tenant?: string): Promise<AgentClient>;
   /** Somebody at the proxy's door with this certificate, or with none. */
   stranger(credential?: { cert: string; key: string }): AgentClient;
+  /** The proxy as the console's workload reaches it; an operator's token is the caller's to add. */
+  consoleAtProxy(): Http;
   /** HIL as the console reaches it, with the operator's token. */
   readonly operator: {
     request(method: string, path: string, body?: JsonObject, headers?: Record<string, string>): Promise<Reply>;
@@ -165,6 +167,7 @@ export async function startStack({ env = {}, stateDir: given, quiet = true }: St
       agents.set(`${tenant}/${name}`, opened);
       return opened;
     },
+    consoleAtProxy: () => kept(createHttp(development.proxy.url, console_)),
     stranger: (shown) => kept(createAgentClient(development.proxy.url, { ca, ...shown })),
     operator,
     rows,

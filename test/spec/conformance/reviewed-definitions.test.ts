@@ -1,56 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
 import { definitionDigest } from '../../../domain/tool-definitions/definitions.js';
-import { type AgentClient, createAgentClient } from '../../support/agent.js';
+import { type Edition, EDITIONS } from '../../support/editions.js';
 import { type ListingTools, listingTools } from '../../support/listing-tools.js';
-import { liteFolder, openLite } from '../../support/lite.js';
-import { eventually, STACK_START_LIMIT_MS, startStack } from '../../support/stack.js';
-
-interface Edition {
-  readonly bot: AgentClient;
-  readonly ledgerFile: string;
-  approve(correlationId: string): Promise<number>;
-  /** What the operator is told to look at. */
-  reasons(correlationId: string): Promise<readonly string[]>;
-  stop(): Promise<void>;
-}
-
-async function stackOver(url: string, stateDir: string): Promise<Edition> {
-  const stack = await startStack({ env: { GATE_UPSTREAM_URL: url }, stateDir });
-  return {
-    bot: await stack.agent('reviewed-bot'),
-    ledgerFile: join(stateDir, 'data', 'ledger.db'),
-    approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
-    reasons: async (id) => (await stack.operator.rowOf(id)).review_reasons,
-    stop: () => stack.stop(),
-  };
-}
-
-async function liteOver(url: string, folder: string): Promise<Edition> {
-  const gate = await openLite(
-    { GATE_LITE_UPSTREAM_URL: url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' },
-    { folder },
-  );
-  const bot = createAgentClient(gate.lite.url, { ca: '' });
-  return {
-    bot,
-    ledgerFile: gate.ledger,
-    approve: async (id) => (await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).status,
-    reasons: async (id) => {
-      const { body } = await gate.send('GET', '/pending');
-      const rows = (Array.isArray(body) ? body : (body['pending'] ?? body['rows'] ?? [])) as JsonObject[];
-      return (rows.find((row) => row['correlation_id'] === id)?.['review_reasons'] ?? []) as string[];
-    },
-    async stop() {
-      await bot.close();
-      await gate.close();
-    },
-  };
-}
+import { liteFolder } from '../../support/lite.js';
+import { eventually } from '../../support/stack.js';
 
 const tool = (more: JsonObject = {}): JsonObject => ({
   name: 'publish_report',
@@ -59,17 +16,14 @@ const tool = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-describe.each([
-  ['the full stack', stackOver, STACK_START_LIMIT_MS],
-  ['lite', liteOver, 60_000],
-] as const)('a review is of the tool as it stood, before %s', (_name, open, startLimitMs) => {
+describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name, open, startLimitMs) => {
   let folder: string;
   let tools: ListingTools;
   let gate: Edition;
   beforeAll(async () => {
     folder = await liteFolder();
     tools = await listingTools();
-    gate = await open(tools.url, folder);
+    gate = await open({ url: tools.url, folder, agent: 'reviewed-bot' });
   }, startLimitMs);
   afterAll(async () => {
     await gate?.stop();

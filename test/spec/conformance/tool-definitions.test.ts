@@ -1,61 +1,14 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
 import { definitionDigest } from '../../../domain/tool-definitions/definitions.js';
-import { type AgentClient, createAgentClient, type Reply } from '../../support/agent.js';
+import type { Reply } from '../../support/agent.js';
+import { type Edition, EDITIONS } from '../../support/editions.js';
 import { type ListingTools, listingTools } from '../../support/listing-tools.js';
-import { liteFolder, openLite } from '../../support/lite.js';
-import { STACK_START_LIMIT_MS, startStack } from '../../support/stack.js';
-
-interface Blocking {
-  readonly bot: AgentClient;
-  readonly ledgerFile: string;
-  /** Goes on over the same stores as a new process. */
-  restart(): Promise<Blocking>;
-  stop(): Promise<void>;
-}
-
-async function openStack(url: string, stateDir: string): Promise<Blocking> {
-  const env = { GATE_UPSTREAM_URL: url, GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' };
-  const stack = await startStack({ env, stateDir });
-  return {
-    bot: await stack.agent('listing-bot'),
-    ledgerFile: join(stateDir, 'data', 'ledger.db'),
-    async restart() {
-      await stack.stop();
-      return openStack(url, stateDir);
-    },
-    stop: () => stack.stop(),
-  };
-}
-
-async function openLiteOver(url: string, folder: string): Promise<Blocking> {
-  const gate = await openLite(
-    {
-      GATE_LITE_UPSTREAM_URL: url,
-      GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
-      GATE_LITE_BLOCK_POISONED_DEFINITIONS: 'true',
-    },
-    { folder },
-  );
-  const bot = createAgentClient(gate.lite.url, { ca: '' });
-  const stop = async () => {
-    await bot.close();
-    await gate.close();
-  };
-  return {
-    bot,
-    ledgerFile: gate.ledger,
-    async restart() {
-      await stop();
-      return openLiteOver(url, folder);
-    },
-    stop,
-  };
-}
+import { liteFolder } from '../../support/lite.js';
+import { STACK_START_LIMIT_MS } from '../../support/stack.js';
 
 const tool = (name: string, description = `does ${name}`): JsonObject => ({
   name,
@@ -63,17 +16,14 @@ const tool = (name: string, description = `does ${name}`): JsonObject => ({
   inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
 });
 
-describe.each([
-  ['the full stack', openStack, STACK_START_LIMIT_MS],
-  ['lite', openLiteOver, 60_000],
-] as const)('proxy sheet 15, lite sheet 13: tool definitions before %s', (_name, open, startLimitMs) => {
+describe.each(EDITIONS)('proxy sheet 15, lite sheet 13: tool definitions before %s', (_name, open, startLimitMs) => {
   let folder: string;
   let tools: ListingTools;
-  let gate: Blocking;
+  let gate: Edition;
   beforeAll(async () => {
     folder = await liteFolder();
     tools = await listingTools();
-    gate = await open(tools.url, folder);
+    gate = await open({ url: tools.url, folder, agent: 'listing-bot', blocks: true });
   }, startLimitMs);
   afterAll(async () => {
     await gate?.stop();

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { JsonObject } from '../../contracts/json.js';
+import { type AgentClient, createAgentClient } from './agent.js';
+import { openLite } from './lite.js';
+import { STACK_START_LIMIT_MS, startStack } from './stack.js';
+
+/** What an edition is opened over: the tools, where it keeps its state, and whether it hands on lists that changed. */
+export interface EditionOptions {
+  readonly url: string;
+  readonly folder: string;
+  /** The agent's name in the full stack; lite's is nobody's. */
+  readonly agent: string;
+  readonly blocks?: boolean;
+}
+
+/** One edition of Gate before some tools, as an agent and an operator meet it. */
+export interface Edition {
+  readonly bot: AgentClient;
+  readonly ledgerFile: string;
+  approve(correlationId: string): Promise<number>;
+  /** What the operator is told to look at. */
+  reasons(correlationId: string): Promise<readonly string[]>;
+  /** Goes on over the same stores as a new process. */
+  restart(): Promise<Edition>;
+  stop(): Promise<void>;
+}
+
+async function openStack(options: EditionOptions): Promise<Edition> {
+  const { url, folder: stateDir, agent, blocks } = options;
+  const env = { GATE_UPSTREAM_URL: url, ...(blocks && { GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' }) };
+  const stack = await startStack({ env, stateDir });
+  return {
+    bot: await stack.agent(agent),
+    ledgerFile: join(stateDir, 'data', 'ledger.db'),
+    approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
+    reasons: async (id) => (await stack.operator.rowOf(id)).review_reasons,
+    async restart() {
+      await stack.stop();
+      return openStack(options);
+    },
+    stop: () => stack.stop(),
+  };
+}
+
+async function openLiteEdition(options: EditionOptions): Promise<Edition> {
+  const { url, folder, blocks } = options;
+  const gate = await openLite(
+    {
+      GATE_LITE_UPSTREAM_URL: url,
+      GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
+      ...(blocks && { GATE_LITE_BLOCK_POISONED_DEFINITIONS: 'true' }),
+    },
+    { folder },
+  );
+  const bot = createAgentClient(gate.lite.url, { ca: '' });
+  const stop = async () => {
+    await bot.close();
+    await gate.close();
+  };
+  return {
+    bot,
+    ledgerFile: gate.ledger,
+    approve: async (id) => (await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).status,
+    reasons: async (id) => {
+      const rows = (await gate.send('GET', '/pending')).body as unknown as JsonObject[];
+      return (rows.find((row) => row['correlation_id'] === id)?.['review_reasons'] ?? []) as string[];
+    },
+    async restart() {
+      await stop();
+      return openLiteEdition(options);
+    },
+    stop,
+  };
+}
+
+/** Both editions, each with how long its start may take. */
+export const EDITIONS = [
+  ['the full stack', openStack, STACK_START_LIMIT_MS],
+  ['lite', openLiteEdition, 60_000],
+] as const;
