@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spiffeOfCertificate } from '../domain/identity/spiffe.js';
 import { DEVELOPMENT_SERVICES, ensureDevelopmentPki, ensureDevelopmentSecrets, issueAgent } from './dev-pki.js';
 
@@ -31,6 +31,28 @@ const modeOf = (file: string): number => statSync(file).mode & 0o777;
 const DAY_MS = 86_400_000;
 
 describe('the development certificates (DESIGN 9)', () => {
+  it.each([-1, 1])(
+    'a clock that jumps by %i h after they were made: each is valid by it, and a start makes none anew',
+    async (hours) => {
+      await ensureDevelopmentPki({ stateDir, trustDomain });
+      const before = new Map(filesUnder(stateDir).map((file) => [file, readFileSync(join(stateDir, file), 'utf8')]));
+      const now = Date.now() + hours * 3_600_000;
+      for (const [file, text] of before) {
+        if (!file.endsWith('.crt')) continue;
+        const { validFrom, validTo } = new X509Certificate(text);
+        expect([file, Date.parse(validFrom) < now, now < Date.parse(validTo)]).toEqual([file, true, true]);
+      }
+      jest.useFakeTimers({ now, doNotFake: ['setTimeout', 'setImmediate', 'setInterval', 'nextTick', 'performance'] });
+      try {
+        await ensureDevelopmentPki({ stateDir, trustDomain });
+      } finally {
+        jest.useRealTimers();
+      }
+      for (const [file, text] of before)
+        expect([file, readFileSync(join(stateDir, file), 'utf8')]).toEqual([file, text]);
+    },
+  );
+
   it('are laid out as a CA, a leaf per service and a leaf per agent; keys are for the owner only', async () => {
     await ensureDevelopmentPki({ stateDir, trustDomain });
     const files = filesUnder(stateDir);

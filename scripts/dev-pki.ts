@@ -71,8 +71,11 @@ const LEAF_DAYS = 365;
 const CA_DAYS = 3_650;
 const RENEW_DAYS = 30;
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1'];
-/** Clocks of machines that share a state folder may differ by this much. */
-const BACKDATE_MS = 5 * 60_000;
+/**
+ * A clock that is set back by hours, or differs between machines that share a state folder, must not make certificates of the future: every
+ * handshake would fail, and the next start would make another CA, which nobody knows.
+ */
+const BACKDATE_MS = DAY_MS;
 
 /**
  * The development certificate authority with a leaf per service and per agent, under `<stateDir>/pki` (DESIGN 9). Made on the first

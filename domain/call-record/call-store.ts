@@ -7,6 +7,7 @@ import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createGroupWriter } from '../store/group-writer.js';
+import { assertWritable } from '../store/writable.js';
 import { callCount } from '../mcp/batch.js';
 import { GateError } from '../errors.js';
 import { askedAtOnce, contradictionOf, idsAgainst } from './contradiction.js';
@@ -633,6 +634,7 @@ export function callStoreOver(
     waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
 
     async ready() {
+      assertWritable(store.sqlite);
       await db.selectFrom('call_records').select('correlation_id').limit(1).execute();
     },
 

@@ -27,6 +27,7 @@ import {
   vacuumedStoredRow,
 } from './chain-store.js';
 import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from './vacuum/cursor.js';
+import { assertWritable } from '../store/writable.js';
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
 
@@ -325,6 +326,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
       }
     },
     async probe() {
+      assertWritable(connection);
       connection.exec('BEGIN IMMEDIATE');
       try {
         writer.check();

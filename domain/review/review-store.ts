@@ -15,6 +15,7 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createTurns } from '../store/turns.js';
+import { assertWritable } from '../store/writable.js';
 import { backlogFull } from './backlog.js';
 import { minimizePayload } from './minimize.js';
 import type { Reviews } from './ports.js';
@@ -486,6 +487,7 @@ export function reviewStoreOver(
     onTampered: (listener) => void listeners.push(listener),
 
     async ready() {
+      assertWritable(store.sqlite);
       await asked(() => db.selectFrom('reviews').select('id').limit(1).execute());
     },
 
