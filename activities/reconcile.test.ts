@@ -454,7 +454,7 @@ describe('reconciliation', () => {
   });
 
   describe('after a crash in the middle of closing a call', () => {
-    const said = JSON.stringify({ reason: 'the workflow is missing while the call is allowed', state: 'allowed' });
+    const reason = 'the workflow is missing while the call is allowed';
     const owed = (call: CallInput) =>
       gate.calls.setbacks.put({
         correlation_id: call.correlation_id,
@@ -462,7 +462,8 @@ describe('reconciliation', () => {
         attempts: 0,
         since_ms: nowMs,
         next_ms: nowMs,
-        reason: said,
+        reason,
+        state: 'allowed',
         alarmed: false,
       });
 
@@ -470,8 +471,7 @@ describe('reconciliation', () => {
       for (const closed of [false, true]) {
         const call = await left('allowed');
         await owed(call);
-        if (closed)
-          await gate.activities.abortCall(call.correlation_id, 'the workflow is missing while the call is allowed');
+        if (closed) await gate.activities.abortCall(call.correlation_id, reason);
         await restart();
         nowMs += 1_000;
         await pass();
@@ -500,6 +500,7 @@ describe('reconciliation', () => {
       since_ms: nowMs,
       next_ms: nowMs + MINUTE,
       reason: 'gone',
+      state: null,
       alarmed: true,
     });
     await pass();

@@ -104,8 +104,8 @@ export function createReconcileActivities(options: ReconcileOptions) {
       return true;
     }
     // Before the end, so that a crash behind it leaves the alarm owed.
-    const said = JSON.stringify({ reason, state });
-    await calls.setbacks.put({ ...setbackOf(correlation_id, 'alarm', said), next_ms: now() });
+    const alarm = { ...setbackOf(correlation_id, 'alarm', reason), state };
+    await calls.setbacks.put(alarm);
     await runs.end(correlation_id, reason);
     if (state === 'parked' && open.deadline_ms !== null && now() > open.deadline_ms)
       await review.expireReview(correlation_id);
@@ -113,7 +113,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
     options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
     const owed = (work: Promise<unknown>) => work.then(() => true).catch(() => false);
     await owed(review.settleReviewRow(correlation_id));
-    if (await owed(rows.appendRows(correlation_id))) await owed(sayClosed(correlation_id, said));
+    if (await owed(rows.appendRows(correlation_id))) await owed(sayClosed(alarm));
     return true;
   };
 
@@ -125,10 +125,9 @@ export function createReconcileActivities(options: ReconcileOptions) {
   };
 
   /** The alarm row of a call that reconciliation closed; of one that went on after all there is none. */
-  const sayClosed = async (correlation_id: string, said: string): Promise<void> => {
+  const sayClosed = async ({ correlation_id, reason, state }: Setback): Promise<void> => {
     const found = await calls.find(correlation_id);
     if (found && isFinal(found.state, found.evidence.call.contract)) {
-      const { reason, state } = JSON.parse(said) as { reason: string; state: string };
       await ledger.append([
         alarmRow({ correlation_id, kind: 'alarm.reconciled', reasoning: reason, detail: { state } }),
       ]);
@@ -156,6 +155,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
     since_ms: now(),
     next_ms: now(),
     reason,
+    state: null,
     alarmed: false,
   });
 
@@ -230,7 +230,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
             .filter(({ duty, correlation_id: id }) => duty === 'alarm' && id > after)
             .toSorted((a, b) => (a.correlation_id < b.correlation_id ? -1 : 1))
             .slice(0, PAGE)
-            .map(({ correlation_id: id, reason }) => ({ id, ms: 0, work: () => sayClosed(id, reason) })),
+            .map((owed) => ({ id: owed.correlation_id, ms: 0, work: () => sayClosed(owed) })),
       };
 
       for (const duty of DUTIES.slice(from ? DUTIES.indexOf(from.duty) : 0)) {

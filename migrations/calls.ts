@@ -174,6 +174,17 @@ const addUpstream: Migration = {
   },
 };
 
+/**
+ * 0008: the state that a call was closed in, beside the reason, for the alarm that is still owed about it. Adds a column without a default
+ * only; locks the table for a moment on Postgres.
+ */
+const addSetbackState: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'call_setbacks', 'state')))
+      await db.schema.alterTable('call_setbacks').addColumn('state', 'text').execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -182,4 +193,5 @@ export const callMigrations: Record<string, Migration> = {
   '0005-sensitive-steps': createSensitiveSteps,
   '0006-setbacks': createSetbacks,
   '0007-upstream': addUpstream,
+  '0008-setback-state': addSetbackState,
 };

@@ -560,6 +560,7 @@ describe.each([
       since_ms: T0,
       next_ms: T0 + MINUTE,
       reason: 'no key k1 in this ring',
+      state: null,
       alarmed: false,
       ...change,
     });

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { CallState } from '../../contracts/call.js';
 import type { Store } from '../store/database.js';
 import { OPEN_STATES } from './transitions.js';
 
@@ -14,6 +15,8 @@ export interface Setback {
   readonly since_ms: number;
   readonly next_ms: number;
   readonly reason: string;
+  /** Of `alarm`: the state that the call was closed in. */
+  readonly state: CallState | null;
   /** Somebody was told: the alarm row is in the ledger. */
   readonly alarmed: boolean;
 }
@@ -26,6 +29,7 @@ export interface SetbackTables {
     since_ms: number | string;
     next_ms: number | string;
     reason: string;
+    state: CallState | null;
     alarmed: number;
   };
 }

@@ -36,7 +36,7 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   // Takes a sensitive step out of an agent's history, or puts one in; the call itself was judged (SECURITY.md).
   sensitive_steps: ['tenant', 'agent', 'tool', 'at_ms'],
   // Puts a try of reconciliation off, or has it made again.
-  call_setbacks: ['correlation_id', 'duty', 'attempts', 'since_ms', 'next_ms', 'reason', 'alarmed'],
+  call_setbacks: ['correlation_id', 'duty', 'attempts', 'since_ms', 'next_ms', 'reason', 'state', 'alarmed'],
   call_seal: ['id', 'mac'],
   // Taking one away is as if the call had not been; lite asks the ledger as well (SECURITY.md).
   call_tombstones: ['correlation_id', 'digest', 'purged_ms'],

@@ -10,10 +10,11 @@ import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
 import { encodeHistory, HISTORIES } from './histories.js';
+import { recordCallbacksAndPass } from './record-others.js';
 import { recordStream } from './record-stream.js';
 
 /**
- * `npm run histories`: records a history per way a call can go, with the fixed test key, into the `histories/` of its workflow. They are kept per
+ * `npm run histories [-- calls | ledger-down | stream | callbacks-and-pass]`: records a history per way a call can go, with the fixed test key, into the `histories/` of its workflow. They are kept per
  * release: a workflow that no longer replays them would strand the calls that are open when it is deployed.
  */
 const folder = join(PROJECT_ROOT, HISTORIES);
@@ -89,6 +90,11 @@ async function recordOfLedgerDown(): Promise<void> {
   }
 }
 
-await recordOfStack();
-await recordOfLedgerDown();
-await recordStream();
+const RECORDINGS = {
+  calls: recordOfStack,
+  'ledger-down': recordOfLedgerDown,
+  stream: recordStream,
+  'callbacks-and-pass': recordCallbacksAndPass,
+};
+const asked = process.argv.slice(2);
+for (const [name, record] of Object.entries(RECORDINGS)) if (asked.length === 0 || asked.includes(name)) await record();

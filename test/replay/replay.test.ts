@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../scripts/project-root.js';
-import { HISTORIES, STREAM_HISTORIES } from './histories.js';
+import { CALLBACK_HISTORIES, HISTORIES, RECONCILE_HISTORIES, STREAM_HISTORIES } from './histories.js';
 
 const folder = join(PROJECT_ROOT, HISTORIES);
 const recorded = readdirSync(folder)
@@ -50,6 +50,17 @@ describe('workflows replay what was recorded (DESIGN section 2)', () => {
     expect(await replay(stream)).toEqual([{ file: stream, fault: null }]);
     const [other] = await replay('--other-step', stream);
     expect(other?.fault).toMatch(/[Nn]ondeterminis|does not match/);
+  }, 240_000);
+
+  it('replays callbacks, taken and given up, and a pass of reconciliation', async () => {
+    const files = [
+      `${CALLBACK_HISTORIES}/delivered.pb`,
+      `${CALLBACK_HISTORIES}/given-up.pb`,
+      `${RECONCILE_HISTORIES}/pass.pb`,
+    ].map((file) => join(PROJECT_ROOT, file));
+    expect(await replay(...files)).toEqual(files.map((file) => ({ file, fault: null })));
+    for (const { fault } of await replay('--other-step', ...files))
+      expect(fault).toMatch(/[Nn]ondeterminis|does not match/);
   }, 240_000);
 
   it('notices a workflow whose steps are others', async () => {
