@@ -13,7 +13,7 @@ import type { ENGINE_SETTINGS } from '../config/shared.js';
 import { PRIVATE_FILE, tightenFile } from '../domain/store/durable-file.js';
 import { errorText } from '../domain/errors.js';
 import { egressSource } from '../domain/evidence/egress/source.js';
-import { openLedgerWithEvidence } from '../domain/evidence/evidence.js';
+import { openLedgerWithEvidenceThread } from '../domain/evidence/evidence.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
@@ -42,7 +42,7 @@ import {
   buildProxy,
   callbackDelivery,
   checkpointKeys,
-  coldSink,
+  coldPlace,
   createUpstream,
   decisionVerifier,
   drainLimitMs,
@@ -113,11 +113,11 @@ async function open(
   const fault = vacuumFault(config.ledger);
   if (fault) throw new StartError(fault);
   const signatures = await ledgerSignatures(config.ledger, config.shared.trustDomain);
-  const { ledger, evidence } = await openLedgerWithEvidence({
+  const { ledger, evidence } = await openLedgerWithEvidenceThread({
     target: storeTarget(config.shared, 'ledger'),
     sidecarKeys: config.ledger.sidecarKeys,
     verifyThreads: { threads: config.ledger.verifyThreads },
-    coldSink: coldSink(config.ledger),
+    coldPlace: coldPlace(config.ledger),
     logger,
     ...(await checkpointKeys(config.ledger, config.shared.trustDomain)),
     ...signatures,

@@ -39,14 +39,12 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { createSigner, type Signer } from '../domain/identity/signer.js';
+import type { ColdPlace } from '../domain/evidence/cold-tier/cold-place.js';
 import type { EvidenceOptions } from '../domain/evidence/evidence.js';
 import type { LedgerOptions } from '../domain/ledger/ledger-store.js';
 import { readTrust } from '../domain/ledger/anchors/time-stamp.js';
 import { keyFileSigner } from '../domain/ledger/signatures/blob-signer.js';
 import { keySetFile } from '../domain/ledger/signatures/key-set-file.js';
-import type { ColdSink } from '../domain/evidence/cold-tier/cold-tier.js';
-import { folderFiles } from '../domain/evidence/cold-tier/folder.js';
-import { s3Files } from '../domain/evidence/cold-tier/s3.js';
 import type { CheckpointKeys } from '../domain/ledger/tlog/transparency-log.js';
 import { inspectLargeInThreads, type InspectionThreads } from '../domain/inspection/inspection-threads.js';
 import { createInspector } from '../domain/inspection/inspector.js';
@@ -285,18 +283,18 @@ export const reconcileTimes = (
 });
 
 /** Where the ledger's cold copies go, if anywhere. Throws StartError when an object store is named in part. */
-export function coldSink(config: Config<typeof LEDGER_SETTINGS>): ColdSink | undefined {
+export function coldPlace(config: Config<typeof LEDGER_SETTINGS>): ColdPlace | undefined {
   const { exportDir: directory, exportUri: uri, exportRetentionSecs } = config;
   const { exportS3Endpoint: endpoint, exportS3Bucket: bucket, exportS3Prefix: prefix, exportS3Region: region } = config;
   const { exportS3AccessKeyId: accessKeyId, exportS3SecretAccessKey: secretAccessKey } = config;
-  const retentionMs = exportRetentionSecs * 1000;
+  const kept = { uri, retentionMs: exportRetentionSecs * 1000 };
   if (endpoint && bucket && accessKeyId && secretAccessKey)
-    return { files: s3Files({ endpoint, bucket, prefix, region, accessKeyId, secretAccessKey }, { uri }), retentionMs };
+    return { at: { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey }, ...kept };
   if (endpoint || bucket || accessKeyId || secretAccessKey)
     throw new StartError(
       'GATE_LEDGER_EXPORT_S3_ENDPOINT, _BUCKET, _ACCESS_KEY_ID, _SECRET_ACCESS_KEY: set all four or none',
     );
-  return directory === undefined ? undefined : { files: folderFiles({ directory, uri }), retentionMs };
+  return directory === undefined ? undefined : { at: { directory }, ...kept };
 }
 
 /** The streams of a worker: their activities, and how they are started once the worker runs; nothing where no sink is configured. */

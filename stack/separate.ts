@@ -20,7 +20,7 @@ import type { ENGINE_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import { readCredential } from '../domain/identity/certificate-authority.js';
 import { errorText } from '../domain/errors.js';
 import { serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
-import { openLedgerWithEvidence } from '../domain/evidence/evidence.js';
+import { openLedgerWithEvidenceThread } from '../domain/evidence/evidence.js';
 import { openReviewStore } from '../domain/review/review-store.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
@@ -45,7 +45,7 @@ import {
   buildProxy,
   callbackDelivery,
   checkpointKeys,
-  coldSink,
+  coldPlace,
   createUpstream,
   decisionVerifier,
   drainLimitMs,
@@ -278,11 +278,11 @@ async function startLedger(parts: Apart<'ledger'>): Promise<Ports> {
   );
   const { ledger, evidence } = await needed(
     'the ledger store',
-    openLedgerWithEvidence({
+    openLedgerWithEvidenceThread({
       target: storeTarget(config.shared, 'ledger'),
       sidecarKeys: config.own.sidecarKeys,
       verifyThreads: { threads: config.own.verifyThreads },
-      coldSink: coldSink(config.own),
+      coldPlace: coldPlace(config.own),
       logger,
       ...checkpoints,
       ...signatures,

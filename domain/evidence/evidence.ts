@@ -5,21 +5,14 @@ import type { LedgerTables } from '../ledger/tables.js';
 import { createGoneFrom } from '../ledger/vacuum/gone.js';
 import type { VacuumPass } from '../ledger/vacuum/vacuum.js';
 import type { Store } from '../store/database.js';
-import { type ActiveAgentMeter, createActiveAgentMeter } from './active-agents/active-agents.js';
 import type { CaseTables } from './cases/case-tables.js';
 import { type Cases, createCases } from './cases/cases.js';
-import { type ColdSink, type ColdTables, type ColdTier, createColdTier } from './cold-tier/cold-tier.js';
-import { type ComplianceEvidence, createComplianceEvidence } from './compliance/evidence.js';
-import { createBundleMaker, type MakeBundle } from './regulatory/bundle.js';
-import { createRegulatoryExport } from './regulatory/export.js';
-import { createLedgerReports, type LedgerReports } from './reports/reports.js';
+import { type ColdPlace, coldSinkAt } from './cold-tier/cold-place.js';
+import { type ColdSink, type ColdTables, createColdTier } from './cold-tier/cold-tier.js';
+import { type Derived, derivedOver, type EvidenceLedger } from './derived.js';
+import { derivedInThread } from './derived-in-thread.js';
 import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
-import {
-  createTenantLifecycle,
-  type LifecycleTables,
-  type TenantLifecycle,
-} from './tenant-lifecycle/tenant-lifecycle.js';
-import { createWatchdogs, type FlagKind, type Watchdogs } from './watchdogs/watchdogs.js';
+import type { FlagKind } from './watchdogs/watchdogs.js';
 
 export interface EvidenceOptions {
   /** Milliseconds since the epoch. */
@@ -36,18 +29,11 @@ export interface EvidenceOptions {
  * What is read from the ledger or kept beside it, and can be made again from its rows. It appends through the ledger like anybody else.
  * Every store fault is `ledger_store_unavailable`.
  */
-export interface Evidence {
-  readonly activeAgents: ActiveAgentMeter;
+export interface Evidence extends Derived {
   readonly cases: Cases;
-  readonly coldTier: ColdTier;
-  readonly complianceEvidence: ComplianceEvidence;
-  readonly exportRegulatory: MakeBundle;
-  readonly reports: LedgerReports;
   readonly silence: SilenceAllowlist;
-  readonly tenantLifecycle: TenantLifecycle;
   /** The ledger's vacuum, which takes away only what the cold tier holds. */
   vacuum(pass: VacuumPass): Promise<number>;
-  readonly watchdogs: Watchdogs;
   /** Called with what the watchdogs flagged, when they did. */
   observeFlags(listener: (kind: FlagKind, flags: number) => void): void;
 }
@@ -66,72 +52,89 @@ export async function openLedgerWithEvidence(
   options: OpenLedgerOptions & EvidenceOptions,
 ): Promise<LedgerWithEvidence> {
   const { ledger, store } = await openLedgerStore(options);
-  return { ledger, evidence: evidenceOver(store, ledger, options) };
+  const { coldSink = null, clock = Date.now, legalHold = false } = options;
+  const derive = (link: EvidenceLedger): Derived => derivedOver(store, ledger, link, { clock, coldSink, legalHold });
+  return { ledger, evidence: evidenceOver(store, ledger, { ...options, derive }) };
 }
 
-/** The evidence in a store that is open and migrated, of the ledger in it. */
-export function evidenceOver(
+/**
+ * The same, with everything that reads many rows in a thread and over a connection of its own, so that appends never wait for a report.
+ * The thread is started for the first question.
+ */
+export async function openLedgerWithEvidenceThread({
+  coldPlace,
+  ...options
+}: OpenLedgerOptions &
+  Omit<EvidenceOptions, 'clock' | 'coldSink'> & {
+    readonly coldPlace?: ColdPlace | undefined;
+  }): Promise<LedgerWithEvidence> {
+  const { ledger, store } = await openLedgerStore(options);
+  const { target, sidecarKeys, legalHold = false } = options;
+  let close: () => Promise<void> = () => Promise.resolve();
+  const evidence = evidenceOver(store, ledger, {
+    ...options,
+    ...(coldPlace && { coldSink: coldSinkAt(coldPlace) }),
+    derive(link) {
+      const thread = derivedInThread({ target, sidecarKeys, coldPlace, legalHold }, link);
+      close = thread.close;
+      return thread;
+    },
+  });
+  return {
+    evidence,
+    ledger: {
+      ...ledger,
+      async close() {
+        // It asks the ledger: whatever it does ends first.
+        await close();
+        await ledger.close();
+      },
+    },
+  };
+}
+
+function evidenceOver(
   store: Store<LedgerTables>,
   ledger: LedgerStore,
-  { clock = Date.now, coldSink, signer, legalHold = false }: EvidenceOptions,
+  {
+    clock = Date.now,
+    coldSink,
+    signer,
+    derive,
+  }: EvidenceOptions & { readonly derive: (link: EvidenceLedger) => Derived },
 ): Evidence {
   // One database with several tables; each part knows its own.
-  const side = store as unknown as Store<CaseTables & SilenceTables & LifecycleTables>;
-  const { db } = store;
-  const { append, head } = ledger;
-  const goneFrom = createGoneFrom(db);
+  const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
   const flagListeners: ((kind: FlagKind, flags: number) => void)[] = [];
-  const coldTier = createColdTier(db as unknown as Kysely<ColdTables>, { sink: coldSink ?? null, goneFrom, clock });
-  const makeBundle = createBundleMaker({
-    db,
-    assurance: ledger,
-    head,
-    signer: signer ?? null,
-    coldExports: coldTier.overlapping,
+  const derived = derive({
+    append: ledger.append,
+    head: ledger.head,
+    verifyAssured: ledger.verifyAssured,
+    trustedKey: ledger.trustedKey,
+    sealThrough: ledger.sealThrough,
+    tombstoneTenant: ledger.erasure.tombstoneTenant,
     anchorLines: ledger.anchors.lines,
-    goneFrom,
-    clock,
+    signer: signer ?? null,
+    flagged(kind, flags) {
+      for (const listener of flagListeners) listener(kind, flags);
+    },
   });
-  const silence = createSilenceAllowlist(side, clock);
-  const reports = createLedgerReports({
-    db,
-    reader: ledger,
-    allowedSilence: async () => new Set((await silence.list()).map((entry) => entry.agent_id)),
+  const copies = createColdTier(store.db as unknown as Kysely<ColdTables>, {
+    sink: coldSink ?? null,
+    goneFrom: createGoneFrom(store.db),
     clock,
   });
   return {
-    activeAgents: createActiveAgentMeter({
-      db,
-      assurance: ledger,
-      head,
-      append,
-      sealThrough: ledger.sealThrough,
-      goneFrom,
-      clock,
-    }),
+    activeAgents: derived.activeAgents,
+    coldTier: derived.coldTier,
+    complianceEvidence: derived.complianceEvidence,
+    exportRegulatory: derived.exportRegulatory,
+    reports: derived.reports,
+    tenantLifecycle: derived.tenantLifecycle,
+    watchdogs: derived.watchdogs,
     cases: createCases(side, clock),
-    coldTier,
-    complianceEvidence: createComplianceEvidence({
-      reader: ledger,
-      assurance: ledger,
-      coldExports: async (window) => (await coldTier.overlapping(window)).length,
-      goneFrom,
-      clock,
-    }),
-    exportRegulatory: createRegulatoryExport(makeBundle, append, { legalHold }),
-    reports,
-    silence,
-    tenantLifecycle: createTenantLifecycle({ store: side, append, erasure: ledger.erasure, makeBundle, clock }),
-    vacuum: (pass) => ledger.vacuum(pass, coldTier),
-    watchdogs: createWatchdogs({
-      db,
-      reports,
-      append,
-      onFlags(kind, flags) {
-        for (const listener of flagListeners) listener(kind, flags);
-      },
-      clock,
-    }),
+    silence: createSilenceAllowlist(side, clock),
+    vacuum: (pass) => ledger.vacuum(pass, copies),
     observeFlags: (listener) => {
       flagListeners.push(listener);
     },

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
@@ -105,7 +105,7 @@ describe('gate start', () => {
       /^approved: wire_transfer for support-bot, by operator:dev/,
     );
     for (const file of [/all of it +(\S+)/, /log +(\S+)/])
-      expect(readFileSync(join(PROJECT_ROOT, file.exec(page)?.[1] ?? ''), 'utf8')).toBeDefined();
+      expect(readFileSync(resolve(PROJECT_ROOT, file.exec(page)?.[1] ?? ''), 'utf8')).toBeDefined();
   });
 
   it('refuses a second stack over the same folder in one line, and leaves the first one alone', async () => {
@@ -188,7 +188,7 @@ describe('gate pending, decide, audit, verify', () => {
     const parked = await park(12);
     await cli('decide', parked.correlationId, 'deny');
     const cases: [string[], number, RegExp][] = [
-      [['decide', parked.correlationId, 'approve'], 1, /already_decided.*\(denied by operator:dev\)/],
+      [['decide', parked.correlationId, 'approve'], 4, /already_decided.*\(denied by operator:dev\)/],
       [['decide', randomUUID(), 'approve'], 4, /not_found/],
       [['decide', 'seven', 'approve'], 2, /seven is not an id; `gate pending` lists them/],
       [['decide', parked.correlationId, 'maybe'], 2, /approve or deny, not maybe/],

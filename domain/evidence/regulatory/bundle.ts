@@ -55,7 +55,7 @@ export interface Bundle {
 
 export interface BundleOptions {
   readonly db: Kysely<LedgerTables>;
-  readonly assurance: Assurance;
+  readonly assurance: Pick<Assurance, 'verifyAssured' | 'trustedKey'>;
   readonly head: () => Promise<{ readonly length: number }>;
   readonly signer: BlobSigner | null;
   readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<readonly Json[]>;
@@ -132,7 +132,7 @@ async function signed(
   } as const;
   try {
     const signature = await signer.sign(binding, digest);
-    const key = (await assurance.trustedKeySet()).key(signature.key_id, signature.signed_at);
+    const key = await assurance.trustedKey(signature.key_id, signature.signed_at);
     if (typeof key === 'string') throw new Error(`the key ${signature.key_id} is not trusted: ${key}`);
     if (signature.algorithm !== 'ed25519' || !blobSignatureHolds(digest, signature.signature, key))
       throw new Error(`the signature by ${signature.key_id} does not hold`);

@@ -40,7 +40,7 @@ describe('ledger sheet 7.1: a final export', () => {
     const lifecycle = createTenantLifecycle({
       store,
       append: () => Promise.resolve([]),
-      erasure: { tombstoneTenant: () => Promise.resolve(0), cleanUpDemo: () => Promise.reject(new Error('not asked')) },
+      erasure: { tombstoneTenant: () => Promise.resolve(0) },
       makeBundle: () => Promise.resolve(bundle),
       clock: () => 0,
     });

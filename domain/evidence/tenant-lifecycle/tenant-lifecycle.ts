@@ -43,7 +43,7 @@ export interface TenantLifecycle {
 interface LifecycleOptions {
   readonly store: Store<LifecycleTables>;
   readonly append: Ledger['append'];
-  readonly erasure: Erasure;
+  readonly erasure: Pick<Erasure, 'tombstoneTenant'>;
   readonly makeBundle: MakeBundle;
   readonly clock: () => number;
 }

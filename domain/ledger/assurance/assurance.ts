@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { VerifyResult } from '../../../contracts/ledger.js';
 import type { AssuredVerifyResult, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
@@ -6,7 +7,7 @@ import type { PreparedRow } from '../entry.js';
 import { admitSigned, isSigned, refuseFuture } from '../signatures/admission.js';
 import type { Anchors } from '../anchors/anchors.js';
 import { createSignatureCheck, type SignatureFindings } from '../signatures/cryptographic-verification.js';
-import { type KeySet, type KeySetSource, trustedKeys } from '../signatures/key-set.js';
+import { type KeyFault, type KeySetSource, trustedKeys } from '../signatures/key-set.js';
 import type { LedgerTables } from '../tables.js';
 import type { Verifier } from '../verifier.js';
 
@@ -23,8 +24,8 @@ export interface Assurance {
    * without a signature.
    */
   admit(rows: readonly PreparedRow[]): Promise<void>;
-  /** The keys that may have signed rows and bundles, of this moment. Throws KeySetError. */
-  trustedKeySet(): Promise<KeySet>;
+  /** The key, if it may vouch at this moment for something signed then; else why not. Throws KeySetError. */
+  trustedKey(keyId: string, signedAt: string): Promise<KeyObject | KeyFault>;
 }
 
 export interface AssuranceOptions {
@@ -88,7 +89,7 @@ export function createAssurance({
       refuseFuture(signed, clock());
       if (keySet !== null && signed.length > 0) await admitSigned(signed, keys);
     },
-    trustedKeySet: () => keys.current(),
+    trustedKey: async (keyId, signedAt) => (await keys.current()).key(keyId, signedAt),
   };
 }
 

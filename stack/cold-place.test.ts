@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgerConfig } from '../config/ledger.js';
-import { coldSink } from './parts.js';
+import { coldSinkAt } from '../domain/evidence/cold-tier/cold-place.js';
+import { coldPlace } from './parts.js';
 
 const SIDECAR_KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;
 const STORE = {
@@ -9,8 +10,10 @@ const STORE = {
   GATE_LEDGER_EXPORT_S3_ACCESS_KEY_ID: 'AKIDEXAMPLE',
   GATE_LEDGER_EXPORT_S3_SECRET_ACCESS_KEY: 'wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY',
 };
-const sinkOf = (env: Record<string, string>) =>
-  coldSink(readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: SIDECAR_KEYS, ...env }));
+const sinkOf = (env: Record<string, string>) => {
+  const place = coldPlace(readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: SIDECAR_KEYS, ...env }));
+  return place && coldSinkAt(place);
+};
 
 describe('where cold copies go', () => {
   it('is nowhere, a folder, or an object store, which goes before a folder', () => {

@@ -1,0 +1,154 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createGunzip } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ledgerPlace, STORES, testKeys, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import { keyFileSigner } from '../ledger/signatures/blob-signer.js';
+import { coldSinkAt } from './cold-tier/cold-place.js';
+import { derivedInThread } from './derived-in-thread.js';
+import { type LedgerWithEvidence, openLedgerWithEvidence, openLedgerWithEvidenceThread } from './evidence.js';
+
+const WINDOW = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
+
+describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind) => {
+  let place: TestLedgerPlace;
+  let folder: string;
+  let here: LedgerWithEvidence;
+  let threaded: LedgerWithEvidence;
+  beforeEach(async () => {
+    place = await ledgerPlace(kind);
+    folder = mkdtempSync(join(tmpdir(), 'gate-cold-'));
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const signer = keyFileSigner({ privateKey, keyId: 'gate-ledger:v1', issuer: 'ledger' });
+    const options = { target: place.target, sidecarKeys: place.keys, keySet: signer.keySet, signer };
+    const coldPlace = { at: { directory: folder }, retentionMs: 0 };
+    here = await openLedgerWithEvidence({ ...options, coldSink: coldSinkAt(coldPlace) });
+    threaded = await openLedgerWithEvidenceThread({ ...options, coldPlace });
+    await here.ledger.append([
+      testRow({ agent_id: 'one', tenant: 'acme', event_kind: 'proxy.verdict', method: 'tools/call' }),
+      testRow({ agent_id: 'two', tenant: 'acme', event_kind: 'upstream.outcome' }),
+      testRow({ agent_id: 'one', tenant: 'other' }),
+    ]);
+  });
+  afterEach(async () => {
+    await here.ledger.close();
+    await threaded.ledger.close();
+    await place.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  /** What says when it was made differs, and nothing else. */
+  const timeless = (report: unknown): unknown =>
+    JSON.parse(JSON.stringify(report).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'then'));
+  const both = async (ask: (at: LedgerWithEvidence) => Promise<unknown>) => {
+    const answer = await ask(threaded);
+    expect(timeless(answer)).toEqual(timeless(await ask(here)));
+    return answer;
+  };
+
+  it('is what this thread would have computed', async () => {
+    expect(await both(({ evidence }) => evidence.reports.spend({ limit: 10 }))).toBeTruthy();
+    expect(await both(({ evidence }) => evidence.reports.narrative({ agentId: 'one', window: '7d' }))).toBeTruthy();
+    expect(await both(({ evidence }) => evidence.reports.hunt(WINDOW, 10))).toBeTruthy();
+    expect(await both(({ evidence }) => evidence.complianceEvidence({ ...WINDOW, tenant: 'acme' }))).toBeTruthy();
+  });
+
+  it('keeps errors with their codes', async () => {
+    const asOf = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, '');
+    const refused = ({ evidence }: LedgerWithEvidence) =>
+      evidence.activeAgents.invoice({ tenant: 'acme', asOf, observedThrough: asOf }).catch((error: unknown) => error);
+    const found = await refused(threaded);
+    expect(found).toMatchObject({ code: expect.any(String), status: expect.any(Number) });
+    expect(found).toMatchObject({ code: ((await refused(here)) as { code: string }).code });
+    await expect(threaded.evidence.tenantLifecycle.step('acme', 'op-1', 'tombstone')).rejects.toMatchObject({
+      code: 'final_export_required',
+    });
+  });
+
+  it('signs with the key of the ledger’s thread, appends through it, and hands bundles over piece by piece', async () => {
+    const { length } = await threaded.ledger.head();
+    const bundle = await threaded.evidence.exportRegulatory({
+      tenant: 'acme',
+      ...WINDOW,
+      documentation: Buffer.from('prose of the provider'),
+      annexIv: true,
+    });
+    expect(bundle.manifest).toMatchObject({ tenant: 'acme', row_count: 2, signature: { key_id: 'gate-ledger:v1' } });
+    expect(await text(bundle.stream().pipe(createGunzip()))).toContain('prose of the provider');
+    // The row that says so was there before the first byte.
+    expect((await threaded.ledger.head()).length).toBe(length + 1);
+    expect(await threaded.ledger.verify()).toMatchObject({ valid: true });
+  });
+
+  it('copies rows and gives a window as Parquet', async () => {
+    expect(await threaded.evidence.coldTier.export()).toMatchObject({ Wrote: { row_count: 3 } });
+    const { bytes } = await threaded.evidence.coldTier.parquet(WINDOW);
+    expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('PAR1');
+    // The vacuum asks for the same copies from the ledger's side.
+    expect(await here.evidence.coldTier.copiedThrough(0)).toBe(3);
+    const check = threaded.evidence.coldTier.copyCheck();
+    await expect(check(1, 3)).resolves.toBeUndefined();
+    rmSync(join(folder, 'data'), { recursive: true });
+    await expect(threaded.evidence.coldTier.copyCheck()(1, 3)).rejects.toMatchObject({
+      code: 'export_sink_unavailable',
+    });
+  });
+
+  it('tells what the watchdogs flagged to whoever observes the ledger', async () => {
+    const seen: unknown[] = [];
+    threaded.evidence.observeFlags((flagged, flags) => seen.push([flagged, flags]));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const flags = await threaded.evidence.watchdogs.silence({ thresholdHours: 0 });
+    expect(seen).toEqual(flags > 0 ? [['agent_silent', flags]] : []);
+    expect(flags).toBeGreaterThan(0);
+  });
+
+  it('refuses after the close, and leaves nothing waiting', async () => {
+    const asked = threaded.evidence.reports.spend({ limit: 10 });
+    await threaded.ledger.close();
+    await asked.then(
+      () => undefined,
+      (error: unknown) => expect(error).toMatchObject({ code: 'ledger_store_unavailable' }),
+    );
+    await expect(threaded.evidence.reports.spend({ limit: 10 })).rejects.toMatchObject({
+      code: 'ledger_store_unavailable',
+    });
+  });
+});
+
+it('a thread that failed is made anew for the next question', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
+  // A file where a folder has to be.
+  writeFileSync(join(folder, 'later'), '');
+  const target = { file: join(folder, 'later', 'ledger.db') };
+  const keys = testKeys();
+  const nobody = () => Promise.reject(new Error('not asked'));
+  const thread = derivedInThread(
+    { target, sidecarKeys: keys, coldPlace: undefined, legalHold: false },
+    {
+      append: nobody,
+      head: nobody,
+      verifyAssured: nobody,
+      trustedKey: nobody,
+      sealThrough: nobody,
+      tombstoneTenant: nobody,
+      anchorLines: () => {
+        throw new Error('not asked');
+      },
+      signer: null,
+      flagged: () => undefined,
+    },
+  );
+  try {
+    const spend = () => thread.reports.spend({ limit: 1 });
+    await expect(spend()).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+    rmSync(join(folder, 'later'));
+    mkdirSync(join(folder, 'later'));
+    await expect(spend()).resolves.toMatchObject({ agents: [] });
+  } finally {
+    await thread.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
