@@ -138,7 +138,8 @@ const cloud: Judge = ({ args }) => {
 };
 
 const push: Judge = ({ args }) => {
-  const plain = plainArgs(args);
+  // -C and -c take a value, which is no verb.
+  const plain = plainArgs(args.filter((_, at) => !/^-[Cc]$/.test(args[at - 1] ?? '')));
   const verb = plain[0] ?? '';
   const after = args.slice(args.indexOf(verb) + 1);
   const kind = changes('history or work of a repository thrown away');
