@@ -71,6 +71,7 @@ export function registerPins(program: Command): void {
       if (shownDigest(diff) !== shown)
         throw new CliError(
           `pins_changed_meanwhile: what differs is not what was shown; \`gate pins diff ${oneLine(agent)}\` shows it now`,
+          4,
         );
       const missing = tools.find((name) => !diff.tools.some(({ tool }) => tool === name));
       if (missing !== undefined)
