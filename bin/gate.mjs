@@ -7,9 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const main = new URL('../dist/cli/main.js', import.meta.url);
 if (!existsSync(fileURLToPath(main))) {
-  process.stderr.write('gate: building it first, as the first run of a fresh clone does (npm run build)\n');
+  process.stderr.write('gate: building it first, as the first run of a fresh clone does; that takes half a minute\n');
   const root = fileURLToPath(new URL('..', import.meta.url));
-  process.stderr.write('gate: a fresh clone is built first, once; that takes half a minute\n');
   const built = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: root, stdio: 'inherit' });
   if (built.status !== 0) process.exit(built.status ?? 1);
 }
