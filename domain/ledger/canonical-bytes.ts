@@ -1,4 +1,7 @@
-/** Chain version 6 (ledger sheet 1.1): 33 hashed fields. The order is the version; another order or field is a new version. */
+/**
+ * Chain version 6 (docs/architecture/ledger-rows.md#fields): 33 hashed fields. The order is the version; another order or field is a new
+ * version.
+ */
 export const CHAIN_VERSION = 6;
 
 /** How a field is stored and rendered: `json` columns hold the canonical text itself, `bool` columns 0 or 1. */
@@ -86,8 +89,9 @@ export interface Position {
 }
 
 /**
- * The canonical bytes of an entry (ledger sheet 1.2): one JSON object, 33 keys in table order, no white space, strings as
- * `JSON.stringify` escapes them, nested JSON by RFC 8785. The same entry gives the same text in every store, release and language.
+ * The canonical bytes of an entry (docs/architecture/ledger-rows.md#canonical-bytes): one JSON object, 33 keys in table order, no white
+ * space, strings as `JSON.stringify` escapes them, nested JSON by RFC 8785. The same entry gives the same text in every store, release
+ * and language.
  */
 export const canonicalEntry = (position: Position, content: string): string =>
   `{"chain_version":${position.chainVersion},"id":${JSON.stringify(position.id)},"timestamp":${JSON.stringify(position.timestamp)},"seq":${position.seq},"prev_hash":${JSON.stringify(position.prevHash)},${content}`;

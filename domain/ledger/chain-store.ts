@@ -130,8 +130,8 @@ export interface ChainStore extends ChainReader {
 }
 
 /**
- * SQL that renders what an entry's hash is over (ledger sheet 1.2). Only for reading quickly: it may be NULL or other text where the
- * canonical bytes are not, never the same text for other columns.
+ * SQL that renders what an entry's hash is over (docs/architecture/ledger-rows.md#canonical-bytes). Only for reading quickly: it may be
+ * NULL or other text where the canonical bytes are not, never the same text for other columns.
  */
 export function renderingSql(dialect: {
   /** JSON text of a text column that may be NULL. */

@@ -47,7 +47,7 @@ export interface Judgement {
 
 /**
  * Decides about the calls of one transaction, in order. A row whose id is known, stored or earlier in the transaction, with the same
- * content is that very row; with other content its whole call is refused, and only that call (DESIGN 1: a difference is an alarm row).
+ * content is that very row; with other content its whole call is refused, and only that call; the difference becomes an alarm row.
  */
 export function judge(calls: readonly AppendCall[], stored: ReadonlyMap<string, StoredRow>): Judgement {
   const rows: PreparedRow[] = [];

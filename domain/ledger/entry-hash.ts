@@ -5,7 +5,7 @@ export const GENESIS_HASH = '0'.repeat(64);
 
 /**
  * SHA-256 over the previous entry's hash, one `|`, and the entry's canonical bytes. Same entry, same hash, in every store and release;
- * a change here is a new chain version. Ledger sheet 1.2; test/vectors/ledger-entry.json.
+ * a change here is a new chain version. docs/architecture/ledger-rows.md#canonical-bytes; test/vectors/ledger-entry.json.
  */
 export const entryHash = (prevHash: string, canonical: string): string =>
   hash('sha256', `${prevHash}|${canonical}`, 'hex');

@@ -43,7 +43,7 @@ function refusal(row: unknown): { code: string; field: unknown } {
 
 const nested = (depth: number): JsonObject => (depth <= 1 ? {} : { a: nested(depth - 1) });
 
-describe('ledger sheet 1.2: canonical bytes and hash', () => {
+describe('canonical bytes and hash of an entry', () => {
   it.each(vectors)('agrees with the vector: $name', ({ position, row, canonical, entry_hash }) => {
     const prepared = prepareRow({ ...row, id: position.id });
     const text = canonicalEntry(
@@ -60,7 +60,7 @@ describe('ledger sheet 1.2: canonical bytes and hash', () => {
     expect(entryHash(position.prev_hash, text)).toBe(entry_hash);
   });
 
-  it('has 33 keys in the order of the sheet, absent values as null', () => {
+  it('has 33 keys in the order of the fields, absent values as null', () => {
     const text = canonicalEntry(
       { chainVersion: 6, id: 'i', timestamp: 't', seq: 1, prevHash: 'p' },
       prepareRow(ROW).content,
@@ -129,12 +129,12 @@ describe('ledger sheet 1.2: canonical bytes and hash', () => {
     expect(prepareRow(anonymous).id).not.toBe(prepareRow(anonymous).id);
   });
 
-  it('ignores properties it does not know (spec 2.8)', () => {
+  it('ignores properties it does not know', () => {
     expect(prepareRow({ ...ROW, extra: { deep: 1 } } as NewLedgerRow).content).toBe(prepareRow(ROW).content);
   });
 });
 
-describe('ledger sheet 1.1: what is refused at append, with its field', () => {
+describe('what is refused at append, with its field', () => {
   const invalid: [string, Record<string, unknown>, string][] = [
     ['a lone high surrogate in text', { reasoning: 'a\ud800b' }, 'reasoning'],
     ['a lone low surrogate in text', { reasoning: '\udc00' }, 'reasoning'],
@@ -227,13 +227,13 @@ describe('ledger sheet 1.1: what is refused at append, with its field', () => {
     );
   });
 
-  it('refuses a signature without its key id and the reverse (ledger sheet 1.5)', () => {
+  it('refuses a signature without its key id and the reverse', () => {
     expect(refusal({ ...ROW, signature: 'AAAA' }).code).toBe('partial_signature');
     expect(refusal({ ...ROW, key_id: 'gate-identity:v3' }).code).toBe('partial_signature');
   });
 });
 
-describe('ledger sheet 1.4: sidecars', () => {
+describe('sidecars of a row', () => {
   const text = '{"a":"é"}';
   const digest = sha256Hex(text);
 

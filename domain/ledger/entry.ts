@@ -36,7 +36,7 @@ interface Bounds {
   readonly required?: true;
 }
 const HEX64 = /^[0-9a-f]{64}$/;
-/** Bounds of ledger sheet 1.1. Lengths count UTF-16 code units. */
+/** What each field may hold. Lengths count UTF-16 code units. */
 export const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
   agent_id: { required: true, min: 1, max: 256 },
   method: { required: true, min: 1, max: 128 },
@@ -73,8 +73,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 /**
- * Checks a row by ledger sheet 1.1 to 1.4 and renders what will be hashed. Takes whatever a caller sent: unknown properties are
- * ignored, a missing id becomes a random UUID. Throws `invalid_log_request` with the `field`, `partial_signature`, or
+ * Checks a row field by field (docs/architecture/ledger-rows.md) and renders what will be hashed. Takes whatever a caller sent: unknown
+ * properties are ignored, a missing id becomes a random UUID. Throws `invalid_log_request` with the `field`, `partial_signature`, or
  * `payload_commitment_invalid`; then nothing of the row may be appended.
  */
 export function prepareRow(row: NewLedgerRow): PreparedRow {
@@ -87,7 +87,7 @@ export function prepareRow(row: NewLedgerRow): PreparedRow {
     const value = given[name];
     const bounds = BOUNDS[name];
     if (value === undefined || value === null) {
-      // policy_decision must be said, even if what is said is null (spec 2.8).
+      // policy_decision must be said, even if what is said is null (docs/architecture/ledger-rows.md#fields).
       if (bounds.required || (name === 'policy_decision' && value === undefined)) throw invalid(name, 'is required');
       values.push(null);
     } else if (kind === 'text') {
@@ -114,8 +114,8 @@ const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$
 const POSITION_CONTRACT = 'gate.lifecycle-signed-position/v1';
 
 /**
- * The moment a signer fixed beside the id (ledger sheet 1.5), or `null`. A lifecycle row says both once more in what is hashed. Throws
- * `signed_position_invalid` when it is half there, malformed, or says something else than the row.
+ * The moment a signer fixed beside the id (docs/architecture/ledger-rows.md#signatures), or `null`. A lifecycle row says both once more
+ * in what is hashed. Throws `signed_position_invalid` when it is half there, malformed, or says something else than the row.
  */
 function signedPosition(given: Readonly<Record<string, unknown>>, id: string, signed: boolean): string | null {
   const refuse = (detail: string) => new GateError('signed_position_invalid', detail);
@@ -191,7 +191,7 @@ const SIDECARS = [
   ['brain_evidence', 'brain_evidence_sha256', 'brain_evidence_canonical_json'],
 ] as const;
 
-/** Ledger sheet 1.4: a digest and its bytes come together, of one kind per row, and the bytes hash to the digest. */
+/** A digest and its bytes come together, of one kind per row, and the bytes hash to the digest. */
 function checkedSidecar(
   given: Readonly<Record<string, unknown>>,
   at: (field: ContentField) => string | null,

@@ -43,7 +43,7 @@ async function filled(): Promise<{ rows: unknown[]; head: { length: number; hash
   return { rows, head };
 }
 
-describe('spec 1.8: a Postgres ledger exported to a file', () => {
+describe('a Postgres ledger exported to a file', () => {
   it('verifies in lite with the same hashes, the same head and the same sealed bytes', async () => {
     const { rows, head } = await filled();
     expect(await exportChain(source(), fileName())).toEqual({ entries: 720, sidecars: 15 });

@@ -11,7 +11,7 @@ import type { EntryTable, LedgerTables } from './tables.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
 
-/** Ledger sheet 5, row 2. Without `limit` every row, oldest first; `offset` and `before` page from the newest, `after` from the oldest. */
+/** Without `limit` every row, oldest first; `offset` and `before` page from the newest, `after` from the oldest. */
 export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'> {
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
@@ -194,7 +194,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
   };
 }
 
-/** A row as the read routes return it: JSON columns parsed, and the three readable projections of ledger sheet 4.2. */
+/** A row as the read routes return it: JSON columns parsed, and three values out of it by name: tool, who decided, status. */
 export function toEntry(row: EntryTable): LedgerEntry {
   const content: Record<string, Json> = {};
   for (const [name, kind] of CONTENT_FIELDS) {

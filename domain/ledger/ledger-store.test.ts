@@ -16,7 +16,7 @@ const refusal = (append: Promise<unknown>): Promise<GateError> =>
     (error: unknown) => error as GateError,
   );
 
-describe.each(STORES)('spec 3.3: the ledger on %s', (kind) => {
+describe.each(STORES)('the ledger on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: LedgerStore;
   let now: number;
@@ -131,7 +131,7 @@ describe.each(STORES)('spec 3.3: the ledger on %s', (kind) => {
     await other.close();
   });
 
-  describe('idempotency by row id (ledger sheet 3.2)', () => {
+  describe('idempotency by row id', () => {
     it('answers a repeated row with `retained` and its first place', async () => {
       const [created] = await ledger.append([testRow({ id: id('a') })]);
       await ledger.append([testRow()]);
@@ -341,7 +341,7 @@ describe.each(STORES)('spec 3.3: the ledger on %s', (kind) => {
   });
 
   describe('reads', () => {
-    it('shows tool, decider and status beside the hashed fields (ledger sheet 4.2)', async () => {
+    it('shows tool, decider and status beside the hashed fields', async () => {
       const decision = { decided_by: 'operator:dev', status: 'approved' };
       await ledger.append([
         testRow({ id: id('a'), policy_decision: decision, brain_scores: { drift_bp: 120 }, cost_micros: 7 }),
@@ -383,7 +383,7 @@ describe.each(STORES)('spec 3.3: the ledger on %s', (kind) => {
       expect(await ledger.held([])).toEqual(new Set());
     });
 
-    it('pages through the rows of an agent from either end (ledger sheet 5, row 2)', async () => {
+    it('pages through the rows of an agent from either end', async () => {
       for (let index = 0; index < 6; index++) {
         now += 1_000;
         await ledger.append([
@@ -427,7 +427,7 @@ describe.each(STORES)('spec 3.3: the ledger on %s', (kind) => {
   });
 });
 
-it('spec 8.9: the same rows give byte-identical chains on both stores', async () => {
+it('the same rows give byte-identical chains on both stores', async () => {
   const rows: NewLedgerRow[] = Array.from({ length: 30 }, (_, index) =>
     testRow({
       id: id(`same-${index}`),

@@ -9,7 +9,7 @@ const AT = Date.parse('2026-01-02T03:04:05.000Z');
 const time = (seconds: number) => new Date(AT + seconds * 1_000).toISOString();
 const correlation = (prefix: string) => `${prefix}-1111-4111-8111-111111111111`;
 
-describe.each(STORES)('ledger sheet 5: which rows a read finds, on %s', (kind) => {
+describe.each(STORES)('which rows a read finds, on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: LedgerStore;
   let now: number;

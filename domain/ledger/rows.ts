@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { ChainHead } from './chain.js';
 import type { EntryTable, LedgerTables } from './tables.js';
 
-/** Keys of `policy_decision` that reads filter by (ledger sheet 5, row 2). */
+/** Keys of `policy_decision` that reads filter by (docs/architecture/ledger-reads.md#routes). */
 export const DETAIL_KEYS = ['original_method', 'reason', 'verdict', 'brain_delta'] as const;
 type DetailKey = (typeof DETAIL_KEYS)[number];
 
@@ -30,9 +30,9 @@ export interface RowFilter {
 }
 
 /**
- * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`, also what streams to sinks), those of erased
- * tenants only (`erased`: evidence and the rows of a regulatory bundle), or none (`nothing`: cold exports and the links between a bundle's
- * rows, which are hashes). Ledger sheet 5 and 7.1.
+ * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`, also what streams to sinks), those of
+ * erased tenants only (`erased`: evidence and the rows of a regulatory bundle), or none (`nothing`: cold exports and the links between a
+ * bundle's rows, which are hashes).
  */
 type Hiding = 'reads' | 'erased' | 'nothing';
 

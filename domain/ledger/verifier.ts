@@ -7,9 +7,9 @@ import { type Checkpoint, type InvalidReason, verifyChain, type WalkRange } from
 
 export interface Verifier {
   /**
-   * Walks the whole chain, or with `sinceCheckpoint` only what came after the last walk of this process that found everything valid. What a
-   * walk found valid must still be there in every later one, so that a chain put back to an earlier head is not valid (ledger sheet
-   * 2.2, step 7). Callers share a walk that is running. An invalid chain is a result; only an unreadable store throws, `ledger_store_unavailable`.
+   * Walks the whole chain, or with `sinceCheckpoint` only what came after the last walk of this process that found everything valid. What
+   * a walk found valid must still be there in every later one, so that a chain put back to an earlier head is not valid. Callers share a
+   * walk that is running. An invalid chain is a result; only an unreadable store throws, `ledger_store_unavailable`.
    */
   verify(options?: { readonly sinceCheckpoint?: boolean }): Promise<VerifyResult>;
 }

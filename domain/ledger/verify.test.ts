@@ -40,7 +40,7 @@ const ROWS = [
   testRow({ id: id('6'), reasoning: 'ends with \ufffd' }),
 ];
 
-describe.each(STORES)('spec 3.3: any change of the chain is found, on %s', (kind) => {
+describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: LedgerStore;
   const found = async () => {

@@ -52,11 +52,11 @@ export interface SidecarCounts {
 }
 
 /**
- * Walks the chain as it stands when the call is made and says whether it is what was appended (ledger sheet 2.2). Trusts no stored value:
- * every hash is computed anew from the columns, sidecars are opened and hashed, and the newest entry is compared with the sealed
- * head, so a change, removal, insertion or reordering is found wherever it is. Reads in pages and lets others work between
- * them. Without `keys` sidecars and the seals stay unchecked, and the result counts them so. Where entries were vacuumed (7.3) the walk
- * begins behind the newest cursor. Throws when the store cannot be read.
+ * Walks the chain as it stands when the call is made and says whether it is what was appended
+ * (docs/architecture/ledger-rows.md#verification). Trusts no stored value: every hash is computed anew from the columns, sidecars are
+ * opened and hashed, and the newest entry is compared with the sealed head, so a change, removal, insertion or reordering is found
+ * wherever it is. Reads in pages and lets others work between them. Without `keys` sidecars and the seals stay unchecked, and the result
+ * counts them so. Where entries were vacuumed the walk begins behind the newest cursor. Throws when the store cannot be read.
  */
 export async function verifyChain(
   reader: ChainReader,

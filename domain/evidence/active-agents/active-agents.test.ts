@@ -18,7 +18,7 @@ const sha256 = (value: unknown): string =>
     .update(canonicalJson(value as never))
     .digest('hex')}`;
 
-describe.each(STORES)('the active-agent meter over %s (ledger sheet 8.1)', (kind) => {
+describe.each(STORES)('the active-agent meter over %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
   let now: number;

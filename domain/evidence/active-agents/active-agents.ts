@@ -29,9 +29,10 @@ const ADJUSTED = 'active_agent.adjusted' satisfies EventKind;
 const EXECUTIONS = ['upstream.outcome' satisfies EventKind, 'execution.completed'];
 
 /**
- * The active-agent meter (ledger sheet 8.1): how many agents of a tenant executed a tool within 30 days, for an invoice. An invoice is a
- * function of the tenant, the two times and the chain as it was at the second of them, so asking again gives the same bytes for good;
- * what arrives later is on an invoice that was observed longer, until 72 hours after `as_of` the final one stands.
+ * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter): how many agents of a tenant executed a tool within 30
+ * days, for an invoice. An invoice is a function of the tenant, the two times and the chain as it was at the second of them, so asking
+ * again gives the same bytes for good; what arrives later is on an invoice that was observed longer, until 72 hours after `as_of` the
+ * final one stands.
  */
 export interface ActiveAgentMeter {
   /**

@@ -8,7 +8,7 @@ import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const INTERVAL = 30_000;
 
-describe.each(STORES)('ledger sheet 9.1: telling the authority, on %s', (kind) => {
+describe.each(STORES)('telling the authority, on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
   let now: number;

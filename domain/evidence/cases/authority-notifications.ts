@@ -21,9 +21,9 @@ export interface SweptNotifications {
 }
 
 /**
- * Sends what is due (ledger sheet 9.1). Each attempt is written down before it is made, so that two processes do not make the same one and
- * a crash in it costs a wait. Delivery is at least once: the receiver tells repeats apart by `notification_id`. `post` throws
- * unless the receiver confirmed.
+ * Sends what is due (docs/architecture/ledger-reads.md#cases). Each attempt is written down before it is made, so that two processes do
+ * not make the same one and a crash in it costs a wait. Delivery is at least once: the receiver tells repeats apart by `notification_id`.
+ * `post` throws unless the receiver confirmed.
  */
 export async function sweepNotifications(
   { db }: Store<CaseTables>,

@@ -24,7 +24,7 @@ export interface Subjects {
   readonly correlation_ids: readonly string[];
 }
 
-/** Days between an incident's classification and the report to the authority (Regulation (EU) 2024/1689, article 73; ledger sheet 9.1). */
+/** Days between an incident's classification and the report to the authority (Regulation (EU) 2024/1689, article 73). */
 const DEADLINE_DAYS: Readonly<Record<CaseSeverity, number>> = { serious: 15, death: 10, critical_infra: 2 };
 const DAY_MS = 86_400_000;
 /** Agents, and calls, of one case. */
@@ -34,8 +34,8 @@ const MAX_EVIDENCE = 500;
 const MAX_TRIES = 20;
 
 /**
- * Incident cases (ledger sheet 9.1): what somebody wrote down about rows, beside the chain and never part of it. Every change is one
- * line of the timeline. All but `open` throw `case_not_found`; a store fault is `ledger_store_unavailable`.
+ * Incident cases (docs/architecture/ledger-reads.md#cases): what somebody wrote down about rows, beside the chain and never part of it.
+ * Every change is one line of the timeline. All but `open` throw `case_not_found`; a store fault is `ledger_store_unavailable`.
  */
 export interface Cases {
   open(given: Subjects & { readonly title: string }, actor: string): Promise<IncidentCase>;

@@ -31,7 +31,7 @@ const pyiceberg = (() => {
   }
 })();
 
-describe.each(STORES)('the cold tier over %s (ledger sheet 6.1)', (kind) => {
+describe.each(STORES)('the cold tier over %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
   let directory: string;

@@ -50,9 +50,9 @@ export interface Window {
 }
 
 /**
- * Copies of the chain for readers of another kind (ledger sheet 6.1): an Iceberg v2 table of Parquet files, hidden rows included. Nothing is
- * taken out of the chain by it; the vacuum does that, behind it. Without a sink passes and the table are `export_sink_unavailable`, also where it cannot be
- * written.
+ * Copies of the chain for readers of another kind (docs/architecture/ledger-reads.md#cold-tier): an Iceberg v2 table of Parquet files,
+ * hidden rows included. Nothing is taken out of the chain by it; the vacuum does that, behind it. Without a sink passes and the table are
+ * `export_sink_unavailable`, also where it cannot be written.
  */
 export interface ColdTier extends ColdCopies {
   /** One pass: the oldest rows that no pass has copied yet become one data file and one snapshot, as many as one file takes. */

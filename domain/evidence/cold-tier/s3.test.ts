@@ -116,7 +116,7 @@ describe('files in an S3-compatible store', () => {
   });
 });
 
-describe.each(STORES)('the cold tier of %s in an S3-compatible store (ledger sheet 6.1)', (kind) => {
+describe.each(STORES)('the cold tier of %s in an S3-compatible store', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
 

@@ -23,9 +23,9 @@ export interface EvidenceOptions {
 }
 
 /**
- * The register of a window (ledger sheet 6.3), after a walk of the whole chain. The rows of erased tenants are left out, those of a cleaned
- * demonstration are not, as in the regulatory bundle. Throws `window_vacuumed` where rows of the window are gone, because counts of the
- * rest would be taken for the whole, and `ledger_store_unavailable`.
+ * The register of a window (docs/architecture/ledger-reads.md#compliance-register), after a walk of the whole chain. The rows of erased
+ * tenants are left out, those of a cleaned demonstration are not, as in the regulatory bundle. Throws `window_vacuumed` where rows of the
+ * window are gone, because counts of the rest would be taken for the whole, and `ledger_store_unavailable`.
  */
 export type ComplianceEvidence = (window: EvidenceWindow) => Promise<ComplianceRegister>;
 

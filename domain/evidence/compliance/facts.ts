@@ -2,7 +2,7 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { type Tally, tally } from '../reports/facts.js';
 
 const SAMPLES = 5;
-/** Ways of deciding in which a person proved who he is (ledger sheet 6.3). */
+/** Ways of deciding in which a person proved who he is (docs/architecture/ledger-reads.md#compliance-register). */
 const ATTESTED = new Set(['webauthn', 'oidc', 'saml']);
 /** Decisions nobody took. */
 const NOBODY = new Set(['system', 'auth-disabled']);

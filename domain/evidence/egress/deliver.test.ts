@@ -157,7 +157,7 @@ describe.each(STORES)('one attempt to deliver rows, from %s', (kind) => {
   });
 });
 
-describe('how a row is written down for a sink (ledger sheet 9.3)', () => {
+describe('how a row is written down for a sink', () => {
   const row = {
     chain_version: 6,
     id: '11111111-1111-4111-8111-111111111111',

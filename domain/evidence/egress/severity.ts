@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 
-/** Ledger sheet 9.3: nothing to look at, a human was asked, or something was refused. In this order. */
+/** Nothing to look at, a human was asked, or something was refused. In this order. */
 export const SEVERITIES = ['info', 'medium', 'high'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { atLeast, type Severity, severityOf } from './severity.js';
 
-/** The three kinds of receivers (spec 4.9, ledger sheet 9.3); there is at most one of each. */
+/** The three kinds of receivers (docs/architecture/ledger-reads.md#streams-to-sinks); there is at most one of each. */
 export const SINK_KINDS = ['splunk', 'datadog', 'generic'] as const;
 export type SinkKind = (typeof SINK_KINDS)[number];
 

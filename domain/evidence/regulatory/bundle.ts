@@ -28,7 +28,7 @@ import { type Committed, type Manifest, manifestDigest, manifestText } from './m
 import { bundleReadme } from './readme.js';
 import { type TarFile, tarStream } from './tar.js';
 
-/** What a bundle is asked to hold (ledger sheet 6.2). */
+/** What a bundle is asked to hold (docs/architecture/ledger-reads.md#regulatory-bundle). */
 export interface BundleRequest {
   readonly tenant: string;
   readonly from: string;

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { noFacts } from '../compliance/facts.js';
 import { annexIvDocumentation, countNames, emptyInventory, postMarketMonitoringPlan } from './documents.js';
 
-describe('ledger sheet 6.2: names in the documents of a bundle', () => {
+describe('names in the documents of a bundle', () => {
   it('are listed up to a bound, and those beyond it counted together', () => {
     const inventory = emptyInventory();
     for (let row = 0; row < 1_500; row++)

@@ -9,7 +9,10 @@ export interface Committed {
   readonly byte_size: number;
 }
 
-/** Manifest version 8 (ledger sheet 6.2). The order of the keys is part of it: the text is signed as it is written. */
+/**
+ * Manifest version 8 (docs/architecture/ledger-reads.md#regulatory-bundle). The order of the keys is part of it: the text is signed as it
+ * is written.
+ */
 export interface Manifest {
   readonly schema_version: '8';
   readonly tenant: string;
@@ -44,7 +47,7 @@ export interface Manifest {
   readonly anchors?: Committed & { readonly count: number };
   readonly annex_iv?: Committed;
   readonly post_market_monitoring_plan?: Committed;
-  /** Rows of the window that are not in the bundle, because the ledger does not hold them any more (7.3). Only in a final export. */
+  /** Rows of the window that are not in the bundle, because the ledger does not hold them any more. Only in a final export. */
   readonly vacuumed?: {
     readonly row_count: number;
     readonly seq_lo: number;

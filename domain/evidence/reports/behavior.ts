@@ -7,7 +7,7 @@ import type {
 import { type Fact, intentBasisPoints, isDenial, outcomeOf, rounded, tally, type Tally } from './facts.js';
 
 const DAY_MS = 86_400_000;
-/** At this distance a behaviour has drifted (ledger sheet 5, row 9). */
+/** At this distance a behaviour has drifted (docs/architecture/ledger-reads.md#reports). */
 const DRIFT = 0.35;
 /** Requests a window must have: below, the hours of the day alone differ by a third through chance. */
 const MIN_REQUESTS = 50;
@@ -135,7 +135,7 @@ export function behaviorSpan({ baselineDays, recentDays, nowMs }: BehaviorWindow
   };
 }
 
-/** Ledger sheet 5, row 9. `facts` are the agent's rows of both windows. */
+/** `facts` are the agent's rows of both windows. */
 export async function behavioralBaseline(
   agentId: string,
   windows: BehaviorWindows,
@@ -154,7 +154,7 @@ export async function behavioralBaseline(
   };
 }
 
-/** Ledger sheet 5, row 10: every agent of the fleet, the one that changed most first. */
+/** Every agent of the fleet, the one that changed most first. */
 export async function fleetBehavioralDiff(
   windows: BehaviorWindows,
   limit: number,
@@ -210,7 +210,7 @@ export interface DriftedAgent {
   readonly diff: BehavioralBaseline['diff'];
 }
 
-/** Ledger sheet 9.2: the agents of each tenant that drifted, by tenant and name. `facts` are the rows of both windows. */
+/** The agents of each tenant that drifted, by tenant and name. `facts` are the rows of both windows. */
 export async function driftedAgents(
   windows: BehaviorWindows,
   facts: AsyncIterable<readonly Fact[]>,
@@ -238,7 +238,7 @@ export async function driftedAgents(
     });
 }
 
-/** Ledger sheet 5, row 11: the tools an agent used, by itself or with a person's approval. What it was refused is no reason to allow it. */
+/** The tools an agent used, by itself or with a person's approval. What it was refused is no reason to allow it. */
 export async function envelopeRecommendations(
   { agentId, windowDays, nowMs }: { readonly agentId: string; readonly windowDays: number; readonly nowMs: number },
   facts: AsyncIterable<readonly Fact[]>,

@@ -10,7 +10,7 @@ type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 /** A row of an agent's life with what was said in it; `payload` is `null` where nothing was committed or it was purged. */
 export type LifecycleRow = LedgerEntry & { readonly payload: Json };
 
-/** Every row of a registered agent, by its registry id, in chain order (ledger sheet 5, row 5). */
+/** Every row of a registered agent, by its registry id, in chain order (docs/architecture/ledger-reads.md#routes). */
 export async function* lifecycleRows(
   ledger: LedgerReader,
   tenant: string,
@@ -34,7 +34,7 @@ export interface MaskedParams {
 /**
  * The parameters of the call that an entry commits to, masked on read: there is one sealed copy of a request, and when it is purged these
  * are gone with it. Both `null` for an entry that is unknown, out of scope or commits to no parameters. The retention class is the one
- * policy gave the call. Ledger sheet 5, row 6; 7.2.
+ * policy gave the call.
  */
 export async function maskedParams(ledger: LedgerReader, entryId: string, scope: Scope): Promise<MaskedParams> {
   const entry = await ledger.get(entryId);

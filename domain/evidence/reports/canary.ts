@@ -22,7 +22,7 @@ const MIN_REQUESTS = 50;
 /** Evidence is sealed and opened one by one: the newest inspections of a window tell which models it ran on. */
 const SAMPLED = 200;
 
-/** Ledger sheet 5, row 12: the same length of time before and after the cutover. */
+/** The same length of time before and after the cutover. */
 export async function modelUpgradeCanary(
   cutover: string,
   windowHours: number,

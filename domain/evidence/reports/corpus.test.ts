@@ -25,7 +25,7 @@ async function* pages(count: number): AsyncGenerator<Fact[]> {
   for (let seq = 1; seq <= count; seq += 10) yield Array.from({ length: 10 }, (_, index) => factOf(seq + index));
 }
 
-describe('ledger sheet 5, row 8: choosing the corpus', () => {
+describe('choosing the rows of a replay corpus', () => {
   it('keeps places only, and reads what was chosen again, some rows at a time', async () => {
     const read: number[][] = [];
     const { total, sampled, entries } = await chooseCorpus(

@@ -25,10 +25,9 @@ export interface ChosenCorpus {
 }
 
 /**
- * Ledger sheet 5, row 8: recorded policy inputs with the verdict they got, in chain order. Where there are more than `limit`, those whose
- * rank is lowest are taken: `rank` spreads rows evenly and always the same way, so that the same question has the same answer.
- * `read` gives the rows of these places that can still be read, in chain order; `input` opens what a row committed to, `null` when it was
- * purged in between.
+ * Recorded policy inputs with the verdict they got, in chain order. Where there are more than `limit`, those whose rank is lowest are
+ * taken: `rank` spreads rows evenly and always the same way, so that the same question has the same answer. `read` gives the rows of
+ * these places that can still be read, in chain order; `input` opens what a row committed to, `null` when it was purged in between.
  */
 export async function chooseCorpus(
   facts: AsyncIterable<readonly Fact[]>,

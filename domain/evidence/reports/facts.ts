@@ -110,8 +110,8 @@ export function outcomeOf({ kind, decision, authorized }: Fact): 'allowed' | 'de
 export const isDenial = (fact: Fact): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';
 
 /**
- * The intent score that inspection led to (proxy sheet 5), in basis points so that sums do not depend on their order: what the row says,
- * else the fixed mapping of the inspection's word. `null` for a row that is no inspection.
+ * The intent score that inspection led to (docs/architecture/verdict.md#the-fold), in basis points so that sums do not depend on their
+ * order: what the row says, else the fixed mapping of the inspection's word. `null` for a row that is no inspection.
  */
 export function intentBasisPoints({ kind, decision, authorized }: Fact): number | null {
   const replay = decision?.['input_replay'];

@@ -3,7 +3,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../tes
 import { type LedgerStore, openLedger } from '../../ledger/ledger-store.js';
 import { type Commits, countCommits, follow, type FollowOptions } from './follow.js';
 
-describe.each(STORES)('ledger sheet 5, row 22: following the chain on %s', (kind) => {
+describe.each(STORES)('following the chain on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: LedgerStore;
   let commits: Commits;

@@ -1,7 +1,10 @@
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { type Fact, isDenial } from './facts.js';
 
-/** Gravest first (ledger sheet 4.3). A signal is of the first class that names it or its beginning; the rest is least. */
+/**
+ * Gravest first (docs/architecture/ledger-reads.md#hunt-and-corpus). A signal is of the first class that names it or its beginning; the
+ * rest is least.
+ */
 const GRAVITY: readonly (readonly string[])[] = [
   ['decoy_tripped'],
   ['egress_violation', 'egress_stream_exfil'],
@@ -38,9 +41,7 @@ interface Hits {
 /** Names of methods come from whoever wrote the row; so many are told apart. */
 const MAX_METHODS = 100;
 
-/**
- * Who stands behind the rows that were found, gravest signal first, then most hits (ledger sheet 5, row 7). Pages in chain order.
- */
+/** Who stands behind the rows that were found, gravest signal first, then most hits. Pages in chain order. */
 export async function huntAgents(
   facts: AsyncIterable<readonly Fact[]>,
   { limit, from, to }: { readonly limit: number; readonly from?: string | undefined; readonly to?: string | undefined },

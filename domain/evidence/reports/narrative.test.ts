@@ -53,7 +53,7 @@ const tell = (rows: readonly Timed[], window: NarrativeWindow = '7d') => {
 const storyOf = async (rows: readonly Timed[], window?: NarrativeWindow) =>
   (await tell(rows, window)).story.map(({ text }) => text);
 
-describe('ledger sheet 5.1: an agent’s activity as a story', () => {
+describe('an agent’s activity as a story', () => {
   it('of an agent nobody knows is a story of zeros', async () => {
     expect(await tell([])).toMatchObject({
       agent_id: 'agent-a',

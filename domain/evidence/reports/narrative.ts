@@ -27,9 +27,9 @@ export const narrativeSpan = ({ window, nowMs }: Pick<NarrativeRequest, 'window'
 type DeepReview = Narrative['deep_review'];
 
 /**
- * An agent's window as a story (ledger sheet 5.1): what is counted here is what the sentences say. `facts` are the agent's rows of the
- * window in chain order, `findings` its deep-review findings of the last seven days. A pure function of its arguments; rows are seen
- * once and not kept.
+ * An agent's window as a story (docs/architecture/ledger-reads.md#narrative): what is counted here is what the sentences say. `facts` are
+ * the agent's rows of the window in chain order, `findings` its deep-review findings of the last seven days. A pure function of its
+ * arguments; rows are seen once and not kept.
  */
 export async function tellNarrative(
   request: NarrativeRequest,

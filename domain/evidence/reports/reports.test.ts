@@ -130,7 +130,7 @@ describe('the same rows give the same answers on both stores', () => {
   });
 });
 
-describe('ledger sheet 5: reports', () => {
+describe('reports over the rows of a ledger', () => {
   let store: Ledger;
   const reports = () => store.ledger.reports;
   const calls = async (count: number, agoMs: number, change: Omit<TestCall, 'name'>) => {

@@ -40,8 +40,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * What rows add up to (ledger sheet 5, rows 7 to 13 and 19; 5.1). Every report is a pure function of rows read page by page, so that both
- * stores answer the same and memory stays bounded. Annotations for people, never evidence. Throws `ledger_store_unavailable`.
+ * What rows add up to (docs/architecture/ledger-reads.md#hunt-and-corpus). Every report is a pure function of rows read page by page, so
+ * that both stores answer the same and memory stays bounded. Annotations for people, never evidence. Throws `ledger_store_unavailable`.
  */
 export interface LedgerReports {
   narrative(query: { readonly agentId: string; readonly window: NarrativeWindow } & Scope): Promise<Narrative>;
@@ -55,7 +55,7 @@ export interface LedgerReports {
     readonly recentDays: number;
     readonly limit: number;
   }): Promise<FleetBehavioralDiff>;
-  /** Agents whose behaviour drifted, tenant by tenant, for the watchdog (9.2). */
+  /** Agents whose behaviour drifted, tenant by tenant, for the watchdog. */
   driftedAgents(windows: BehaviorWindows): Promise<DriftedAgent[]>;
   envelopeRecommendations(
     query: { readonly agentId: string; readonly windowDays: number } & Scope,

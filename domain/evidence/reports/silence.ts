@@ -21,8 +21,8 @@ interface Known {
 }
 
 /**
- * Ledger sheet 5, row 13: the active agents that were not heard for so many hours. The roster is made of life-cycle rows and, for agents
- * that were never registered, of traffic; Gate's own services are no agents. Longest silence first.
+ * The active agents that were not heard for so many hours. The roster is made of life-cycle rows and, for agents that were never
+ * registered, of traffic; Gate's own services are no agents. Longest silence first.
  */
 export async function silentAgents(
   facts: AsyncIterable<readonly Fact[]>,

@@ -12,7 +12,7 @@ interface Spender {
   latest: string;
 }
 
-/** Ledger sheet 5, row 19: estimated cost by agent, dearest first; the totals are those of every agent. */
+/** Estimated cost by agent, dearest first; the totals are those of every agent. */
 export async function spendOf(
   facts: AsyncIterable<readonly Fact[]>,
   { window, limit }: { readonly window: string | null; readonly limit: number },

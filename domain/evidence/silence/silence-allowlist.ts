@@ -6,7 +6,7 @@ export interface SilenceTables {
   silence_allowlist: SilenceEntry;
 }
 
-/** Agents that may be silent without anybody being told (ledger sheet 5, rows 14, 15 and 24). Never chain state. */
+/** Agents that may be silent without anybody being told (docs/architecture/ledger-reads.md#watchdogs). Never chain state. */
 export interface SilenceAllowlist {
   /** By agent id. */
   list(): Promise<SilenceEntry[]>;

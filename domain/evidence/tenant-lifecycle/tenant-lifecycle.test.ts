@@ -8,7 +8,7 @@ import { createTenantLifecycle, type LifecycleTables } from './tenant-lifecycle.
 
 const OPERATION = '0190a000-0000-4000-8000-000000000001';
 
-describe('ledger sheet 7.1: a final export', () => {
+describe('the final export of a tenant that leaves', () => {
   let place: TestLedgerPlace;
   let store: Store<LifecycleTables>;
   beforeEach(async () => {

@@ -28,7 +28,7 @@ export interface LifecycleTables extends LedgerTables {
   artifact_parts: { sha256: string; part: number | string; bytes: Uint8Array };
 }
 
-/** The ledger's steps of a tenant's saga (ledger sheet 7.1). */
+/** The ledger's steps of a tenant's saga (docs/architecture/ledger-reads.md#erasure). */
 export interface TenantLifecycle {
   /**
    * Takes the step, or returns the receipt of the one that was taken, word for word. A step that was cut off is taken again from its

@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const START = Date.parse('2026-03-10T12:30:00.000Z');
 
-describe.each(STORES)('ledger sheet 9.2: watchdogs, on %s', (kind) => {
+describe.each(STORES)('watchdogs, on %s', (kind) => {
   let place: TestLedgerPlace;
   let now: number;
   let ledger: EvidencedLedger;

@@ -9,9 +9,9 @@ import type { LedgerReports } from '../reports/reports.js';
 import type { LedgerTables } from '../../ledger/tables.js';
 
 /**
- * What the ledger notices by itself and writes into its own chain (ledger sheet 9.2). Whether a flag was raised is read from the chain, so
- * a restart, a pass that was cut off and a second process raise none twice. Each answers how many it raised. Throws
- * `ledger_store_unavailable`.
+ * What the ledger notices by itself and writes into its own chain (docs/architecture/ledger-reads.md#watchdogs). Whether a flag was
+ * raised is read from the chain, so a restart, a pass that was cut off and a second process raise none twice. Each answers how many it
+ * raised. Throws `ledger_store_unavailable`.
  */
 export interface Watchdogs {
   /** One `agent_silent` for each silence: an agent that was flagged is flagged again only after it was heard, or enrolled, since. */

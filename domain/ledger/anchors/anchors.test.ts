@@ -27,7 +27,7 @@ import { readTrust, timeStampRequest } from './time-stamp.js';
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const INTERVAL = 60_000;
 
-describe.each(STORES)('ledger sheet 2.3: anchors on %s', (kind) => {
+describe.each(STORES)('anchors on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
   let now: number;

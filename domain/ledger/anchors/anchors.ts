@@ -52,8 +52,8 @@ export interface AnchorSweep {
 
 export interface Anchors {
   /**
-   * Anchors the tail of the chain with one source, if anything but earlier anchors was appended since, and tries again what waits (ledger
-   * sheet 2.3). For a sweep; never in the way of an append. How many were confirmed, and how many not.
+   * Anchors the tail of the chain with one source, if anything but earlier anchors was appended since, and tries again what waits
+   * (docs/architecture/ledger-rows.md#anchors). For a sweep; never in the way of an append. How many were confirmed, and how many not.
    */
   sweep(sweep: AnchorSweep): Promise<{ readonly anchored: number; readonly failed: number }>;
   /**

@@ -3,7 +3,7 @@ import type { CryptographicFailure } from '../../../contracts/ledger-evidence.js
 import { sha256Hex } from '../../crypto/digest.js';
 import { contentOf, type Der, oidOf, parts, readAll, readOne, TAG, write } from './der.js';
 
-/** What goes wrong with a time stamp, by the names of ledger sheet 2.4. */
+/** What can be wrong with a time stamp, as `first_failure.reason` of a verification names it. */
 export type TimeStampFault = Extract<CryptographicFailure['reason'], `tsa_${string}`>;
 
 export class TimeStampError extends Error {

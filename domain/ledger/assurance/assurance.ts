@@ -14,9 +14,9 @@ import type { Verifier } from '../verifier.js';
 /** The chain's own walk, and beside it what others put their names to. */
 export interface Assurance {
   /**
-   * Walks the chain like `verify`, then checks every row's signature and the anchors (ledger sheet 2.3, 2.4). None of it makes a valid chain invalid; where
-   * cryptography is required, a chain whose signatures could not all be verified is not committed to. Throws
-   * `ledger_store_unavailable` only.
+   * Walks the chain like `verify`, then checks every row's signature and the anchors (docs/architecture/ledger-rows.md#anchors). None of
+   * it makes a valid chain invalid; where cryptography is required, a chain whose signatures could not all be verified is not committed
+   * to. Throws `ledger_store_unavailable` only.
    */
   verifyAssured(options?: { readonly sinceCheckpoint?: boolean }): Promise<AssuredVerifyResult>;
   /**

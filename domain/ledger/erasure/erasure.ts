@@ -22,8 +22,8 @@ export interface NamespaceCleanup {
 }
 
 /**
- * Erasure as hiding (ledger sheet 7.1): a hidden row is read by nobody, while the chain keeps it, `verify` walks it and the bytes that were
- * hashed stay. Each erasure that hides anything leaves a row that says how many rows went and why.
+ * Erasure as hiding (docs/architecture/ledger-reads.md#erasure): a hidden row is read by nobody, while the chain keeps it, `verify` walks
+ * it and the bytes that were hashed stay. Each erasure that hides anything leaves a row that says how many rows went and why.
  */
 export interface Erasure {
   /**

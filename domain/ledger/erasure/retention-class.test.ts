@@ -8,6 +8,6 @@ it.each([
   ['standard', 'extended', 'extended'],
   ['standard', 'another', 'another'],
   ['another', 'extended', 'extended'],
-])('ledger sheet 7.2: of %s and %s a call is kept by %s', (one, other, kept) => {
+])('of %s and %s a call is kept by %s', (one, other, kept) => {
   expect([longerLived(one, other), longerLived(other, one)]).toEqual([kept, kept]);
 });

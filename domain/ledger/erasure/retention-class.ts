@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.js';
 
-/** The class a row says its call is kept by (ledger sheet 7.2). */
+/** The class a row says its call is kept by (docs/architecture/ledger-reads.md#retention). */
 export const classIn = (decision: JsonObject | null): string | null =>
   typeof decision?.['retention_class'] === 'string' ? decision['retention_class'] : null;
 

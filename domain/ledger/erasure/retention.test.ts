@@ -9,7 +9,7 @@ const DAY = 86_400_000;
 const START = Date.parse('2026-01-02T03:04:05.006Z');
 const id = (name: string) => uuidFromDigest('test', name);
 
-describe.each(STORES)('ledger sheet 7.2: retention of what lies beside entries, on %s', (kind) => {
+describe.each(STORES)('retention of what lies beside entries, on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: LedgerStore;
   let now: number;

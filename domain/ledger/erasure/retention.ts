@@ -5,7 +5,10 @@ import { turn } from '../rows.js';
 import type { LedgerTables } from '../tables.js';
 import { classIn, longerLived } from './retention-class.js';
 
-/** How long the bytes beside entries are kept, by the class policy gave the call; without a number for good (ledger sheet 7.2). */
+/**
+ * How long the bytes beside entries are kept, by the class policy gave the call; without a number for good
+ * (docs/architecture/ledger-reads.md#retention).
+ */
 export interface RetentionPeriods {
   readonly standardMs?: number | undefined;
   readonly extendedMs?: number | undefined;

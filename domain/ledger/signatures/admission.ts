@@ -20,9 +20,9 @@ export function refuseFuture(rows: readonly PreparedRow[], nowMs: number): void 
 }
 
 /**
- * Lets signed rows in whose signature holds under a trusted key (ledger sheet 1.5). Throws `signed_position_invalid` for a row without its
- * signer's timestamp, `signature_invalid` with the `reason`, and `verification_keys_unavailable` while nobody can tell; then nothing
- * may be appended.
+ * Lets signed rows in whose signature holds under a trusted key (docs/architecture/ledger-rows.md#signatures). Throws
+ * `signed_position_invalid` for a row without its signer's timestamp, `signature_invalid` with the `reason`, and
+ * `verification_keys_unavailable` while nobody can tell; then nothing may be appended.
  */
 export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKeys): Promise<void> {
   const keySet = await keys.current().catch((error: unknown) => {

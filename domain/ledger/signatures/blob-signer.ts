@@ -3,7 +3,7 @@ import type { KeySetDocument, KeySetSource } from './key-set.js';
 import { lineageOf } from './key-set.js';
 import { sha256Hex } from '../../crypto/digest.js';
 
-/** What a digest is signed for; the signer may refuse what it does not know (identity sheet, `POST /sign/blob`). */
+/** What a digest is signed for; the signer may refuse what it does not know (`POST /sign/blob` of identity). */
 export interface BlobBinding {
   readonly tenant: string;
   readonly audience: 'ledger';

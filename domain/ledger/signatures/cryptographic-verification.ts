@@ -36,9 +36,10 @@ interface Remembered {
 }
 
 /**
- * Checks the signature of every signed row of a chain that was just walked (ledger sheet 2.4): that the columns are what was hashed is the
- * walk's finding, whose key signed them is this one's. After a walk that went on from an earlier one, only the rows behind those that were
- * checked under the same keys. A key set that cannot be had is a finding, not an error; rows without a signature ask for none.
+ * Checks the signature of every signed row of a chain that was just walked (docs/architecture/ledger-rows.md#verification): that the
+ * columns are what was hashed is the walk's finding, whose key signed them is this one's. After a walk that went on from an earlier one,
+ * only the rows behind those that were checked under the same keys. A key set that cannot be had is a finding, not an error; rows without
+ * a signature ask for none.
  */
 export function createSignatureCheck(
   db: Kysely<LedgerTables>,

@@ -4,7 +4,7 @@ import { trustedKeys } from './key-set.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 
-it('ledger sheet 1.5: a key set that did not change is checked once, and is stale all the same when its time is over', async () => {
+it('a key set that did not change is checked once, and is stale all the same when its time is over', async () => {
   const signer = rowSigner();
   let now = AT;
   let document = signer.document(AT);

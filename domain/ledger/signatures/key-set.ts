@@ -6,7 +6,10 @@ import { canonicalJson, sha256Hex } from '../../crypto/digest.js';
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 const time = z.iso.datetime();
 
-/** `GET /ledger-verification-keys` of identity (ledger sheet 1.5): every key that ever signed rows, newest first. */
+/**
+ * `GET /ledger-verification-keys` of identity (docs/architecture/ledger-rows.md#signatures): every key that ever signed rows, newest
+ * first.
+ */
 const historicalKeySet = z.strictObject({
   contract: z.literal('gate.historical-signing-keys/v1'),
   issuer: z.string().min(1).max(512),
@@ -42,7 +45,7 @@ export type KeySetSummary = Pick<
   'issuer' | 'audience' | 'sequence' | 'generated_at' | 'expires_at' | 'lineage_sha256'
 >;
 
-/** Why no key set can be used, or why a key cannot. Values of `first_failure.reason` (ledger sheet 2.4). */
+/** Why no key set can be used, or why a key cannot. Values of `first_failure.reason` (docs/architecture/ledger-rows.md#verification). */
 export type KeyFault =
   | 'key_set_unavailable'
   | 'key_set_stale'
@@ -86,9 +89,9 @@ export interface AcceptedKeySet {
 }
 
 /**
- * Checks a key set by the rules of ledger sheet 1.5. Throws KeySetError: `key_set_unavailable` for what is none, `key_set_stale` outside its
- * time, `key_set_rollback` for an older sequence or the same one with other keys, `key_substituted` where a key is not the one its
- * digest names.
+ * Checks a key set by the rules of docs/architecture/ledger-rows.md#signatures. Throws KeySetError: `key_set_unavailable` for what is
+ * none, `key_set_stale` outside its time, `key_set_rollback` for an older sequence or the same one with other keys, `key_substituted`
+ * where a key is not the one its digest names.
  */
 export function checkKeySet(value: unknown, nowMs: number, accepted: AcceptedKeySet | null): KeySet {
   const parsed = historicalKeySet.safeParse(value);

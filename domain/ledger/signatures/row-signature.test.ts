@@ -15,7 +15,7 @@ const vector = JSON.parse(
 ) as Vector;
 const key = createPublicKey(vector.public_key_pem);
 
-describe('ledger sheet 1.5: what the signer of a row signs', () => {
+describe('what the signer of a row signs', () => {
   it('is the digest that another language computes for the vector', () => {
     expect(signedDigest(vector.row).toString('hex')).toBe(vector.digest);
     expect(createHash('sha256').update(vector.signed_text_sha256_input).digest('hex')).toBe(vector.digest);

@@ -3,7 +3,10 @@ import type { Json, JsonObject } from '../../../contracts/json.js';
 import { canonicalJson } from '../../crypto/digest.js';
 import { GENESIS_HASH } from '../entry-hash.js';
 
-/** What the signer of a row vouches for (ledger sheet 1.5). Where the row stands in the chain, only the ledger knows. */
+/**
+ * What the signer of a row vouches for (docs/architecture/ledger-rows.md#signatures). Where the row stands in the chain, only the ledger
+ * knows.
+ */
 export const SIGNED_FIELDS = [
   'id',
   'timestamp',

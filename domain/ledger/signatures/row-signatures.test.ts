@@ -8,7 +8,7 @@ import { type LedgerOptions, type LedgerStore, openLedger } from '../ledger-stor
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const T = '2026-01-02T03:04:00.000Z';
 
-describe.each(STORES)('ledger sheet 1.5 and 2.4: row signatures on %s', (kind) => {
+describe.each(STORES)('row signatures on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: LedgerStore;
   let signer: RowSigner;

@@ -73,9 +73,10 @@ export interface BundleTrust {
 }
 
 /**
- * Checks a proof bundle with nothing but the bundle and the keys: the row against its hash (ledger sheet 1.2), the hash against the root
- * (RFC 6962), the root against the log's signature and the witnesses' (C2SP), and the older checkpoint against this one. Needs no network
- * and no store. Throws TypeError when `bundle` is no proof bundle; anything that does not hold is a verdict.
+ * Checks a proof bundle with nothing but the bundle and the keys: the row against its hash
+ * (docs/architecture/ledger-rows.md#canonical-bytes), the hash against the root (RFC 6962), the root against the log's signature and the
+ * witnesses' (C2SP), and the older checkpoint against this one. Needs no network and no store. Throws TypeError when `bundle` is no proof
+ * bundle; anything that does not hold is a verdict.
  */
 export function verifyProofBundle(
   bundle: unknown,

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../crypto/digest.js';
 import type { KeyRing } from '../../crypto/key-ring.js';
 import type { Cell } from '../chain-store.js';
 
-/** Where a batch of the vacuum ended: the entries up to `seq` are gone from the chain (ledger sheet 7.3). */
+/** Where a batch of the vacuum ended: the entries up to `seq` are gone from the chain (docs/architecture/ledger-reads.md#vacuum). */
 export interface VacuumCursor {
   readonly seq: number;
   /** Of the newest entry that went: what the first one that stayed points back to. */

@@ -28,8 +28,8 @@ interface Question {
 }
 
 /**
- * What of a window is no longer in the chain (ledger sheet 7.3); `null` when all of it is. For whatever would otherwise be taken for the
- * whole. Costs one look at the cursors where the window lies behind them.
+ * What of a window is no longer in the chain (docs/architecture/ledger-reads.md#vacuum); `null` when all of it is. For whatever would
+ * otherwise be taken for the whole. Costs one look at the cursors where the window lies behind them.
  */
 export type GoneFrom = (window: Question) => Promise<Gone | null>;
 

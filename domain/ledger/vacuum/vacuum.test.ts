@@ -81,7 +81,7 @@ describe('two writers on Postgres', () => {
   }, 60_000);
 });
 
-describe.each(STORES)('ledger sheet 7.3: the vacuum, on %s', (kind) => {
+describe.each(STORES)('the vacuum, on %s', (kind) => {
   let place: TestLedgerPlace;
   let folder: string;
   let now: number;
