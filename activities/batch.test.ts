@@ -59,7 +59,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('lite sheet 7: the calls of a batch are judged in their order', () => {
+describe('the calls of a batch are judged in their order', () => {
   it('finds the kill chain within one batch, and only in the order that makes it one', async () => {
     expect(await judge('within', ['customer_db_read', 'list_files', 'http_post'])).toContain(KILL_CHAIN);
     expect(await judge('reversed', ['http_post', 'list_files', 'customer_db_read'])).not.toContain(KILL_CHAIN);

@@ -54,7 +54,7 @@ const sender = (options: { secret?: string; allow?: string[]; allowPrivate?: str
   });
 const callback = () => ({ url: `http://127.0.0.1:${port}/hil/decided?ticket=1`, body, correlationId });
 
-describe('review sheet 12: the callback', () => {
+describe('the callback', () => {
   it('is one POST of the given bytes with the correlation id', async () => {
     await sender()(callback());
     expect(received).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('review sheet 12: the callback', () => {
   });
 });
 
-describe('review sheet 12: which failures may be tried again', () => {
+describe('which failures may be tried again', () => {
   it.each([
     [500, false],
     [503, false],

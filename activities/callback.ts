@@ -14,14 +14,15 @@ export interface CallbackSenderOptions {
   readonly now?: () => Date;
 }
 
-/** `v1=` and the hex HMAC-SHA256 over timestamp, a dot, and the body's bytes (review sheet 12). */
+/** `v1=` and the hex HMAC-SHA256 over timestamp, a dot, and the body's bytes (docs/architecture/reviews.md#callbacks). */
 export const callbackSignature = (secret: string, timestamp: string, body: string): string =>
   `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 
 /**
- * Sends callbacks (proxy sheet 10, review sheet 12): one POST per attempt, the same bytes each time, `X-Gate-Correlation-Id` for the
- * receiver to tell repeats apart; with a secret `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`, fresh at each attempt. Safe to meet
- * twice. Throws EgressError: `final` for a forbidden address, a redirect and a 4xx, retryable for the network, 408, 429 and 5xx.
+ * Sends callbacks (docs/architecture/requests-and-answers.md#polling): one POST per attempt, the same bytes each time,
+ * `X-Gate-Correlation-Id` for the receiver to tell repeats apart; with a secret `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`,
+ * fresh at each attempt. Safe to meet twice. Throws EgressError: `final` for a forbidden address, a redirect and a 4xx, retryable for the
+ * network, 408, 429 and 5xx.
  */
 export function createCallbackSender(options: CallbackSenderOptions): DeliverCallback {
   const { allowlist, allowPrivate, secret, now = () => new Date() } = options;

@@ -16,8 +16,8 @@ export interface CallbackActivityOptions {
 
 export const createCallbackActivities = ({ calls, deliver: send, reportStuck }: CallbackActivityOptions) => ({
   /**
-   * Reports how a parked call was settled to its caller's address (review sheet 12). At least once: the receiver tells repeats apart by
-   * `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
+   * Reports how a parked call was settled to its caller's address (docs/architecture/reviews.md#callbacks). At least once: the receiver
+   * tells repeats apart by `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
    */
   async deliver(correlationId: string): Promise<void> {
     const record = await calls.find(correlationId);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { EgressSource } from '../contracts/ledger-egress.js';
 import { createEgressActivities } from './egress.js';
 
-describe('ledger sheet 9.3: a sink that was taken out of the settings', () => {
+describe('a sink that was taken out of the settings', () => {
   it('moves no cursor, reads no row and counts as no failure', async () => {
     const counted: string[] = [];
     const untouched = new Proxy({} as EgressSource, {

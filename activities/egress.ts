@@ -11,8 +11,8 @@ export interface EgressOptions {
 
 export const createEgressActivities = ({ source, sinks, onSweep }: EgressOptions) => ({
   /**
-   * One attempt to deliver rows to one sink (ledger sheet 9.3). A second run sends the same rows again; the sink tells them apart by the
-   * entries' UUIDs. Addresses and secrets are this worker's own and stand in no history.
+   * One attempt to deliver rows to one sink (docs/architecture/ledger-reads.md#streams-to-sinks). A second run sends the same rows again;
+   * the sink tells them apart by the entries' UUIDs. Addresses and secrets are this worker's own and stand in no history.
    */
   async sweepSink(kind: SinkKind, range: { readonly after: number; readonly limit: number }): Promise<Sweep> {
     const sink = sinks.find((candidate) => candidate.kind === kind);

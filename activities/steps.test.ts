@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createStepActivities, type StepActivities } from './steps.js';
 
-describe('the steps of a call on the engine (DESIGN section 1)', () => {
+describe('the steps of a call on the engine', () => {
   let gate: PipelineFixture;
   let steps: StepActivities;
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import type { LiteUpstreamQuestions } from './lite-upstream-process.js';
 import { describeMachine, residentMibOf, type Machine } from './machine.js';
 import { median, quantile, rounded } from './numbers.js';
 
-/** DESIGN section 6: a native implementation on such a machine. Rates are per second. */
+/** A native implementation on such a machine. Rates are per second. */
 export const NATIVE = {
   allow: { p50_ms: 1.9, rate: 580 },
   decision: { p50_ms: 0.52, rate: 2_140 },

@@ -4,7 +4,7 @@ import { readConfig } from './env.js';
 
 const read = (env: Record<string, string>) => readConfig('test', EGRESS_SETTINGS, env);
 
-describe('the settings of streams to sinks (ledger sheet 9.3)', () => {
+describe('the settings of streams to sinks', () => {
   it('start no stream unless a sink is named, every 30 s with 100 rows', () => {
     const config = read({});
     expect(config).toMatchObject({ intervalSecs: 30, batchSize: 100 });

@@ -13,7 +13,9 @@ const severity = z.enum(SEVERITIES).default('info');
 const TENANTS = 'Only rows of these tenants, separated by commas; empty: all.';
 const SEVERITY = 'Only rows of this severity or above: info, medium (a human was asked), high (refused, alarms).';
 
-/** Streams of ledger rows to log platforms (ledger sheet 9.3). A sink without an address has no stream. */
+/**
+ * Streams of ledger rows to log platforms (docs/architecture/ledger-reads.md#streams-to-sinks). A sink without an address has no stream.
+ */
 export const EGRESS_SETTINGS = {
   intervalSecs: setting(
     'GATE_LEDGER_EGRESS_INTERVAL_SECS',

@@ -20,7 +20,7 @@ const HOSTED = {
   GATE_LITE_UPSTREAM_TIMEOUT_SECS: '30',
 };
 
-describe('lite sheet 3: settings', () => {
+describe('settings', () => {
   it('has a default for everything, on loopback, enforcing', () => {
     expect(readLiteConfig({})).toMatchObject({
       host: '127.0.0.1',
@@ -104,7 +104,7 @@ describe('lite sheet 3: settings', () => {
   });
 });
 
-describe('lite sheet 5: the hosted profile', () => {
+describe('the hosted profile', () => {
   it('starts when everything is as it must be', () => {
     expect(readLiteConfig(HOSTED, mounted).profile).toBe('hosted');
   });

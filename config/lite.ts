@@ -324,7 +324,9 @@ const isShort = (token: string): boolean => Buffer.byteLength(token.trim()) < TO
 const PREFIX = 'unsafe hosted configuration:';
 const PLACEHOLDER = /^(change[-_ ]?me.*|replace[-_ ]?me.*|your[-_ ]?token.*|(.)\2*)$/i;
 
-/** The first reason not to start where others can reach it (lite sheet 5), or `null`. Each names its setting. */
+/**
+ * The first reason not to start where others can reach it (docs/architecture/lite.md#hosted-profile), or `null`. Each names its setting.
+ */
 function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => string | null): string | null {
   const refuse = (text: string) => `${PREFIX} ${text}`;
   for (const [single, several, tokens] of [

@@ -25,7 +25,10 @@ const reason = z
   .max(512)
   .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds U+0000 or a lone surrogate');
 
-/** What is put on one invoice by hand (ledger sheet 8.1). The whole of it is the `policy_decision` of the row it leaves. */
+/**
+ * What is put on one invoice by hand (docs/architecture/ledger-reads.md#active-agent-meter). The whole of it is the `policy_decision` of
+ * the row it leaves.
+ */
 export const activeAgentAdjustment = z
   .strictObject({
     contract: z.literal('gate.active-agent-adjustment/v1'),
@@ -58,7 +61,7 @@ export const adjustmentReceipt = z.object({
 });
 export type AdjustmentReceipt = z.infer<typeof adjustmentReceipt>;
 
-/** Ledger sheet 8.1: the agents of a tenant that executed a tool within 30 days, as the chain up to one place has them. */
+/** The agents of a tenant that executed a tool within 30 days, as the chain up to one place has them. */
 export const activeAgentInvoice = z.object({
   contract: z.literal('gate.active-agent-meter/v1'),
   meter_version: z.literal('1.0.0'),

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { StateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 
-/** The contracts a tool call can select (spec 9). `decision/v1` is accepted as an alias of the first and never echoed. */
+/**
+ * The contracts a tool call can select (docs/architecture/requests-and-answers.md#contract-selection). `decision/v1` is accepted as an
+ * alias of the first and never echoed.
+ */
 export const DECISION_CONTRACT = 'gate.decision/v1';
 export const SERVER_EXECUTION_CONTRACT = 'gate.server-execution/v1';
 export const callContract = z.enum([DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT]);
@@ -14,8 +17,9 @@ export type Mode = z.infer<typeof mode>;
 export type Tier = 'green' | 'yellow' | 'red';
 
 /**
- * One tool call as its workflow knows it: references, digests and deadlines, never a body (DESIGN section 1). Everything the pipeline
- * branches on travels here and not in a worker's configuration, so that a replay takes the same turns. Times are epoch milliseconds.
+ * One tool call as its workflow knows it: references, digests and deadlines, never a body (docs/architecture/record-and-claim.md).
+ * Everything the pipeline branches on travels here and not in a worker's configuration, so that a replay takes the same turns. Times are
+ * epoch milliseconds.
  */
 export interface CallInput {
   readonly correlation_id: string;
@@ -45,7 +49,7 @@ export interface CallInput {
   readonly parked_task_queue?: string;
 }
 
-/** States of a call record (DESIGN section 1). The moves between them stand in `domain/call-record/transitions.ts`. */
+/** States of a call record. The moves between them stand in `domain/call-record/transitions.ts`. */
 export const CALL_STATES = [
   'decided',
   'denied',

@@ -3,7 +3,7 @@ import { ledgerEntry } from './ledger.js';
 
 export const caseStatus = z.enum(['open', 'contained', 'closed']);
 export type CaseStatus = z.infer<typeof caseStatus>;
-/** How grave an incident is; it fixes the time in which the authority must be told (ledger sheet 9.1). */
+/** How grave an incident is; it fixes the time in which the authority must be told (docs/architecture/ledger-reads.md#cases). */
 export const caseSeverity = z.enum(['serious', 'death', 'critical_infra']);
 export type CaseSeverity = z.infer<typeof caseSeverity>;
 

@@ -15,8 +15,8 @@ export const complianceControl = z.object({
 export type ComplianceControl = z.infer<typeof complianceControl>;
 
 /**
- * Ledger sheet 6.3, with the decision of DESIGN 7: counts and samples of logged facts. `status` says whether there is anything to look at;
- * whether it is enough, no register can say.
+ * Counts and samples of logged facts (docs/architecture/ledger-reads.md#compliance-register). `status` says whether there is anything to
+ * look at; whether it is enough, no register can say.
  */
 export const complianceRegister = z.object({
   schema_version: z.literal('3'),

@@ -8,7 +8,7 @@ export const tenantName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/);
 export const tombstoneRequest = z.object({ reason: z.string().max(512).optional() }).nullish();
 export const tombstoneReply = z.object({ tombstoned: z.number().int().min(0) });
 
-/** What the cleanup of the demonstration did (ledger sheet 5, row 23). */
+/** What the cleanup of the demonstration did (docs/architecture/ledger-reads.md#erasure). */
 export const namespaceCleanupReceipt = z.object({
   contract: z.literal('gate.namespace-cleanup-receipt/v1'),
   namespace: z.literal('demo'),
@@ -17,7 +17,7 @@ export const namespaceCleanupReceipt = z.object({
   retained_operator: z.number().int().min(0),
 });
 
-/** One step of a tenant's life that the ledger takes part in (ledger sheet 7.1). */
+/** One step of a tenant's life that the ledger takes part in. */
 export const lifecycleKind = z.enum(['final_export', 'tombstone', 'lifecycle_marker']);
 export type LifecycleKind = z.infer<typeof lifecycleKind>;
 export const lifecycleRequest = z.object({

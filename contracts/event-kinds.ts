@@ -1,5 +1,5 @@
 /**
- * Ledger event kinds (spec section 6; ledger sheet 4.1). Gate's own rows carry the kind both as `method` and as `event_kind`.
+ * Ledger event kinds (docs/architecture/ledger-rows.md#event-kinds). Gate's own rows carry the kind both as `method` and as `event_kind`.
  * `call.aborted`, `call.abandoned` and the `alarm.*` kinds are Gate's own: they close or flag a call that could not end normally.
  */
 export const EVENT_KINDS = [

@@ -39,7 +39,7 @@ export const inspectionEvidence = z.object({
   cache_served: z.boolean(),
 });
 
-/** Scores are 0-1, drift is 0-2 (1 minus cosine). */
+/** What inspection found (docs/architecture/verdict.md#inspection-lanes). Scores are 0-1, drift is 0-2 (1 minus cosine). */
 export const inspectionResponse = z.object({
   authorized: z.boolean(),
   reason: z.string(),

@@ -28,7 +28,7 @@ const cryptographicFailure = z.object({
 });
 export type CryptographicFailure = z.infer<typeof cryptographicFailure>;
 
-/** Whose signatures the rows and anchors carry, as far as they could be checked (ledger sheet 2.4). */
+/** Whose signatures the rows and anchors carry, as far as they could be checked (docs/architecture/ledger-rows.md#verification). */
 export const cryptographicVerification = z.object({
   contract: z.literal('gate.cryptographic-verification/v2'),
   status: z.enum(['verified', 'unavailable', 'invalid']),
@@ -59,7 +59,10 @@ export const cryptographicVerification = z.object({
 });
 export type CryptographicVerification = z.infer<typeof cryptographicVerification>;
 
-/** A copy of the chain's root that a third party holds (ledger sheet 2.3). `chain_match` is null once the row was vacuumed. */
+/**
+ * A copy of the chain's root that a third party holds (docs/architecture/ledger-rows.md#anchors). `chain_match` is null once the row was
+ * vacuumed.
+ */
 export const anchor = z.object({
   anchored_seq: z.number().int(),
   anchored_entry_hash: z.string(),
@@ -72,7 +75,7 @@ export const anchor = z.object({
 });
 export type Anchor = z.infer<typeof anchor>;
 
-/** `GET /verify` (ledger sheet 2.1): what the walk found, whose signatures hold, and whether the anchors still match. */
+/** `GET /verify`: what the walk found, whose signatures hold, and whether the anchors still match. */
 export const assuredVerifyResult = verifyResult.extend({
   anchors: z.array(anchor).optional(),
   anchor_mismatch: z.boolean().nullable(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const seq = z.number().int().min(0);
 
-/** One pass of the cold tier (ledger sheet 6.1): a data file and the snapshot of the table that added it. */
+/** One pass of the cold tier (docs/architecture/ledger-reads.md#cold-tier): a data file and the snapshot of the table that added it. */
 export const exportRecord = z.object({
   snapshot_id: z.string(),
   written_at: z.string(),

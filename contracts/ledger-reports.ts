@@ -3,11 +3,11 @@ import { z } from 'zod';
 const count = z.number().int().min(0);
 const rate = z.number().min(0).max(1);
 
-/** Rolling windows of a narrative (spec 4.5). */
+/** Rolling windows of a narrative (docs/architecture/ledger-reads.md#narrative). */
 export const narrativeWindow = z.enum(['1d', '7d', '30d', '90d']);
 export type NarrativeWindow = z.infer<typeof narrativeWindow>;
 
-/** Ledger sheet 5.1: an agent's activity as a story, and the numbers it is made of. Read from rows; itself never evidence. */
+/** An agent's activity as a story, and the numbers it is made of. Read from rows; itself never evidence. */
 export const narrative = z.object({
   agent_id: z.string(),
   window: narrativeWindow,
@@ -59,7 +59,7 @@ export const narrative = z.object({
 });
 export type Narrative = z.infer<typeof narrative>;
 
-/** Ledger sheet 5, row 7. */
+/** The agents behind the rows that a search found (docs/architecture/ledger-reads.md#hunt-and-corpus). */
 export const hunt = z.object({
   agents: z.array(
     z.object({
@@ -79,7 +79,7 @@ export const hunt = z.object({
 });
 export type Hunt = z.infer<typeof hunt>;
 
-/** Ledger sheet 5, row 8: recorded policy inputs with the verdict they got, to be judged again. */
+/** Recorded policy inputs with the verdict they got, to be judged again. */
 export const replayCorpus = z.object({
   corpus: z.array(
     z.object({
@@ -133,7 +133,7 @@ const judged = {
   insufficient: z.boolean(),
 };
 
-/** Ledger sheet 5, row 9: what an agent did lately beside what it used to do. The windows do not overlap. */
+/** What an agent did lately beside what it used to do. The windows do not overlap. */
 export const behavioralBaseline = z.object({
   agent_id: z.string(),
   baseline_days: z.number().int(),
@@ -146,7 +146,7 @@ export const behavioralBaseline = z.object({
 });
 export type BehavioralBaseline = z.infer<typeof behavioralBaseline>;
 
-/** Ledger sheet 5, row 10. */
+/** Every agent's behaviour beside what it used to be (docs/architecture/ledger-reads.md#reports). */
 export const fleetBehavioralDiff = z.object({
   baseline_days: z.number().int(),
   recent_days: z.number().int(),
@@ -167,7 +167,7 @@ export const fleetBehavioralDiff = z.object({
 });
 export type FleetBehavioralDiff = z.infer<typeof fleetBehavioralDiff>;
 
-/** Ledger sheet 5, row 11. */
+/** The tools an agent needs, by what it was let do. */
 export const envelopeRecommendations = z.object({
   agent_id: z.string(),
   window_days: z.number().int(),
@@ -195,7 +195,7 @@ const canaryWindow = period.extend({
 });
 export type CanaryWindow = z.infer<typeof canaryWindow>;
 
-/** Ledger sheet 5, row 12: the same length of time before and after a change of models. */
+/** The same length of time before and after a change of models. */
 export const modelUpgradeCanary = z.object({
   cutover: z.string(),
   window_hours: z.number().int(),
@@ -213,7 +213,7 @@ export const modelUpgradeCanary = z.object({
 });
 export type ModelUpgradeCanary = z.infer<typeof modelUpgradeCanary>;
 
-/** Ledger sheet 5, row 13. */
+/** Agents that were active and are not heard any more. */
 export const silentAgents = z.object({
   threshold_hours: z.number(),
   generated_at: z.string(),
@@ -232,7 +232,7 @@ export const silentAgents = z.object({
 });
 export type SilentAgents = z.infer<typeof silentAgents>;
 
-/** Ledger sheet 5, row 19. Estimated inspection cost; never an invoice. Totals cover every agent, also those not returned. */
+/** Estimated inspection cost; never an invoice. Totals cover every agent, also those not returned. */
 export const spend = z.object({
   window: z.string().nullable(),
   agents: z.array(

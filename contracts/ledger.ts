@@ -6,7 +6,7 @@ export type StateNamespace = z.infer<typeof stateNamespace>;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
- * A row as its author hands it to the ledger: the optional fields 13-33 of ledger sheet 1.1 by name, plus sidecar bytes that the
+ * A row as its author hands it to the ledger: its fields by name (docs/architecture/ledger-rows.md#fields), plus sidecar bytes that the
  * ledger checks against their digest, keeps encrypted beside the row, and can purge without breaking the chain.
  */
 export const newLedgerRow = z.object({
@@ -82,7 +82,7 @@ export const ledgerEntry = z.looseObject({
 });
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
-/** Spec 2.9. */
+/** What a walk of the chain found (docs/architecture/ledger-rows.md#verification). */
 export const verifyResult = z.looseObject({
   valid: z.boolean(),
   entries_checked: z.number().int().min(0),

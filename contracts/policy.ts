@@ -33,7 +33,7 @@ export const toolClassFact = z.object({
 });
 export type ToolClassFact = z.infer<typeof toolClassFact>;
 
-/** The Rego `input`. Extra properties are allowed and visible to the rules. */
+/** The Rego `input` (docs/architecture/verdict.md#policy-decision). Extra properties are allowed and visible to the rules. */
 export const policyInput = z.looseObject({
   tool_type: z.string().min(1),
   agent_history: agentHistory,

@@ -10,7 +10,7 @@ export type ReviewStatus = z.infer<typeof reviewStatus>;
 export const reviewOrder = z.enum(['newest', 'oldest']);
 export type ReviewOrder = z.infer<typeof reviewOrder>;
 
-/** Review sheet 5, `POST /pending`. `deadline` is the workflow's own, so that row and timer cannot disagree. */
+/** The body of `POST /pending`. Row and workflow compute the deadline from the same fields, so that row and timer cannot disagree. */
 export const newReview = z.strictObject({
   agent_id: z.string().min(1).max(256),
   correlation_id: z.uuid(),
@@ -32,7 +32,7 @@ export const newReview = z.strictObject({
 });
 export type NewReview = z.infer<typeof newReview>;
 
-/** Who decided, derived from the verified session or workload, never from a body (spec 5, rule 1). */
+/** Who decided, derived from the verified session or workload, never from a body (docs/architecture/identity-and-routes.md#surfaces). */
 export const decisionPrincipal = z.object({
   subject: z.string(),
   tenant: z.string(),
@@ -42,7 +42,7 @@ export const decisionPrincipal = z.object({
 });
 export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 
-/** Spec 2.6 and review sheet 2; the parts that exist so far. */
+/** A review row as HIL shows it (docs/architecture/reviews.md). */
 export const pendingRequest = z.looseObject({
   id: z.uuid(),
   correlation_id: z.uuid(),
@@ -83,7 +83,7 @@ export const toolOf = ({ request_payload: { params }, method }: PendingRequest):
     ? params.name
     : method;
 
-/** Spec 2.7. `decided_by`, `tenant` and `approver_assertion` are taken only where authentication is disabled. */
+/** `decided_by`, `tenant` and `approver_assertion` are taken only where authentication is disabled. */
 export const decideRequest = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),
   decided_by: z.string().optional(),

@@ -2,7 +2,7 @@
 export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine' | 'brain' | 'proxy';
 export type RouteMethod = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
 
-/** Caller ids of spec 4.9. A workload's id is `service-<name>` of its SPIFFE id; every agent is the one class `agent-workload`. */
+/** Caller ids. A workload's id is `service-<name>` of its SPIFFE id; every agent is the one class `agent-workload`. */
 export const CALLER_IDS = {
   agent: 'agent-workload',
   brain: 'service-brain',
@@ -50,9 +50,8 @@ const row = (
 const later = (...declared: Parameters<typeof row>): RouteAuthority => ({ ...row(...declared), built: false });
 
 /**
- * The 141 rows of spec 4.9 (authority contract 1.12.0): 29 hil, 51 identity, 36 ledger, 25 policy-engine. The 23 ledger rows that the
- * specification's list does not show are those of the ledger sheet, section 5. `<chat_a>` is slack, `<chat_b>` is teams. A caller that
- * a row does not name is refused before the body is read.
+ * The 141 rows of authority contract 1.12.0 (docs/architecture/identity-and-routes.md#authority-table): 29 hil, 51 identity, 36 ledger,
+ * 25 policy-engine. A caller that a row does not name is refused before the body is read.
  */
 export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   // hil: 29 rows.
@@ -260,9 +259,9 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'POST', '/log/batch', 'ledger.append', proxy),
   // Whether a row was ever written, also one that is hidden from readers: what a call record that was put back is found by. Tells nothing else.
   row('ledger', 'GET', '/log/held', 'ledger.held.read', proxy),
-  // Spec 4.5 names it outside the table: anybody the CA knows may check the chain.
+  // Anybody the CA knows may check the chain.
   { service: 'ledger', method: 'GET', path: '/verify', capability: 'ledger.verify', callers: 'public', built: true },
-  // Spec 4.5 names both, spec 4.9 has no row for them; granted like the reads beside them.
+  // Not among the 141; granted like the reads beside them.
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
   // The ledger as a transparency log: checkpoints are for anybody to keep and compare, proofs for whoever may read rows.
@@ -289,7 +288,7 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // The pipeline writes what a decision came to and takes back the row of a call that was answered 503.
   row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
-  // The brain is on the private service network (spec 5); its callers are data as well.
+  // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are data as well.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
   // What operators say of the tools behind the proxy; its other routes are its agents'.
   row('proxy', 'GET', '/tools', 'proxy.tool-class.read', console),

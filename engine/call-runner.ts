@@ -58,7 +58,7 @@ export function createCallRunner(
       args: [{ ...call, ...parked }],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
       workflowIdConflictPolicy: 'USE_EXISTING',
-      // A dead worker then costs three seconds, not ten (DESIGN section 1).
+      // A dead worker then costs three seconds, not ten (docs/architecture/record-and-claim.md).
       workflowTaskTimeout: '3s',
       typedSearchAttributes: [
         { key: GATE_TENANT, value: call.tenant },

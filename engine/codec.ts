@@ -17,8 +17,9 @@ const refused: Payload = {
 export type OnForeignPayload = (workflowId: string) => void;
 
 /**
- * Encrypts every payload of every history (DESIGN section 4): AES-256-GCM, key id in the metadata, first key active. Decoding never
- * throws, because a throw in a workflow task would stop the call: whatever did not come through this codec yields `REFUSED_PAYLOAD`.
+ * Encrypts every payload of every history (docs/architecture/identity-and-routes.md#state): AES-256-GCM, key id in the metadata, first
+ * key active. Decoding never throws, because a throw in a workflow task would stop the call: whatever did not come through this codec
+ * yields `REFUSED_PAYLOAD`.
  */
 export const createPayloadCodec = (keys: KeyRing, onForeign?: OnForeignPayload): PayloadCodec => ({
   encode: (payloads) =>

@@ -19,7 +19,7 @@ export interface LiteOperator {
   readonly principal: (tenant: string) => DecisionPrincipal;
 }
 
-/** Who calls and who decides, by bearer tokens instead of certificates (spec 5, lite sheet 6). */
+/** Who calls and who decides, by bearer tokens instead of certificates (docs/architecture/identity-and-routes.md#surfaces). */
 export interface Access {
   readonly agents: AgentAccess;
   readonly operators: Exclude<AgentAccess, 'open'>;

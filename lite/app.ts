@@ -64,7 +64,10 @@ const ListQuery = z.object({
 const ById = z.object({ id: z.uuid() });
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
 
-/** The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the page (lite sheet 6). */
+/**
+ * The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the page
+ * (docs/architecture/lite.md#access).
+ */
 export function createLiteApp(options: LiteAppOptions): ServiceApp {
   const { access, reviews, ledger, mode } = options;
   const { app } = createProxyService({

@@ -25,7 +25,7 @@ const pemOf = () => {
   };
 };
 
-describe('lite sheet 16: what enforce would have done', () => {
+describe('what enforce would have done', () => {
   let folder: string;
   let file: string;
   beforeEach(async () => {
@@ -126,7 +126,7 @@ describe('lite sheet 16: what enforce would have done', () => {
   });
 });
 
-describe('lite sheet 16: a signed report', () => {
+describe('a signed report', () => {
   const report: GraduationReport = {
     schema_version: '1',
     generated_at: '2026-01-01T00:00:00.000Z',

@@ -7,7 +7,10 @@ import { verifyFile } from './ledger-file.js';
 
 const count = z.number().int().min(0);
 
-/** What enforce would have done with the calls of a window (lite sheet 16). The order of the fields is part of what is signed. */
+/**
+ * What enforce would have done with the calls of a window (docs/architecture/lite.md#from-observe-to-enforce). The order of the fields is
+ * part of what is signed.
+ */
 const graduationReport = z.strictObject({
   schema_version: z.literal('1'),
   generated_at: z.string(),

@@ -24,7 +24,7 @@ function handClock(start = Date.parse('2026-03-02T10:00:00Z')): Clock & { advanc
   };
 }
 
-describe('the pipeline on the in-process host (spec 1.4, DESIGN section 1)', () => {
+describe('the pipeline on the in-process host', () => {
   let gate: PipelineFixture;
   beforeEach(async () => {
     gate = await openPipeline();

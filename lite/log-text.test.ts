@@ -14,7 +14,7 @@ function told(log: (logger: pino.Logger) => void): string {
   return logText(line);
 }
 
-describe('lite sheet 3: the log as text', () => {
+describe('the log as text', () => {
   it('is time, level, message, and what belongs to it', () => {
     expect(told((logger) => logger.warn({ url: 'http://127.0.0.1:8088', resumed: 2, chat: false }, 'ready'))).toBe(
       '2026-01-01T00:00:00.000Z WARN  ready url=http://127.0.0.1:8088 resumed=2 chat=false\n',

@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { CallState } from '../contracts/call.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 
-/** What lite counts beside the proxy's own metrics (lite sheet 17). */
+/** What lite counts beside the proxy's own metrics (docs/architecture/lite.md#metrics). */
 export function liteMetrics(registry: Registry) {
   const registers = [registry];
   const verdicts = new Counter({

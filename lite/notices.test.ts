@@ -7,7 +7,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import { liteMetrics } from './metrics.js';
 import { createNotices, plain } from './notices.js';
 
-describe('lite sheet 11: text of an agent in a chat', () => {
+describe('text of an agent in a chat', () => {
   it.each([
     ['a `code` mark', "a 'code' mark"],
     ['two\nlines\r\nand\u2028three', 'two lines and three'],
@@ -21,7 +21,7 @@ describe('lite sheet 11: text of an agent in a chat', () => {
   });
 });
 
-describe('lite sheet 11: what is under way', () => {
+describe('what is under way', () => {
   it('is 32 at most; what is more is dropped and counted', async () => {
     let received = 0;
     let release: () => void = () => undefined;

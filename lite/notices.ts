@@ -28,7 +28,7 @@ const MAX_IN_FLIGHT = 32;
 const LIMIT_MS = 5_000;
 const MAX_SHOWN = 300;
 
-/** Lite sheet 11. The addresses may carry keys: neither is ever logged, and no redirect takes them elsewhere. */
+/** The addresses may carry keys: neither is ever logged, and no redirect takes them elsewhere. */
 export function createNotices(options: NoticeOptions): Notices {
   const { webhookUrl, slackWebhookUrl, logger, noticed, now } = options;
   const underWay = new Set<Promise<void>>();

@@ -105,7 +105,7 @@ async function rewritten(
 const firstDifference = async (file: string, name: string, policies?: string) =>
   (await replayCall(file, idOf(name), policies)).difference;
 
-describe('spec 1.8: replay of a recorded call', () => {
+describe('replay of a recorded call', () => {
   it.each([
     'allowed',
     'allowed again',

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 const MAX_BUCKETS = 10_000;
 
 /**
- * A bucket per key (lite sheet 12): starts full, refills `qps` per second up to `burst`. Takes `count` tokens and returns 0, or takes none
- * and returns the seconds to wait; more than `burst` are never there.
+ * A bucket per key (docs/architecture/lite.md#rate-limit): starts full, refills `qps` per second up to `burst`. Takes `count` tokens and
+ * returns 0, or takes none and returns the seconds to wait; more than `burst` are never there.
  */
 export function tokenBuckets(qps: number, burst: number): (key: string, nowMs: number, count?: number) => number {
   const buckets = new LRUCache<string, { tokens: number; atMs: number }>({ max: MAX_BUCKETS });

@@ -2,8 +2,8 @@ import { sql, type Kysely, type Migration } from 'kysely';
 import { hasColumn } from './dialect.js';
 
 /**
- * 0001: the proxy's store (DESIGN sections 1 and 4): staged requests, call records, and the hits that the velocity window counts.
- * Forward only; on first start it locks nothing that exists.
+ * 0001: the proxy's store (docs/architecture/record-and-claim.md): staged requests, call records, and the hits that the velocity window
+ * counts. Forward only; on first start it locks nothing that exists.
  */
 const createTables: Migration = {
   async up(db: Kysely<unknown>) {

@@ -2,9 +2,9 @@ import { sql, type Kysely, type Migration } from 'kysely';
 import { hasColumn } from './dialect.js';
 
 /**
- * Review rows (spec 2.6, 4.4). One row per correlation id; `payload` is sealed with the payload keys and bound to the row id, what
- * operators search by is in clear. Milliseconds stand beside the texts because order and deadlines are compared as numbers.
- * Creates tables only: locks nothing that exists.
+ * Review rows (docs/architecture/reviews.md#one-row-per-call). One row per correlation id; `payload` is sealed with the payload keys and
+ * bound to the row id, what operators search by is in clear. Milliseconds stand beside the texts because order and deadlines are compared
+ * as numbers. Creates tables only: locks nothing that exists.
  */
 const reviewRows: Migration = {
   async up(db: Kysely<unknown>) {

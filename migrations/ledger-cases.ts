@@ -2,10 +2,10 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * Why: incident cases, what the authority has to be told about them, and agents whose silence is expected (ledger sheet 5, 9.1). None of it
- * is chain state. `version` counts the changes of a case; a change is stored only on top of the version it was made from. There is
- * one notification per case and severity at a time, unless the one before it failed for good.
- * Locks: new tables only.
+ * Why: incident cases, what the authority has to be told about them, and agents whose silence is expected
+ * (docs/architecture/ledger-reads.md#routes). None of it is chain state. `version` counts the changes of a case; a change is stored only
+ * on top of the version it was made from. There is one notification per case and severity at a time, unless the one before it failed for
+ * good. Locks: new tables only.
  */
 export const cases: Migration = {
   async up(db) {

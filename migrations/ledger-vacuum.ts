@@ -4,10 +4,10 @@ import { dialectOf } from './dialect.js';
 type Database = Parameters<Migration['up']>[0];
 
 /**
- * Why: the oldest entries may go once they are kept elsewhere (ledger sheet 7.3). `ledger_vacuum_cursors` says up to where, one sealed row per
- * batch; `ledger_vacuumed_rows` keeps of each entry what proofs and repeated appends need. Both only grow. The triggers that refused every
- * DELETE now let those through that lie at or below the newest cursor. `egress_cursors` is what each stream to a sink has confirmed.
- * Locks: new tables; the triggers are replaced, for which each of the two tables is locked for a moment.
+ * Why: the oldest entries may go once they are kept elsewhere (docs/architecture/ledger-reads.md#vacuum). `ledger_vacuum_cursors` says up
+ * to where, one sealed row per batch; `ledger_vacuumed_rows` keeps of each entry what proofs and repeated appends need. Both only grow.
+ * The triggers that refused every DELETE now let those through that lie at or below the newest cursor. `egress_cursors` is what each
+ * stream to a sink has confirmed. Locks: new tables; the triggers are replaced, for which each of the two tables is locked for a moment.
  */
 export const vacuum: Migration = {
   async up(db) {

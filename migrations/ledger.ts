@@ -13,10 +13,10 @@ import { vacuum } from './ledger-vacuum.js';
 type Database = Parameters<Migration['up']>[0];
 
 /**
- * Why: the ledger's chain (ledger sheet 1.1, 1.4). One row per entry; JSON columns hold the canonical text that was hashed. Every hashed
- * column is text or an integer and both stores are told to keep it byte for byte (STRICT in SQLite, collation "C" in Postgres), so
- * that the same rows have the same hashes in either. Entries refuse UPDATE and DELETE, sidecars everything but their one purge.
- * Locks: new tables only.
+ * Why: the ledger's chain (docs/architecture/ledger-rows.md#fields). One row per entry; JSON columns hold the canonical text that was
+ * hashed. Every hashed column is text or an integer and both stores are told to keep it byte for byte (STRICT in SQLite, collation "C" in
+ * Postgres), so that the same rows have the same hashes in either. Entries refuse UPDATE and DELETE, sidecars everything but their one
+ * purge. Locks: new tables only.
  */
 const entries: Migration = {
   async up(db) {

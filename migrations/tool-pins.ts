@@ -2,9 +2,9 @@ import { type Kysely, sql, type Migration } from 'kysely';
 import { dialectOf, hasColumn } from './dialect.js';
 
 /**
- * 0001: what an upstream's tools looked like when an agent saw them first (lite sheet 13, proxy sheet 15), so that a later change is
- * noticed. One row per tool, one per agent that has seen a whole list. In lite's file, and beside the proxy's calls, counted in a table of
- * its own. New tables only: locks nothing that exists.
+ * 0001: what an upstream's tools looked like when an agent saw them first (docs/architecture/requests-and-answers.md#tool-definitions),
+ * so that a later change is noticed. One row per tool, one per agent that has seen a whole list. In lite's file, and beside the proxy's
+ * calls, counted in a table of its own. New tables only: locks nothing that exists.
  */
 const pins: Migration = {
   async up(db) {

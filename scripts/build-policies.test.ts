@@ -45,7 +45,7 @@ async function copyWith(file: string, text: string): Promise<string> {
 }
 const RULE_HEAD = 'package gate.authz\n\nimport rego.v1\n\n';
 
-describe('DESIGN 9: the shipped wasm is committed with the hash of its sources', () => {
+describe('the shipped wasm is committed with the hash of its sources', () => {
   it('belongs to the rules as they are now; if this fails, run npm run policies', async () => {
     const manifest = await manifestOf(directory);
     const files = await readPolicyFiles(directory);

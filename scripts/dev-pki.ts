@@ -78,9 +78,10 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1'];
 const BACKDATE_MS = DAY_MS;
 
 /**
- * The development certificate authority with a leaf per service and per agent, under `<stateDir>/pki` (DESIGN 9). Made on the first
- * call; later calls return what is there and renew only what has less than 30 days left, was signed by another CA, misses a host
- * or is damaged. Safe to repeat, to interrupt at any point, and to run in several processes at once. Keys are readable by the owner only.
+ * The development certificate authority with a leaf per service and per agent, under `<stateDir>/pki`
+ * (docs/architecture/identity-and-routes.md#development). Made on the first call; later calls return what is there and renew only what
+ * has less than 30 days left, was signed by another CA, misses a host or is damaged. Safe to repeat, to interrupt at any point, and to
+ * run in several processes at once. Keys are readable by the owner only.
  */
 export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevPki> {
   const { trustDomain } = options;
@@ -165,7 +166,7 @@ async function ensureAgent(
       const identity = parseSpiffe(found, trustDomain);
       return !override && identity?.kind === 'agent' && identity.tenant === tenant && identity.agent === agent;
     },
-    // The registered name is stable, the instance changes at every issue (identity sheet 4).
+    // The registered name is stable, the instance changes at every issue (docs/architecture/identity-and-routes.md#spiffe-ids).
     profile: () => ({
       commonName: agent,
       spiffe: agentSpiffe(trustDomain, tenant, agent, uuidV7()),

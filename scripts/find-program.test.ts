@@ -50,7 +50,7 @@ const answer = (body: Buffer | string, status = 200): DownloadReply => {
   return { status, headers: reply.headers, body: reply.body as DownloadReply['body'], text: () => reply.text() };
 };
 
-describe('DESIGN 5: where a program is looked for', () => {
+describe('where a program is looked for', () => {
   it('the variable wins over PATH and cache', async () => {
     const mine = install(join(folder, 'mine/temporal'), TEMPORAL);
     install(join(folder, 'path/temporal'), TEMPORAL);

@@ -47,7 +47,7 @@ const groupOf = (pid: number): number => {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
 };
 
-describe('DESIGN 9: children run in their own process group with a pid file', () => {
+describe('children run in their own process group with a pid file', () => {
   it('is its own group leader, logs to a private file, and its pid file goes with it', async () => {
     const child = await start(spec(SLEEPER));
     expect(groupOf(child.pid)).toBe(child.pid);

@@ -3,7 +3,7 @@ import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from './temporal-server.js';
 
-/** Closed workflows stay as long as their records at least (DESIGN 1). */
+/** Closed workflows stay as long as their records at least (docs/architecture/record-and-claim.md). */
 const RETENTION_MS = 30 * 86_400_000;
 
 /** Resolves when the engine at this address answers and the namespace is in place; rejects while it does not. */

@@ -44,7 +44,7 @@ const options = async (name: string): Promise<TemporalOptions> => ({
   namespace: 'gate',
 });
 
-describe('DESIGN 6 and 9: the engine of a development stack', () => {
+describe('the engine of a development stack', () => {
   it('has its namespace, 30 days of retention and the search attributes; a second start adopts it; a third finds its data', async () => {
     const wanted = await options('life');
     const first = await start(wanted);

@@ -54,7 +54,10 @@ export interface StackOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Brings up the whole stack on this machine (DESIGN sections 3, 5, 9). Throws StartError or ConfigError with one clear message. */
+/**
+ * Brings up the whole stack on this machine (docs/architecture/identity-and-routes.md). Throws StartError or ConfigError with one clear
+ * message.
+ */
 export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);

@@ -32,7 +32,7 @@ const callOf = (): CallInput => ({
   velocity_limit: 100,
 });
 
-describe.each(['sqlite', 'postgres'] as const)("DESIGN 4: the proxy's calls and pins in one place on %s", (kind) => {
+describe.each(['sqlite', 'postgres'] as const)("the proxy's calls and pins in one place on %s", (kind) => {
   let stateDir: string;
   let postgres: TestPostgres | null = null;
   let shared: Parameters<typeof openProxyStore>[0];

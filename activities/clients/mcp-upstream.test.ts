@@ -53,7 +53,7 @@ afterEach(async () => {
 describe.each([
   ['server-sent events', true],
   ['plain JSON', false],
-])('the tools behind Gate, answering by %s (DESIGN section 7)', (_how, sse) => {
+])('the tools behind Gate, answering by %s', (_how, sse) => {
   let dataDir: string;
   let tools: DemoUpstream;
   beforeEach(async () => {

@@ -177,7 +177,7 @@ it('serves exactly the routes of the authority table that are built', async () =
   expect(registeredRoutes(service.app).map(routeName).toSorted()).toEqual(expected.toSorted());
 });
 
-describe('spec 4.4: POST /pending', () => {
+describe('POST /pending', () => {
   it('creates the row once: 201, then 200 with the same row', async () => {
     const row = await park();
     expect(pendingRequest.safeParse(row).success).toBe(true);
@@ -276,7 +276,7 @@ describe('spec 4.4: POST /pending', () => {
   });
 });
 
-describe('spec 4.9: who may call', () => {
+describe('who may call HIL', () => {
   it.each([
     ['POST', '/pending', 'console'],
     ['POST', `/decide/${correlation(1)}`, 'proxy'],
@@ -297,7 +297,7 @@ describe('spec 4.9: who may call', () => {
   });
 });
 
-describe('spec 4.4: reading rows', () => {
+describe('reading review rows', () => {
   it('gives a row by its id and by its correlation id', async () => {
     const row = await park();
     for (const url of [`/pending/${row.id}`, `/pending/by-correlation/${correlation(1)}`])
@@ -366,7 +366,7 @@ describe('spec 4.4: reading rows', () => {
   });
 });
 
-describe('review sheet 1: every read and decision is in one tenant’s scope', () => {
+describe('every read and decision is in one tenant’s scope', () => {
   it('a foreign row and an unknown row are one answer', async () => {
     const row = await park();
     const trace = { 'x-gate-correlation-id': correlation(77) };
@@ -449,7 +449,7 @@ describe('review sheet 1: every read and decision is in one tenant’s scope', (
   });
 });
 
-describe('spec 4.4: POST /decide/{id}', () => {
+describe('POST /decide/{id}', () => {
   it.each([
     ['approve', 'approved'],
     ['deny', 'denied'],
@@ -882,7 +882,7 @@ describe('Gate’s own routes for the pipeline', () => {
   });
 });
 
-describe('spec 4.8: health and metrics', () => {
+describe('health and metrics of HIL', () => {
   it('is ready while the store answers and the composition’s checks hold', async () => {
     const readyz = async () => (await service.health.inject('/readyz')).json();
     expect(await readyz()).toMatchObject({ status: 'ready', checks: { storage: 'ok' } });

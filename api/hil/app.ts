@@ -37,7 +37,7 @@ export interface HilOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** A decision written twice in one body is none: two readers could take either (DESIGN 7, strict JSON). */
+/** A decision written twice in one body is none: two readers could take either. */
 function readStrictJson(app: ServiceApp): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     try {
@@ -48,7 +48,7 @@ function readStrictJson(app: ServiceApp): void {
   });
 }
 
-/** The human review service (spec 4.4): rows by tenant, and decisions on their way to the call's workflow. */
+/** The human review service (docs/architecture/reviews.md): rows by tenant, and decisions on their way to the call's workflow. */
 export function createHilService(options: HilOptions): Service {
   const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
   const service = createService({

@@ -22,10 +22,10 @@ export interface ScopeOptions {
 const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
 
 /**
- * Reads the scope of a request (review sheet 1). The console names its tenant in `X-Gate-Tenant-Scope`, or leaves it to an operator's
- * token, which is bound to one (DESIGN 9); the proxy names the tenant of the agent's verified SVID; the simulator has one fixed tenant
- * and must not name any. Throws `tenant_scope_required`, `invalid_request`, `unauthenticated` (a token that is wrong, or bound to another
- * tenant, never falls back to less) and `capability_denied`.
+ * Reads the scope of a request (docs/architecture/reviews.md#scopes). The console names its tenant in `X-Gate-Tenant-Scope`, or leaves it
+ * to an operator's token, which is bound to one; the proxy names the tenant of the
+ * agent's verified SVID; the simulator has one fixed tenant and must not name any. Throws `tenant_scope_required`, `invalid_request`,
+ * `unauthenticated` (a token that is wrong, or bound to another tenant, never falls back to less) and `capability_denied`.
  */
 export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ReviewScope {
   const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
@@ -80,8 +80,8 @@ function boundTo(tenant: string, operator: Operator | null): Operator | null {
 const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /**
- * Who decides in this scope (review sheet 6.3), from the certificate and the token alone. Throws `unauthenticated` without a token: the
- * workload identity reads, it does not decide.
+ * Who decides in this scope, from the certificate and the token alone. Throws `unauthenticated` without a token: the workload identity
+ * reads, it does not decide.
  */
 export function principalOf({ tenant, caller, operator }: ReviewScope): DecisionPrincipal {
   if (operator === null) throw new GateError('unauthenticated');

@@ -55,8 +55,8 @@ const get = async (url: string, headers: Record<string, string> = as('service-co
   return { status: response.statusCode, body: response.json<unknown>() };
 };
 
-describe('spec 4.5: POST /log', () => {
-  it('appends a row with the required fields of spec 2.8 only: 201 and where it stands', async () => {
+describe('POST /log', () => {
+  it('appends a row with the required fields only: 201 and where it stands', async () => {
     const { status, body } = await post('/log', {
       agent_id: 'agent-a',
       method: 'proxy.verdict',
@@ -184,7 +184,7 @@ describe('POST /log/batch: the rows of one call in one transaction', () => {
   });
 });
 
-describe('spec 4.5: GET /verify', () => {
+describe('GET /verify', () => {
   const verify = (query = '', caller: string | null = 'service-console') => get(`/verify${query}`, as(caller));
 
   it('is open to every certificate of the CA and walks the whole chain', async () => {
@@ -246,7 +246,7 @@ describe('spec 4.5: GET /verify', () => {
   });
 });
 
-describe('ledger sheet 5: reads', () => {
+describe('reads over HTTP', () => {
   const correlation = '99999999-9999-4999-8999-999999999999';
 
   it('lists the rows of one call in order, with the readable projections', async () => {
@@ -298,7 +298,7 @@ describe('ledger sheet 5: reads', () => {
   });
 });
 
-describe('spec 4.8: the plain listener', () => {
+describe('the plain listener of the ledger', () => {
   it('counts what the watchdogs flagged and the vacuum took away', async () => {
     await ledger.append([testRow({ agent_id: 'quiet' })]);
     expect(await ledger.watchdogs.silence({ thresholdHours: 0 })).toBe(1);

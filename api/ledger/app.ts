@@ -54,7 +54,7 @@ export interface LedgerServiceOptions extends LedgerWithEvidence {
   readonly now?: () => number;
 }
 
-/** The ledger (spec 4.5): rows come in from the proxy, and whoever the CA knows may check the chain. */
+/** The ledger (docs/architecture/ledger-reads.md#routes): rows come in from the proxy, and whoever the CA knows may check the chain. */
 export function createLedgerService(options: LedgerServiceOptions): Service {
   const { ledger, evidence, registry } = options;
   const service = createService({

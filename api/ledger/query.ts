@@ -6,8 +6,8 @@ import type { RowFilter } from '../../domain/ledger/rows.js';
 export const agentLabel = z.string().min(1).max(256);
 
 /**
- * Whose rows a read is narrowed to (ledger sheet 5). The session token stands for its prefix: the console has checked it, and the ledger
- * holds no key of sessions.
+ * Whose rows a read is narrowed to (docs/architecture/ledger-reads.md#routes). The session token stands for its prefix: the console has
+ * checked it, and the ledger holds no key of sessions.
  */
 export const scopeQuery = {
   tenant: tenantName.optional(),

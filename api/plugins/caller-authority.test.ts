@@ -50,7 +50,7 @@ function standardRoutes(app: ServiceApp): void {
 
 const refusal = { error: 'capability_denied', reason: 'capability_not_granted' };
 
-describe('spec 4.9: who may call a governed route', () => {
+describe('who may call a governed route', () => {
   it('runs the route for a listed caller', async () => {
     const answer = await hil(workload('proxy')).inject({ method: 'POST', url: '/pending', payload: {} });
     expect([answer.statusCode, answer.json()]).toEqual([200, { ran: 'create' }]);

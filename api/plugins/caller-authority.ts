@@ -31,10 +31,10 @@ const registered = new WeakMap<object, RegisteredRoute[]>();
 export const registeredRoutes = (app: ServiceApp): readonly RegisteredRoute[] => registered.get(app) ?? [];
 
 /**
- * Governs every route of `app` by the table (spec 4.9): the caller's id must stand in the row of the one template that the path matches
- * in full, and that row must be the route that is about to run. Refused before the body is read and before any look-up: 403
- * `capability_denied` for a caller that is not listed and for a path without a row alike, 401 `caller_spiffe_missing` without a SPIFFE
- * id. A route without a row or with one that is still to be built, one registered twice, or one
+ * Governs every route of `app` by the table (docs/architecture/identity-and-routes.md#authority-table): the caller's id must stand in the
+ * row of the one template that the path matches in full, and that row must be the route that is about to run. Refused before the body is
+ * read and before any look-up: 403 `capability_denied` for a caller that is not listed and for a path without a row alike, 401
+ * `caller_spiffe_missing` without a SPIFFE id. A route without a row or with one that is still to be built, one registered twice, or one
  * that is public on one side only stops the start.
  */
 export function enforceRouteAuthority(

@@ -14,7 +14,10 @@ export type ReadinessFacts = Readonly<Record<string, string>>;
 
 const PROBE_LIMIT_MS = 2_000;
 
-/** The plain listener of a service (spec 4.8): /health always 200, /readyz 200 or 503 naming what is down, /metrics. */
+/**
+ * The plain listener of a service (docs/architecture/identity-and-routes.md#connections): /health always 200, /readyz 200 or 503 naming
+ * what is down, /metrics.
+ */
 export function healthApp(
   service: string,
   registry: Registry,

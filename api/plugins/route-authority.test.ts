@@ -45,7 +45,7 @@ const services: readonly GovernedService[] = [
 const rowsOf = (service: GovernedService) =>
   [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter((row) => row.service === service);
 
-describe('spec 4.9: the route authority table', () => {
+describe('the route authority table', () => {
   it('has 141 rows: 29 hil, 51 identity, 36 ledger, 25 policy-engine', () => {
     const count = (service: string) => ROUTE_AUTHORITY.filter((row) => row.service === service).length;
     expect([count('hil'), count('identity'), count('ledger'), count('policy-engine')]).toEqual([29, 51, 36, 25]);

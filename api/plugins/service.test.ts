@@ -33,7 +33,7 @@ async function sent(text: string): Promise<{ head: string; body: Record<string, 
   return { head, body: JSON.parse(body) as Record<string, unknown> };
 }
 
-describe('spec 3: what is no whole HTTP request is answered like everything else, and the connection ends', () => {
+describe('what is no whole HTTP request is answered like everything else, and the connection ends', () => {
   it.each([
     ['headers that never end', 'POST /echo HTTP/1.1\r\nHost: gate\r\n', 408, 'request_timeout'],
     [

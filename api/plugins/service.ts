@@ -132,7 +132,7 @@ export function createService(options: ServiceOptions): Service {
   const resolveCaller = options.resolveCaller ?? callerOfSocket(options.trustDomain);
   app.addHook('onRequest', (request, reply, done) => {
     request.caller = resolveCaller(request);
-    // Services hand the id of a call on; nobody else names one (spec 1.3).
+    // Services hand the id of a call on; nobody else names one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
     request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);

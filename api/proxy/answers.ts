@@ -183,7 +183,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
   if (typeof retry_after_secs === 'number') headers['Retry-After'] = String(retry_after_secs);
   else if (error.status === 503 && ERROR_CODES[error.code].retry === 'after_wait')
     headers['Retry-After'] = String(RETRY_AFTER_SECS);
-  // What is wrong with the contract headers has a form of its own (proxy sheet 3).
+  // What is wrong with the contract headers has a form of its own (docs/architecture/requests-and-answers.md#contract-selection).
   if ((error.status === 400 || error.status === 426) && 'contract' in error.fields) {
     return {
       status: error.status,

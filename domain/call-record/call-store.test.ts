@@ -134,7 +134,7 @@ describe.each([
     return call;
   };
 
-  describe('velocity: an exact sliding window (DESIGN section 7)', () => {
+  describe('velocity: an exact sliding window', () => {
     const window = { limit: 3, windowMs: MINUTE };
     const admitAt = (ms: number, change: Partial<CallInput> = {}) =>
       store.admit(callOf({ received_ms: T0 + ms, ...change }), staged, window);
@@ -378,7 +378,7 @@ describe.each([
     });
   });
 
-  describe("an agent's history (proxy sheet 12)", () => {
+  describe("an agent's history", () => {
     const ran = async (tool: string, agent = 'bot') => {
       const call = await judged('allowed', { tool, agent });
       await store.move(call.correlation_id, 'claim');

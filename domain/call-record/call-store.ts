@@ -74,7 +74,7 @@ export interface MovePatch {
   readonly outcome?: RecordedOutcome;
   /** The retained answer, sealed at rest. */
   readonly result?: Uint8Array;
-  /** The call counts in its agent's history from this moment (spec 2.4). */
+  /** The call counts in its agent's history from this moment (docs/architecture/verdict.md#policy-decision). */
   readonly counted_ms?: number;
   /** Only before this moment; later the move is not made. */
   readonly before_ms?: number;
@@ -110,12 +110,12 @@ export interface OpenCall {
 }
 
 /**
- * The proxy's store (DESIGN sections 1 and 4): one fsynced record per call, unique by correlation id, every move a compare-and-set;
- * the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
+ * The proxy's store (docs/architecture/record-and-claim.md): one fsynced record per call, unique by correlation id, every move a
+ * compare-and-set; the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
  *
- * Whoever edits the store must not decide anything by it: every record that leaves it, by whatever road, is one that Gate wrote, the newest
- * of it that this process has seen, and, where it is open and was not made here just now, one that the ledger has no later row of. One
- * that is not is closed as `tampered` at that look, and comes back so.
+ * Whoever edits the store must not decide anything by it: every record that leaves it, by whatever road, is one that Gate wrote, the
+ * newest of it that this process has seen, and, where it is open and was not made here just now, one that the ledger has no later row of.
+ * One that is not is closed as `tampered` at that look, and comes back so.
  */
 export interface CallStore {
   /**

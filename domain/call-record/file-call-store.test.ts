@@ -53,7 +53,7 @@ describe.each([
       };
     },
   ],
-] as const)('DESIGN 1: the call record, %s', (_name, openStore) => {
+] as const)('the call record, %s', (_name, openStore) => {
   let folder: string;
   let store: CallStore;
   const reopen = async () => {

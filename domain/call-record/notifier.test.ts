@@ -20,7 +20,7 @@ const start = (find = async (id: string) => stored.get(id) ?? null) => {
 afterEach(() => notifier.close());
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('waiting on a record (DESIGN section 1)', () => {
+describe('waiting on a record', () => {
   it('answers at once where the record is there already', async () => {
     start();
     stored.set('a', recordOf('a', 'completed'));

@@ -12,7 +12,7 @@ const call = {
 const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file' } };
 const digest = (result: string, status = 200) => receiptSha256(call, request, Buffer.from(result), status);
 
-describe('proxy sheet 9: the digest of a receipt', () => {
+describe('the digest of a receipt', () => {
   it('differs with the answer, its status and the request', () => {
     const digests = [digest('{"a":1}'), digest('{"a":2}'), digest('{"a":1}', 404)];
     digests.push(receiptSha256(call, { ...request, id: 2 }, Buffer.from('{"a":1}'), 200));

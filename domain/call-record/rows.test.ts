@@ -86,7 +86,7 @@ const outcomeOf = (stage: RecordedOutcome['stage']): RecordedOutcome => ({
 const kindsOf = (record: CallRecord) => rowsOf(record, request).map((row) => row.event_kind);
 const JUDGED = ['proxy.verdict', 'brain.inspection', 'policy.evaluated'];
 
-describe('spec 6: the rows a record implies', () => {
+describe('the rows a record implies', () => {
   it('are made without those the ledger is known to hold', () => {
     const record = recordOf('yellow', {
       state: 'completed',

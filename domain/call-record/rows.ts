@@ -7,7 +7,10 @@ import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import { TAMPERED } from './transitions.js';
 
-/** The id of a call's row: the same event of the same call is one row, however often it is appended (DESIGN section 4). */
+/**
+ * The id of a call's row: the same event of the same call is one row, however often it is appended
+ * (docs/architecture/identity-and-routes.md#state).
+ */
 export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0): string =>
   uuidFromDigest('gate.ledger-row', correlationId, kind, String(ordinal));
 
@@ -253,7 +256,7 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     signal: 'rate_limited_agent',
   });
 
-/** A call that nothing spoke against has a reason too (lite sheet 12). */
+/** A call that nothing spoke against has a reason too (docs/architecture/lite.md#rate-limit). */
 const reasoningOf = (said: {
   readonly reasons: readonly string[];
   readonly review_reasons: readonly string[];

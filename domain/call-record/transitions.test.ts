@@ -25,7 +25,7 @@ const TABLE: readonly (readonly [CallState, CallMove, CallState])[] = [
 const MOVES = Object.keys(CALL_MOVES) as CallMove[];
 const pairs = CALL_STATES.flatMap((state) => MOVES.map((move) => [state, move] as const));
 
-describe('the moves of a call (DESIGN section 1)', () => {
+describe('the moves of a call', () => {
   it.each(TABLE)('%s, %s: %s', (from, move, to) => {
     expect(nextState(from, move)).toBe(to);
   });

@@ -1,8 +1,8 @@
 import type { CallContract, CallState } from '../../contracts/call.js';
 
 /**
- * The one table of a call's moves (DESIGN section 1). Every move is a compare-and-set on the stored state: whoever finds another
- * state takes what is there. Pure: the workflow, the in-process host and the store all read it.
+ * The one table of a call's moves (docs/architecture/record-and-claim.md). Every move is a compare-and-set on the stored state: whoever
+ * finds another state takes what is there. Pure: the workflow, the in-process host and the store all read it.
  */
 export const CALL_MOVES = {
   /** The review row is stored and the workflow waits. */

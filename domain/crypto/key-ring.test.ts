@@ -5,7 +5,7 @@ import { keyRing, parseKeyRing } from './key-ring.js';
 
 const hex = () => randomBytes(32).toString('hex');
 
-describe('encryption at rest (DESIGN section 4)', () => {
+describe('encryption at rest', () => {
   it('opens what it sealed, whatever it was', () => {
     const ring = parseKeyRing(`k1:${hex()}`);
     fc.assert(

@@ -16,7 +16,8 @@ export function literalAddress(host: string): string | null {
 
 /**
  * Whether an address belongs to the public Internet. IPv4 within IPv6 is judged as IPv4; addresses that are tunnelled to another one
- * (6to4, Teredo, NAT64) are not public, because who answers is decided elsewhere. Review sheet 12. Text that is no address is not public.
+ * (6to4, Teredo, NAT64) are not public, because who answers is decided elsewhere (docs/architecture/egress.md#public-addresses). Text
+ * that is no address is not public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -26,7 +27,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || ((parsed.toByteArray()[0] as number) & 0xe0) === 0x20;
 }
 
-/** IPv4 first, then by bytes: the same answer set always gives the same choice (review sheet 12). Not every text is an address: those throw. */
+/** IPv4 first, then by bytes: the same answer set always gives the same choice. Not every text is an address: those throw. */
 export function lowestAddress(addresses: readonly string[]): string {
   const sorted = addresses
     .map((address) => ipaddr.process(address))

@@ -42,8 +42,8 @@ export function parseCallbackAllowlist(entries: readonly string[]): CallbackAllo
 
 /**
  * The address as it will be used, host in lower-case IDNA form without trailing dot. Throws GateError `callback_not_allowed` naming the
- * rule it breaks (proxy sheet 18, review sheet 12): form, scheme, names and addresses that are not public, then the allowlist. An empty
- * allowlist refuses everything; the query never gives access.
+ * rule it breaks (docs/architecture/egress.md#callback-addresses): form, scheme, names and addresses that are not public, then the
+ * allowlist. An empty allowlist refuses everything; the query never gives access.
  */
 export function checkCallbackUrl(text: string, allowlist: CallbackAllowlist, { allowPrivate }: CallbackRules): URL {
   try {

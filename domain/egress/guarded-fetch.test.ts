@@ -47,7 +47,7 @@ const recording =
     socket.on('error', (error) => callback(error, null));
   };
 
-describe('proxy sheet 18: a request that may go out', () => {
+describe('a request that may go out', () => {
   it('arrives with its body, and with the name as Host although the connection goes to the address', async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {
@@ -99,7 +99,7 @@ describe('proxy sheet 18: a request that may go out', () => {
   });
 });
 
-describe('proxy sheet 18: where a connection may go', () => {
+describe('where a connection may go', () => {
   it.each([
     'http://127.0.0.1/',
     'http://127.1/',
@@ -168,7 +168,7 @@ describe('proxy sheet 18: where a connection may go', () => {
   });
 });
 
-describe('proxy sheet 18: names that cannot be resolved may be tried again', () => {
+describe('names that cannot be resolved may be tried again', () => {
   it.each([
     ['no answer', async () => []],
     ['a failing resolver', () => Promise.reject(new Error('ENOTFOUND'))],
@@ -182,7 +182,7 @@ describe('proxy sheet 18: names that cannot be resolved may be tried again', () 
   });
 });
 
-describe('DESIGN 7: only a 2xx is a success', () => {
+describe('of all statuses only a 2xx is a success', () => {
   it.each([
     [200, null, false],
     [204, null, false],
@@ -217,7 +217,7 @@ describe('DESIGN 7: only a 2xx is a success', () => {
   });
 });
 
-describe('proxy sheet 18: bounds', () => {
+describe('bounds of a request', () => {
   it('sends bodies up to 65,536 bytes, counted as bytes', async () => {
     let received = 0;
     const port = await serve((request, response) => {
@@ -273,7 +273,7 @@ describe('proxy sheet 18: bounds', () => {
   });
 });
 
-describe('proxy sheet 18: https keeps the name', () => {
+describe('https keeps the name', () => {
   let authority: Credential;
   let leaf: Credential;
   beforeAll(async () => {

@@ -66,14 +66,14 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
-/** Proxy sheet 18. */
+/** Bounds of every request (docs/architecture/egress.md#guarded-fetch). */
 export const EGRESS_LIMITS = { bodyBytes: 65_536, totalMs: 5_000, dnsMs: 2_000, answers: 32 };
 type Limits = Readonly<typeof EGRESS_LIMITS>;
 
 const resolveBySystem: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
 
 /**
- * HTTP to addresses that others chose (proxy sheet 18, DESIGN 7). Before every connection the name is resolved anew, the whole answer
+ * HTTP to addresses that others chose (docs/architecture/egress.md). Before every connection the name is resolved anew, the whole answer
  * set must be public, and the connection goes to the one address that was judged; Host, SNI and certificate keep the name. No proxy
  * variables, no kept-alive connection that outlives the check, no redirects followed, bodies and time bounded. Resolves for 2xx;
  * everything else rejects with EgressError.

@@ -54,7 +54,10 @@ export async function createAuthority(trustDomain: string, validity: Validity): 
   };
 }
 
-/** A new leaf with a new key, signed by `authority`. ECDSA P-256, random 128-bit serial (identity sheet 5). */
+/**
+ * A new leaf with a new key, signed by `authority`. ECDSA P-256, random 128-bit serial
+ * (docs/architecture/identity-and-routes.md#spiffe-ids).
+ */
 export async function issueLeaf(authority: Credential, profile: LeafProfile): Promise<Credential> {
   const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, ...more } = await x509();
   const { AuthorityKeyIdentifierExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension } = more;

@@ -12,7 +12,7 @@ const rows = [
 const match = routeMatcher(rows);
 const pathOf = (method: string, url: string): string | null => match(method, url)?.path ?? null;
 
-describe('identity sheet 2: one template matches the whole path', () => {
+describe('one template matches the whole path', () => {
   it.each([
     ['GET', '/pending', '/pending'],
     ['GET', '/pending?tenant=acme&x=/y', '/pending'],

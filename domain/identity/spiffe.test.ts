@@ -8,7 +8,7 @@ import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from './
 const instance = '01a1fe4c-b50a-76d3-8b68-02b50b6a6f7b';
 const agent = `spiffe://gate.local/tenant/acme/agent/support-bot/instance/${instance}`;
 
-describe('identity sheet 4: SPIFFE ids of this trust domain', () => {
+describe('SPIFFE ids of this trust domain', () => {
   it('reads the full agent form', () => {
     expect(parseSpiffe(agent, 'gate.local')).toEqual({
       kind: 'agent',
@@ -45,7 +45,7 @@ describe('identity sheet 4: SPIFFE ids of this trust domain', () => {
   ])('refuses %s', (_what, uri) => expect(parseSpiffe(uri, 'gate.local')).toBeNull());
 });
 
-describe('identity sheet 4: the SPIFFE id of a certificate', () => {
+describe('the SPIFFE id of a certificate', () => {
   const lifetime = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
   const certificateOf = async (spiffe: string, hosts: readonly string[]): Promise<X509Certificate> => {
     const authority = await createAuthority('gate.local', lifetime);

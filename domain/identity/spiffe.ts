@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** Identity sheet 4: one label of a SPIFFE id; never folded, trimmed or decoded. No `.` or `..`, as SPIFFE-ID 2.2 demands. */
+/** One label of a SPIFFE id; never folded, trimmed or decoded. No `.` or `..`, as SPIFFE-ID 2.2 demands. */
 const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -5,7 +5,7 @@ import { mask } from './mask.js';
 
 const key = ['-----BEGIN EC PRIVATE', 'KEY-----\nMHcCAQ\n-----END EC PRIVATE', 'KEY-----'].join(' ');
 
-describe('ledger sheet 10.2: masking', () => {
+describe('masking of what people read', () => {
   it.each([
     ['a social security number', 'ssn is 078-05-1120.', 'ssn is [SSN].'],
     ['a card number', 'pay with 4111 1111 1111 1111 now', 'pay with [CC] now'],

@@ -11,7 +11,10 @@ const SECRET_NAME = String.raw`(?:[\w-]{0,40}[_-])?(?:password|passwd|secret|tok
 /** At least four characters, quoted or not; what begins with `[` is a sentinel already. */
 const SECRET_VALUE = String.raw`(?:["'][^\s"'&,;]|[^\s"'&,;\[])[^\s"'&,;]{3,}["']?`;
 
-/** What is looked for in text, in this order: a longer secret before what could be found inside it. Sentinels of ledger sheet 10.2. */
+/**
+ * What is looked for in text, in this order: a longer secret before what could be found inside it. The sentinels:
+ * docs/architecture/ledger-rows.md#masking.
+ */
 const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
   [
     linear('-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)'),

@@ -12,7 +12,7 @@ import {
   type PolicyInput,
 } from '../../contracts/policy.js';
 
-/** Several calls that stand or fall together, under the decision contract. */
+/** Several calls that stand or fall together, under the decision contract (docs/architecture/requests-and-answers.md#atomic-batch). */
 export const BATCH_METHOD = 'gate/tools.batch';
 const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
 

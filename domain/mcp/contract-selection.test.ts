@@ -18,7 +18,7 @@ const refused = (headers: Partial<SelectorHeaders>): GateError => {
   throw new Error('was taken');
 };
 
-describe('proxy sheet 3: contract selection', () => {
+describe('contract selection', () => {
   it('is none without a header', () => {
     expect(selectContract(NONE)).toBeNull();
   });

@@ -18,8 +18,8 @@ export interface SelectedContract {
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Which contract the headers select (proxy sheet 3), or `null` for none. Judged before authentication, rate, policy and any effect.
- * Throws GateError with the code of the contract that was meant.
+ * Which contract the headers select (docs/architecture/requests-and-answers.md#contract-selection), or `null` for none. Judged before
+ * authentication, rate, policy and any effect. Throws GateError with the code of the contract that was meant.
  */
 export function selectContract(headers: SelectorHeaders): SelectedContract | null {
   const { decision, serverExecution, legacy, idempotencyId } = headers;

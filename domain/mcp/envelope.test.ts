@@ -13,7 +13,7 @@ const refused = (body: string): GateError => {
   throw new Error(`was taken: ${body}`);
 };
 
-describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
+describe('the JSON-RPC envelope', () => {
   it.each(['call_tool', 'tools/call'])('reads %s as a call of the tool that params.name names', (method) => {
     const body = {
       jsonrpc: '2.0',
@@ -24,7 +24,7 @@ describe('spec 2.1, proxy sheet 2: the JSON-RPC envelope', () => {
     expect(parseMcpRequest(JSON.stringify(body))).toEqual({ kind: 'tool', method, tool: 'read_file', body });
   });
 
-  describe('proxy sheet 8, lite sheet 7: an atomic batch', () => {
+  describe('an atomic batch', () => {
     const contract = 'gate.atomic-tool-call-batch/v1';
     const calls = [
       { id: 'b', name: 'read_file', arguments: { path: 'a' } },

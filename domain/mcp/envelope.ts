@@ -7,7 +7,7 @@ import { CONTROL_METHODS } from './control-methods.js';
 import { unjudgedField } from './outgoing.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
-/** A request of `POST /mcp`, read and classed (proxy sheet 2). */
+/** A request of `POST /mcp`, read and classed (docs/architecture/requests-and-answers.md#order-of-gates). */
 export type McpRequest =
   | { readonly kind: 'tool'; readonly method: string; readonly tool: string; readonly body: JsonObject }
   | { readonly kind: 'control'; readonly method: string; readonly body: JsonObject; readonly notification: boolean };
@@ -26,7 +26,7 @@ const NOTIFICATIONS: ReadonlySet<string> = new Set([
 ]);
 /** The longest name of a method, in UTF-16 code units; no method of MCP has a third of it. */
 const MAX_METHOD = 128;
-/** Older names of control methods, as MCP spells them now (proxy sheet 2). */
+/** Older names of control methods, as MCP spells them now. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['initialized', 'notifications/initialized'],
   ['list_tools', 'tools/list'],

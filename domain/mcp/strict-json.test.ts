@@ -69,7 +69,7 @@ const written = fc.letrec<{ value: Written }>((tie) => ({
   ),
 })).value;
 
-describe('strict JSON (DESIGN section 7): what is judged must be what runs', () => {
+describe('strict JSON: what is judged must be what runs', () => {
   it('reads what JSON.parse reads, and refuses a text exactly when an object in it repeats a key or a constructor has a prototype', () => {
     fc.assert(
       fc.property(written, fc.constantFrom('', ' ', '\n\t '), (value, blank) => {

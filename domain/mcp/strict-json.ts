@@ -7,10 +7,10 @@ export class StrictJsonError extends Error {}
 const MAX_DEPTH = 64;
 
 /**
- * Parses JSON so that what is judged is what runs (DESIGN section 7): on top of RFC 8259 it refuses duplicate keys, integers that a
- * double cannot hold, U+0000, lone surrogates and more than 64 levels, all of which two parsers may read differently (RFC 8785, RFC 7493);
- * and the keys `__proto__`, and `prototype` in a `constructor`, which a program may take for something else than data: dropped by one
- * step and kept by the next, such a value would be judged without what runs. Throws StrictJsonError.
+ * Parses JSON so that what is judged is what runs (docs/architecture/requests-and-answers.md#strict-json): on top of RFC 8259 it refuses
+ * duplicate keys, integers that a double cannot hold, U+0000, lone surrogates and more than 64 levels, all of which two parsers may read
+ * differently (RFC 8785, RFC 7493); and the keys `__proto__`, and `prototype` in a `constructor`, which a program may take for something
+ * else than data: dropped by one step and kept by the next, such a value would be judged without what runs. Throws StrictJsonError.
  */
 export function parseStrictJson(text: string): Json {
   let value: Json;

@@ -35,7 +35,7 @@ const unsigned: UnsignedDecision = {
   request_id: 'r-1',
 };
 
-describe('DESIGN 1: a decision carries HIL’s signature', () => {
+describe('a decision carries HIL’s signature', () => {
   let signed: SignedDecision;
   beforeAll(async () => {
     signed = await signDecision(unsigned, hil.privateKey);

@@ -41,8 +41,9 @@ function signedBytes(decision: UnsignedDecision | SignedDecision): Buffer {
 }
 
 /**
- * Signs a decision for the workflow that will judge it (DESIGN 1): compact JWS, EdDSA, over all fields. Ed25519 is deterministic, so
- * the same decision has the same signature. Throws on a decision that is not of the contract's shape.
+ * Signs a decision for the workflow that will judge it (docs/architecture/reviews.md#signed-decisions): compact JWS, EdDSA, over all
+ * fields. Ed25519 is deterministic, so the same decision has the same signature. Throws on a decision that is not of the contract's
+ * shape.
  */
 export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyObject): Promise<SignedDecision> {
   const fields = unsignedDecision.parse(unsigned);

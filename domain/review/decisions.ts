@@ -7,7 +7,10 @@ import type { ReviewStore } from './review-store.js';
 import { storable } from './storable.js';
 import { isDecidedBy, whyNotDecidable } from './transitions.js';
 
-/** One decision of somebody whose credential has been checked; `principal` comes from that, never from a body (spec 5, rule 1). */
+/**
+ * One decision of somebody whose credential has been checked; `principal` comes from that, never from a body
+ * (docs/architecture/identity-and-routes.md#surfaces).
+ */
 export interface Decision {
   readonly id: string;
   readonly tenant: string;
@@ -34,11 +37,11 @@ export interface DecisionsOptions {
 }
 
 /**
- * HIL's side of a decision (DESIGN 1): look at the row, sign, send it to the call's workflow, write the row from what the workflow
- * answered, and only then answer. The workflow alone says which decision was first; the look at the row merely spares it the others.
- * Refusals: `not_found` (unknown, withdrawn or foreign), `already_decided`, `pending_expired`, `not_pending`, `decision_refused`,
- * `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still take effect until `not_after`. The
- * same decision again, by the same decider under the same request id, has the answer that it came to.
+ * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): look at the row, sign, send it to the call's workflow, write
+ * the row from what the workflow answered, and only then answer. The workflow alone says which decision was first; the look at the row
+ * merely spares it the others. Refusals: `not_found` (unknown, withdrawn or foreign), `already_decided`, `pending_expired`,
+ * `not_pending`, `decision_refused`, `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still
+ * take effect until `not_after`. The same decision again, by the same decider under the same request id, has the answer that it came to.
  */
 export function createDecisions({
   reviews,

@@ -6,7 +6,7 @@ const digest = `sha256:${'ab'.repeat(32)}`;
 const call = (args: object, name: unknown = 'wire_transfer') =>
   JSON.parse(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'call_tool', params: { name, arguments: args } }));
 
-describe('review sheet 8: the minimized payload, profile hil-request-v1', () => {
+describe('the minimized payload, profile hil-request-v1', () => {
   it('holds method, tool, names of arguments and the digest, never a value', () => {
     expect(minimizePayload(call({ amount: 5, note: 'private text', nested: { deep: 'value' } }), digest)).toEqual({
       jsonrpc: '2.0',

@@ -7,8 +7,9 @@ const MAX_NAME = 64;
 const SECRET_LIKE = /secret|token|passw|api[-_]?key|private|credential|authorization|cookie|session/i;
 
 /**
- * The projection of a request that may outlive the request itself (review sheet 8, profile `hil-request-v1`): method, tool, the names
- * of its arguments and the digest of the whole; never a value. At most 4096 bytes; names that do not fit are counted.
+ * The projection of a request that may outlive the request itself (profile `hil-request-v1`,
+ * docs/architecture/reviews.md#payload-and-retention): method, tool, the names of its arguments and the digest of the whole; never a
+ * value. At most 4096 bytes; names that do not fit are counted.
  */
 export function minimizePayload(payload: JsonObject, digest: string): JsonObject {
   const params = objectOr(payload['params'], {});

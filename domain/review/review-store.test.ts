@@ -92,7 +92,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     rmSync(directory, { recursive: true });
   });
 
-  describe('spec 4.4: one row per correlation id', () => {
+  describe('one row per correlation id', () => {
     it('creates a pending row that shows the approver the real arguments and commits to them', async () => {
       const { row, created } = await store.createOnce(newReview());
       expect(created).toBe(true);
@@ -201,7 +201,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('spec 3.1: the first settlement wins', () => {
+  describe('the first settlement wins', () => {
     beforeEach(async () => {
       await store.createOnce(newReview());
     });
@@ -277,7 +277,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('DESIGN 1: expired is computed from the stored deadline', () => {
+  describe('expired is computed from the stored deadline', () => {
     it('shows the row pending until the deadline and expired from then on, without anybody writing', async () => {
       const { row } = await store.createOnce(newReview());
       now = T0 + 599_999;
@@ -319,7 +319,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('DESIGN 1: a 503 after the row was stored withdraws the row', () => {
+  describe('a 503 after the row was stored withdraws the row', () => {
     it('hides the row everywhere and drops its payload', async () => {
       const { row } = await store.createOnce(newReview());
       await store.withdraw(row.correlation_id);
@@ -404,7 +404,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('spec 4.4: the list', () => {
+  describe('the list of rows', () => {
     const park = async (n: number, over: Partial<NewReview> = {}) =>
       (await store.createOnce(newReview({ correlation_id: correlation(n), ...over }))).row;
 
@@ -495,7 +495,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('review sheet 8: the payload at rest', () => {
+  describe('the payload at rest', () => {
     it('is told by the retention object', async () => {
       const { row } = await store.createOnce(newReview());
       expect(row.retention).toEqual({

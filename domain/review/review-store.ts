@@ -86,10 +86,10 @@ export interface ListReviews {
 
 export interface ReviewStore {
   /**
-   * The row of this correlation id, made unless it is there (spec 4.4). The same payload, agent and tenant bring back the first row
-   * unchanged, whatever its status; anything else is `pending_conflict`. A withdrawn row gives way to a later create; a create that is
-   * not later is a straggler of the withdrawn call and is `not_pending`. `invalid_request` for text no store can hold;
-   * `review_backlog_full` for a row more, or bytes more, than one agent may have waiting.
+   * The row of this correlation id, made unless it is there (docs/architecture/reviews.md#one-row-per-call). The same payload, agent and
+   * tenant bring back the first row unchanged, whatever its status; anything else is `pending_conflict`. A withdrawn row gives way to a
+   * later create; a create that is not later is a straggler of the withdrawn call and is `not_pending`. `invalid_request` for text no
+   * store can hold; `review_backlog_full` for a row more, or bytes more, than one agent may have waiting.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
   /**
@@ -144,8 +144,9 @@ const ATTEMPTS = 5;
 const LATEST_MS = 8.64e15;
 
 /**
- * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id; `expired` is computed from the stored deadline whenever
- * a row is read, never from a workflow or sweeper being alive (DESIGN 1). A store that fails is `store_unavailable`.
+ * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id; `expired` is computed from the stored deadline whenever a
+ * row is read, never from a workflow or sweeper being alive (docs/architecture/reviews.md#deadline). A store that fails is
+ * `store_unavailable`.
  */
 export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewStore> {
   const store = await openStore<ReviewTables>(target, hilMigrations);
@@ -503,7 +504,7 @@ export const reviewsOf = (store: ReviewStore): Reviews => ({
   onTampered: (listener) => store.onTampered(listener),
 });
 
-/** `already_decided` with how the row stands (review sheet 6.2). */
+/** `already_decided` with how the row stands (docs/architecture/reviews.md#decisions). */
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
   new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
 

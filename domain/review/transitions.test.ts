@@ -16,7 +16,7 @@ const created_at = '2026-11-02T10:00:00.000Z';
 const deadline = Date.parse('2026-11-02T10:10:00.000Z');
 const review = { created_at, ttl_seconds: 600 };
 
-describe('spec 3.1: states and moves of a review', () => {
+describe('states and moves of a review', () => {
   // Typed out rather than taken from the table: changing what the ledger sees of a review is a decision.
   it.each([
     [null, 'create', 'pending', 'hil.created'],
@@ -51,7 +51,7 @@ describe('spec 3.1: states and moves of a review', () => {
   });
 });
 
-describe('spec 3.1: the deadline', () => {
+describe('the deadline of a review', () => {
   it('is created_at plus ttl_seconds', () => {
     expect(deadlineOf(review)).toBe(deadline);
   });

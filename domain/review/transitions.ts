@@ -13,8 +13,8 @@ export interface ReviewMove {
 }
 
 /**
- * Every move of a review (spec 3.1); `null` is "no row". What is not listed is impossible. Store, workflow, lite and the console's
- * buttons read this one table. Pure: a workflow may import it.
+ * Every move of a review (docs/architecture/reviews.md#states); `null` is "no row". What is not listed is impossible. Store, workflow,
+ * lite and the console's buttons read this one table. Pure: a workflow may import it.
  */
 export const REVIEW_MOVES = [
   { from: null, event: 'create', to: 'pending', ledger: 'hil.created' },
@@ -69,10 +69,10 @@ export const isDecidedBy = (
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>
   status !== 'tampered' && !REVIEW_MOVES.some((move) => move.from === status);
 
-/** Who closed a row that nobody decided, and through what (review sheet 3). */
+/** Who closed a row that nobody decided, and through what (docs/architecture/reviews.md#deadline). */
 export const TTL_SWEEP = 'system:ttl-sweep';
 
-/** Seconds a review stays open by tier when its creator names none (review sheet 3). */
+/** Seconds a review stays open by tier when its creator names none. */
 export const DEFAULT_TTL_SECONDS = { auto: 120, standard: 600, strict: 1800 } as const;
 
 /** When a review closes, in epoch milliseconds. Row and workflow both compute it from the same two fields, so they agree. */

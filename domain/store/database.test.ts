@@ -11,7 +11,7 @@ const creating = (table: string): Record<string, Migration> => ({
   },
 });
 
-describe('DESIGN 4: several authorities share one Postgres database, each in its schema', () => {
+describe('several authorities share one Postgres database, each in its schema', () => {
   let postgres: TestPostgres;
   beforeAll(async () => {
     postgres = await startPostgres();

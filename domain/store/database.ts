@@ -19,8 +19,9 @@ export interface Store<Tables> {
 }
 
 /**
- * Opens the store and brings it to the newest migration, and with it the authorities that share its place, each by its name. SQLite runs in WAL mode with `synchronous=FULL`: a commit that returned
- * survives kill -9 and power loss. Throws when the file or server cannot be opened; nothing falls back to another store (spec 7).
+ * Opens the store and brings it to the newest migration, and with it the authorities that share its place, each by its name. SQLite runs
+ * in WAL mode with `synchronous=FULL`: a commit that returned survives kill -9 and power loss. Throws when the file or server cannot be
+ * opened; nothing falls back to another store (docs/architecture/identity-and-routes.md#state).
  */
 export async function openStore<Tables>(
   target: StoreTarget,

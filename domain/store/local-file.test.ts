@@ -36,7 +36,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('DESIGN 4: one file that one process writes', () => {
+describe('one file that one process writes', () => {
   it('is read by its own process at once and by others when it is durable', async () => {
     insert(1);
     expect(file.connection.prepare('select count(*) as n from things').get()).toMatchObject({ n: 1 });

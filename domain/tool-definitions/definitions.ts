@@ -82,7 +82,7 @@ const storable = (text: string): string => text.toWellFormed().replaceAll('\0', 
 /** What a list says of a tool, all of it, in any order of keys: title, description, both schemas, annotations, icons, `_meta`, and what is not known yet. */
 export const definitionDigest = (tool: JsonObject): string => digestOf(tool);
 
-/** What an older Gate pinned of a tool (lite sheet 13). */
+/** What an older Gate pinned of a tool (docs/architecture/requests-and-answers.md#tool-definitions). */
 export const narrowDigest = (tool: JsonObject): string =>
   digestOf({ description: tool['description'] ?? null, inputSchema: tool['inputSchema'] ?? null });
 

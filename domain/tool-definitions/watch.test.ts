@@ -20,7 +20,7 @@ const tool = (name: string, description = `does ${name}`): JsonObject => ({
   inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
 });
 
-describe.each(STORES)('lite sheet 13: pinned tools on %s', (kind) => {
+describe.each(STORES)('pinned tools on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledgerHome: TestLedgerPlace;
   let ledger: LedgerStore;

@@ -64,7 +64,7 @@ const post = (headers: Record<string, string>, body: string): Promise<number> =>
     sent.end(body);
   });
 
-describe('DESIGN 9: the demonstration tools', () => {
+describe('the demonstration tools', () => {
   it('are listed with their schemas; list_files needs no argument', async () => {
     const { tools } = await (await connect()).listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(

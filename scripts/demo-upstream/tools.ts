@@ -19,7 +19,10 @@ const path = z.string().min(1).max(1_024).describe('Path inside the workspace, s
 const account = z.string().min(1).max(64).describe('operating, payroll, savings or vendor');
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
 
-/** One MCP server with the demonstration tools (DESIGN 9); one per session, all over the same effects and workspace. */
+/**
+ * One MCP server with the demonstration tools (docs/architecture/identity-and-routes.md#development); one per session, all over the same
+ * effects and workspace.
+ */
 export function createDemoServer({ effects, workspace, dropConnection }: ToolsOptions): McpServer {
   const server = new McpServer({ name: 'gate-demo-upstream', version: '1.0.0' });
 

@@ -227,7 +227,7 @@ describe('npm run demo', () => {
   });
 });
 
-describe('stopping and starting again (DESIGN section 1)', () => {
+describe('stopping and starting again', () => {
   it('Ctrl-C ends tidily: exit code 0, nothing left behind, and parked calls go on at the next start', async () => {
     const idempotencyId = randomUUID();
     const parked = await park(13, idempotencyId);

@@ -142,7 +142,7 @@ afterAll(async () => {
   await engine.end();
 }, 60_000);
 
-describe('streams of ledger rows to sinks (spec 4.9, ledger sheet 9.3)', () => {
+describe('streams of ledger rows to sinks', () => {
   it('bring every row to every sink in chain order, each in its own form, from the first row on', async () => {
     await append(50);
     await ensureStreams(client, { taskQueue: TASK_QUEUE, sinks: SINK_KINDS, settings: SETTINGS });

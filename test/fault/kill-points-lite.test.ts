@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.end(), 60_000);
 
-describe("the kill-point table on lite's own process, behind its listener (DESIGN section 2)", () => {
+describe("the kill-point table on lite's own process, behind its listener", () => {
   it.each(CASES.map((point) => [nameOf(point), point] as const))(
     '%s',
     async (_name, point) => {

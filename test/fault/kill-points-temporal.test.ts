@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, ENGINE_START_LIMIT_MS);
 afterAll(() => bench.end(), 60_000);
 
-describe('the kill-point table on the Temporal host (DESIGN section 2)', () => {
+describe('the kill-point table on the Temporal host', () => {
   it.each(CASES.map((point) => [nameOf(point), point] as const))(
     '%s',
     async (_name, point) => {

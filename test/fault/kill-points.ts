@@ -4,8 +4,8 @@ import type { KillPoint, Moment, Step } from '../support/kill-host.js';
 import type { HostKind } from '../support/kill-host-driver.js';
 
 /**
- * The one kill-point table (DESIGN section 2): where the process dies, in which story, and how the story must have ended after a restart
- * in which inspection and policy say the opposite of what they said before. Both hosts run it.
+ * The one kill-point table (docs/architecture/record-and-claim.md#kill-points): where the process dies, in which story, and how the story
+ * must have ended after a restart in which inspection and policy say the opposite of what they said before. Both hosts run it.
  */
 export interface KillCase extends KillPoint {
   readonly story: Story;

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const CALLERS = 6;
 const ROUNDS = 2;
-/** The order of a call's rows (spec section 6); which of them there are depends on how the call went. */
+/** The order of a call's rows (docs/architecture/ledger-rows.md#event-kinds); which of them there are depends on how the call went. */
 const ORDER = [
   'proxy.verdict',
   'brain.inspection',

@@ -26,7 +26,7 @@ async function replay(...argv: string[]): Promise<{ file: string; fault: string 
   );
 }
 
-describe('workflows replay what was recorded (DESIGN section 2)', () => {
+describe('workflows replay what was recorded', () => {
   it.each([
     'denied',
     'completed',

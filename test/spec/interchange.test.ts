@@ -47,7 +47,7 @@ const keysOf = (file: string) => {
   return keys;
 };
 
-describe("spec 1.8: lite's file in the full ledger", () => {
+describe("lite's file in the full ledger", () => {
   it('verifies there, takes rows there, and goes on in lite', async () => {
     await liteLedger();
     const keys = keysOf(ledgerFile());
@@ -76,7 +76,7 @@ describe("spec 1.8: lite's file in the full ledger", () => {
   }, 60_000);
 });
 
-describe('spec 1.8: a Postgres ledger in lite', () => {
+describe('a Postgres ledger in lite', () => {
   it('is exported by one command, verifies, audits and replays, and lite goes on with it', async () => {
     const ids = await liteLedger();
     const secret = `full-1:${randomBytes(32).toString('hex')}`;

@@ -54,7 +54,7 @@ const until = async <T>(look: () => Promise<T>, holds: (value: T) => boolean): P
   }
 };
 
-describe('spec 1.8: lite without any setting', () => {
+describe('lite without any setting', () => {
   beforeEach(async () => {
     gate = await openLite();
     const opened = gate;
@@ -349,7 +349,7 @@ describe('a restart of lite', () => {
   });
 });
 
-describe('spec 1.6: observe mode', () => {
+describe('observe mode', () => {
   it('lets red and yellow calls through, says so in headers on both contracts, and counts them', async () => {
     await open({ GATE_LITE_MODE: 'OBSERVE' });
     const denied = await gate.call('delete_file');
@@ -364,7 +364,7 @@ describe('spec 1.6: observe mode', () => {
   });
 });
 
-describe('spec 5: who may call and who may decide', () => {
+describe('who may call and who may decide', () => {
   const AGENT = 'agent-token-0123456789-0123456789-ab';
   const OPERATOR = 'operator-token-0123456789-0123456789';
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -549,7 +549,7 @@ describe('verbose verdicts', () => {
   });
 });
 
-describe('lite sheet 11: notices', () => {
+describe('notices', () => {
   interface Heard {
     readonly url: string;
     readonly bodies: JsonObject[];

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AgentClient, rpc } from '../support/agent.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 
-describe('spec 1.6: the mode', () => {
+describe('the mode', () => {
   it('is observe or enforce; anything else does not start, and says which setting is wrong', async () => {
     await expect(startStack({ env: { GATE_MODE: 'shadow' } })).rejects.toThrow(/GATE_MODE.*\(it is "shadow"\)/);
   });
 });
 
-describe('spec 1.6, proxy sheet 19: observe mode', () => {
+describe('observe mode', () => {
   let gate: TestStack;
   let bot: AgentClient;
   beforeAll(async () => {

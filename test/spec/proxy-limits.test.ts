@@ -48,7 +48,7 @@ afterAll(async () => {
   await tools?.down();
 });
 
-describe('spec 8.2, proxy sheet 11: velocity, 429', () => {
+describe('velocity, 429', () => {
   it('admits exactly the limit within a window, however the calls arrive, and says when to come back', async () => {
     const bot = await gate.agent('busy-bot');
     const replies = await Promise.all(Array.from({ length: LIMIT + 2 }, () => bot.call('delete_file', { path: 'x' })));
@@ -189,7 +189,7 @@ describe('what passes before the velocity limit', () => {
   });
 });
 
-describe('spec 7, proxy sheet 16: the upstream', () => {
+describe('the upstream', () => {
   it('down: 502, surely nothing was executed, and the row says so; the same id stays what it is', async () => {
     const bot = await gate.agent('unlucky-bot');
     const idempotencyId = randomUUID();
@@ -256,7 +256,7 @@ describe('spec 7, proxy sheet 16: the upstream', () => {
   });
 });
 
-describe('spec 1.7, 7: not ready, 503', () => {
+describe('not ready, 503', () => {
   it('too many calls under way: refused with the layer and when to come back; replays are answered all the same', async () => {
     const bots = await Promise.all(['crowd-a', 'crowd-b', 'crowd-c'].map((name) => gate.agent(name)));
     const finished = randomUUID();

@@ -22,7 +22,7 @@ afterAll(() => gate?.stop());
 const selected = (id: string = randomUUID()) => ({ ...SELECTORS[EXECUTE], 'x-gate-idempotency-id': id });
 const toolCall = (name: string, args: JsonObject = {}) => rpc('tools/call', { name, arguments: args }, 1);
 
-describe('spec 1.3, 4.1: every answer of the proxy', () => {
+describe('every answer of the proxy', () => {
   it('carries a UUID v4 correlation id and the mode, whatever the answer', async () => {
     const stranger = gate.stranger();
     const replies = [
@@ -67,7 +67,7 @@ describe('spec 1.3, 4.1: every answer of the proxy', () => {
   });
 });
 
-describe('spec 2.2: allow, 200', () => {
+describe('allow, 200', () => {
   it('answers with the JSON-RPC response of the upstream, under the id of the caller', async () => {
     for (const rpcId of [7, 'seven']) {
       const reply = await bot.call('get_balance', { account: 'operating' }, { rpcId });
@@ -106,7 +106,7 @@ describe('spec 2.2: allow, 200', () => {
   });
 });
 
-describe('spec 2.2, proxy sheet 6: deny, 403', () => {
+describe('deny, 403', () => {
   it('says why, in the fields of the specification and the envelope', async () => {
     const reply = await bot.call('delete_file', { path: 'a.txt' });
     expect(reply.status).toBe(403);
@@ -141,7 +141,7 @@ describe('spec 2.2, proxy sheet 6: deny, 403', () => {
   });
 });
 
-describe('spec 2.2, proxy sheet 6: park, 202', () => {
+describe('park, 202', () => {
   it('hands out the handle of the pending authorization, and runs nothing', async () => {
     const idempotencyId = randomUUID();
     const before = (await gate.tools()).counts.wire_transfer ?? 0;
@@ -169,7 +169,7 @@ describe('spec 2.2, proxy sheet 6: park, 202', () => {
   });
 });
 
-describe('proxy sheet 8: decision/v1', () => {
+describe('decision/v1', () => {
   it('answers an allow with exactly four fields and touches no tool', async () => {
     const before = (await gate.tools()).effects.length;
     const reply = await bot.call('list_files', {}, { contract: 'decision' });
@@ -200,7 +200,7 @@ describe('proxy sheet 8: decision/v1', () => {
   });
 });
 
-describe('spec 7, proxy sheet 2: malformed bodies, 400', () => {
+describe('malformed bodies, 400', () => {
   const name = '"method":"tools/call","params":{"name":"list_files","arguments":{}}';
   const cases: [string, string | Buffer, RegExp][] = [
     ['no JSON at all', 'list the files', /not JSON/],
@@ -316,7 +316,7 @@ describe('spec 7, proxy sheet 2: malformed bodies, 400', () => {
   });
 });
 
-describe('proxy sheet 3: contract selection', () => {
+describe('contract selection', () => {
   const id = randomUUID();
   const decision = 'x-gate-decision-contract';
   const execution = 'x-gate-server-execution-contract';
@@ -437,7 +437,7 @@ describe('proxy sheet 3: contract selection', () => {
   });
 });
 
-describe('spec 5, proxy sheet 4: who may call', () => {
+describe('who may call', () => {
   const now = Date.now();
   const leaf = (change: Partial<LeafProfile>): LeafProfile => ({
     commonName: 'x',
@@ -533,7 +533,7 @@ describe('spec 5, proxy sheet 4: who may call', () => {
   }
 });
 
-describe('proxy sheet 2: size, 413', () => {
+describe('size, 413', () => {
   it('takes a body of 1,048,576 bytes and refuses one more, however it is framed', async () => {
     const padded = (bytes: number) => {
       const empty = JSON.stringify(toolCall('write_file', { path: 'big.txt', content: '' }));
@@ -695,7 +695,7 @@ function whole(answer: string): boolean {
   return rest !== undefined && rest.length >= Number(length);
 }
 
-describe('proxy sheet 2: control methods pass through', () => {
+describe('control methods pass through', () => {
   it('initialize tells what the session with the upstream agreed on', async () => {
     const reply = await bot.control(
       'initialize',
@@ -759,7 +759,7 @@ describe('proxy sheet 2: control methods pass through', () => {
   });
 });
 
-describe('spec 8.3, proxy sheet 9: an exact replay', () => {
+describe('an exact replay', () => {
   it('of a completed call gives the same bytes and runs nothing again', async () => {
     const idempotencyId = randomUUID();
     const before = (await gate.tools()).counts.write_file ?? 0;
@@ -887,7 +887,7 @@ describe('spec 8.3, proxy sheet 9: an exact replay', () => {
   });
 });
 
-describe('proxy sheet 9: an id that is bound to another request, 409', () => {
+describe('an id that is bound to another request, 409', () => {
   it.each([
     [EXECUTE, 'server_execution_idempotency_conflict', 'gate.server-execution/v1'],
     ['decision', 'decision_idempotency_conflict', 'gate.decision/v1'],
@@ -926,7 +926,7 @@ describe('proxy sheet 9: an id that is bound to another request, 409', () => {
   });
 });
 
-describe('spec 6: the ledger rows of a call', () => {
+describe('the ledger rows of a call', () => {
   it('stand in the order of the specification', async () => {
     const allowed = await bot.call('list_files');
     expect(await gate.kinds(allowed.correlationId, 'upstream.outcome')).toEqual([
@@ -966,7 +966,7 @@ describe('spec 6: the ledger rows of a call', () => {
   });
 });
 
-describe('proxy sheet 10: GET /pending/{correlation_id}', () => {
+describe('GET /pending/{correlation_id}', () => {
   it('shows its own parked call to the agent', async () => {
     const parked = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 3 });
     const reply = await bot.request('GET', `/pending/${parked.correlationId}`);
@@ -1018,7 +1018,7 @@ describe('proxy sheet 10: GET /pending/{correlation_id}', () => {
   });
 });
 
-describe('spec 4.8: the operational routes of every service', () => {
+describe('the operational routes of every service', () => {
   it.each(['proxy', 'brain', 'policy', 'hil', 'ledger'])('%s', async (service) => {
     const health = await gate.health(service, '/health');
     expect([health.status, JSON.parse(health.text).status]).toEqual([200, 'ok']);

@@ -29,7 +29,7 @@ const settled = (correlationId: string, state: string) =>
   });
 const vendorHolds = async () => (await gate.tools()).balances.vendor ?? 0;
 
-describe('spec 3.1, 6: an approved call', () => {
+describe('an approved call', () => {
   it('is executed once by Gate itself; the result is had by replay and by the view', async () => {
     const idempotencyId = randomUUID();
     const before = await vendorHolds();
@@ -127,7 +127,7 @@ describe('spec 3.1, 6: an approved call', () => {
   });
 });
 
-describe('spec 3.1, 6: a denied call', () => {
+describe('a denied call', () => {
   it('is a 403 to every replay, and nothing runs', async () => {
     const idempotencyId = randomUUID();
     const before = await vendorHolds();
@@ -163,7 +163,7 @@ describe('spec 3.1, 6: a denied call', () => {
   });
 });
 
-describe('spec 3.1: the first accepted decision wins', () => {
+describe('the first accepted decision wins', () => {
   it('the same one again, under the same X-Request-Id, has its own answer', async () => {
     const parked = await park();
     const { id } = await gate.operator.rowOf(parked.correlationId);
@@ -214,7 +214,7 @@ describe('spec 3.1: the first accepted decision wins', () => {
   });
 });
 
-describe('DESIGN section 7: a call nobody decides', () => {
+describe('a call nobody decides', () => {
   it('expires: 403 review_expired to every replay, a row, and no effect', async () => {
     const idempotencyId = randomUUID();
     const parked = await expiring({ idempotencyId });
@@ -260,7 +260,7 @@ describe('DESIGN section 7: a call nobody decides', () => {
   });
 });
 
-describe('spec 5: who decides', () => {
+describe('who decides', () => {
   it('is derived from the credential, never taken from the body', async () => {
     const parked = await park();
     const { id } = await gate.operator.rowOf(parked.correlationId);
@@ -309,7 +309,7 @@ describe('spec 5: who decides', () => {
   });
 });
 
-describe('spec 4.4, 7: what is no decision', () => {
+describe('what is no decision', () => {
   it.each<[string, JsonObject, number, string]>([
     ['an unknown decision', { decision: 'maybe' }, 400, 'invalid_request'],
     ['no decision', {}, 400, 'invalid_request'],
@@ -330,7 +330,7 @@ describe('spec 4.4, 7: what is no decision', () => {
   });
 });
 
-describe('spec 4.4: what waits', () => {
+describe('what waits', () => {
   it('is listed with what the approver must see, and found by row and by call', async () => {
     const parked = await park(12);
     const listed = (await gate.operator.pending()).find((row) => row.correlation_id === parked.correlationId);

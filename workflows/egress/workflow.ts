@@ -14,8 +14,8 @@ const { sweepSink } = proxyActivities<EgressActivities>({
 const ATTEMPTS_PER_RUN = 200;
 
 /**
- * The stream of ledger rows to one sink (spec 4.9, ledger sheet 9.3). Its state is a cursor, which moves only after the sink confirmed;
- * rows are read when they are sent, so a sink that is down for days costs one timer. It never ends.
+ * The stream of ledger rows to one sink (docs/architecture/identity-and-routes.md#authority-table). Its state is a cursor, which moves
+ * only after the sink confirmed; rows are read when they are sent, so a sink that is down for days costs one timer. It never ends.
  */
 export async function egress(stream: Stream): Promise<void> {
   const { sink, attempts_per_run: attempts = ATTEMPTS_PER_RUN } = stream;

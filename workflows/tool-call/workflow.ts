@@ -65,9 +65,9 @@ const settle = proxyLocalActivities<UpstreamActivity>({
 });
 
 /**
- * One tool call (DESIGN section 1). Its id is the correlation id, so a second request under the same id meets this run and not another.
- * `resumed` is the record's word on a call that was parked before and goes on here, with a history of five events instead of the whole
- * road to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
+ * One tool call (docs/architecture/record-and-claim.md). Its id is the correlation id, so a second request under the same id meets this
+ * run and not another. `resumed` is the record's word on a call that was parked before and goes on here, with a history of five events
+ * instead of the whole road to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
  */
 export async function toolCall(
   call: CallInput,
@@ -140,7 +140,7 @@ export async function toolCall(
     },
   );
 
-  // An effect is tried once: after a lost reply nobody knows whether the tool ran (spec 8.3). Not started within 10 s is surely not run.
+  // An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/requests-and-answers.md#retrying). Not started within 10 s is surely not run.
   const { execute } = proxyActivities<UpstreamActivity>({
     scheduleToStartTimeout: '10s',
     // Beyond the call's own time: claim, a last look at a session that was refused (5 s), outcome.

@@ -14,7 +14,7 @@ export interface DecideRoutes {
   readonly scopeOf: ReturnType<typeof scopeReader>;
 }
 
-/** Spec 4.4, review sheet 6: the first accepted decision wins. */
+/** The first accepted decision wins. */
 export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes): void {
   app.post(
     '/decide/:id',
@@ -29,7 +29,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
     },
     (request) => {
       const scope = scopeOf(request);
-      // Who decided comes from the certificate and the token, never from the body (spec 5, rule 1).
+      // Who decided comes from the certificate and the token, never from the body (docs/architecture/identity-and-routes.md#surfaces).
       const principal = principalOf(scope);
       return decide({
         id: request.params.id,
@@ -45,7 +45,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
   );
 }
 
-/** Review sheet 6.2: what this row cannot be decided with. */
+/** What this row cannot be decided with. */
 function available(body: DecideRequest): 'approve' | 'deny' {
   if ('modified_payload' in body) throw new GateError('modified_payload_rejected');
   const diff = body.modification_diff ?? null;
@@ -59,7 +59,10 @@ function available(body: DecideRequest): 'approve' | 'deny' {
   return body.decision;
 }
 
-/** The channel the operator used (review sheet 6.4). The console tells it; for others, and for Gate's own names, HIL does. */
+/**
+ * The channel the operator used (docs/architecture/reviews.md#channels). The console tells it; for others, and for Gate's own names, HIL
+ * does.
+ */
 function surfaceOf({ caller }: ReviewScope, { decided_via }: DecideRequest): string {
   if (caller.callerId !== CALLER_IDS.console) return 'simulator';
   if (decided_via == null) return 'console';

@@ -10,7 +10,7 @@ import type { ServiceApp } from '../../plugins/service.js';
 import { namedTenant, type scopeReader } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingRow } from './schemas.js';
 
-/** Looser than the contract where review sheet 5 has a code of its own (422) instead of `invalid_request`. */
+/** Looser than the contract, because some faults have a code of their own (422) instead of `invalid_request`. */
 const CreateBody = newReview.extend({
   request_payload: parsedObject,
   tenant: newReview.shape.tenant.optional(),
@@ -34,7 +34,7 @@ export interface PendingRoutes {
   readonly ttlSeconds: { readonly auto: number; readonly standard: number; readonly strict: number };
 }
 
-/** Spec 4.4: rows are made by the pipeline and read by everybody in their tenant's scope. */
+/** Rows are made by the pipeline and read by everybody in their tenant's scope. */
 export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }: PendingRoutes): void {
   app.post(
     '/pending',
@@ -60,7 +60,7 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }:
         ...(before !== undefined && { before }),
         ...(agent_id !== undefined && { agent_id }),
       });
-      // The body is an array by spec 4.4, so where to go on travels beside it.
+      // The body is a bare array, so where to go on travels beside it.
       if (next_before !== null) void reply.header('X-Gate-Next-Before', next_before);
       return rows;
     },

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('ledger sheet 5, rows 20 and 21: the active-agent meter over HTTP', () => {
+describe('the active-agent meter over HTTP', () => {
   it('counts the rows of the pipeline by when the call ran', async () => {
     expect((await get(METER)).body).toMatchObject({
       base_active_agents: 1,

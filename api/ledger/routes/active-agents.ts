@@ -7,7 +7,10 @@ import type { LedgerContext } from '../context.js';
 const time = z.string().max(64).default('');
 const query = z.object({ tenant: tenantName, as_of: time, observed_through: time });
 
-/** The active-agent meter (ledger sheet 8.1). An invoice is read from the chain and leaves no row; an adjustment leaves one. */
+/**
+ * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter). An invoice is read from the chain and leaves no row; an
+ * adjustment leaves one.
+ */
 export function activeAgentRoutes({ app, evidence: { activeAgents } }: LedgerContext): void {
   const invoiceOf = ({ tenant, as_of: asOf, observed_through: observedThrough }: z.infer<typeof query>) =>
     activeAgents.invoice({ tenant, asOf, observedThrough });

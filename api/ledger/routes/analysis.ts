@@ -17,7 +17,7 @@ const whole = (least: number, most: number) => z.coerce.number().int().min(least
 const days = (fallback: number) => whole(1, 365).default(fallback);
 const limit = whole(1, 1_000).default(100);
 
-/** What the rows add up to: behaviour, models, silence, cost (ledger sheet 5, rows 9 to 13 and 19). Derived on read. */
+/** What the rows add up to: behaviour, models, silence, cost (docs/architecture/ledger-reads.md#reports). Derived on read. */
 export function analysisRoutes({ app, evidence: { reports } }: LedgerContext): void {
   app.get(
     '/analysis/agent-behavioral-baseline',

@@ -9,7 +9,7 @@ import { STORES, testRow } from '../../../test/support/ledger.js';
 const AGENT_ID = uuidFromDigest('test', 'registered agent');
 const sidecar = (payload: string) => ({ payload_sha256: sha256Hex(payload), payload_canonical_json: payload });
 
-describe.each(STORES)('ledger sheet 5, rows 2 to 6: audit reads on %s', (kind) => {
+describe.each(STORES)('audit reads on %s', (kind) => {
   let service: TestLedgerService;
   let now = Date.parse('2026-01-02T03:04:05.000Z');
 

@@ -50,7 +50,7 @@ function queryOf(query: z.infer<typeof filterQuery>): AgentQuery {
   };
 }
 
-/** Reads of the chain (spec 4.5; ledger sheet 5, rows 1 to 6). Unknown ids give an empty list. */
+/** Reads of the chain (docs/architecture/ledger-reads.md#routes). Unknown ids give an empty list. */
 export function auditRoutes({ app, ledger }: LedgerContext): void {
   app.get('/agents', { schema: { response: { 200: z.object({ agents: z.array(z.string()) }) } } }, async () => ({
     agents: await ledger.agents(),

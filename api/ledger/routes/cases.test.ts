@@ -6,7 +6,7 @@ import { ledgerService, type TestLedgerService } from '../../../test/support/led
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const NOWHERE = '/cases/99999999-9999-4999-8999-999999999999';
 
-describe.each(STORES)('ledger sheet 9.1: cases on %s', (kind) => {
+describe.each(STORES)('cases on %s', (kind) => {
   let gate: TestLedgerService;
   let now: number;
   beforeEach(async () => {

@@ -24,7 +24,7 @@ const nothing = z.null();
 const actorOf = (request: FastifyRequest, named: string | undefined): string =>
   named ?? request.caller?.callerId ?? 'unknown';
 
-/** Incident cases (ledger sheet 5, rows 16 and 17; 9.1). Bodies say what to do; who may call stands in the authority table. */
+/** Incident cases (docs/architecture/ledger-reads.md#cases). Bodies say what to do; who may call stands in the authority table. */
 export function caseRoutes({ app, evidence: { cases } }: LedgerContext): void {
   app.get(
     '/cases',

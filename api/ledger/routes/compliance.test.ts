@@ -7,7 +7,7 @@ import { ledgerService, type TestLedgerService } from '../../../test/support/led
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const WINDOW = 'from=2026-01-02T00:00:00Z&to=2026-01-03T00:00:00Z';
 
-describe.each(STORES)('ledger sheet 6.3: POST /compliance/evidence on %s', (kind) => {
+describe.each(STORES)('POST /compliance/evidence on %s', (kind) => {
   let gate: TestLedgerService;
   let now: number;
   beforeEach(async () => {

@@ -3,7 +3,10 @@ import { complianceRegister } from '../../../contracts/compliance.js';
 import type { LedgerContext } from '../context.js';
 import { requiredWindow, scopeOf, scopeQuery, time } from '../query.js';
 
-/** Counts and samples of a window for whoever has to answer for it (ledger sheet 6.3). Appends nothing, judges nothing. */
+/**
+ * Counts and samples of a window for whoever has to answer for it (docs/architecture/ledger-reads.md#compliance-register). Appends
+ * nothing, judges nothing.
+ */
 export function complianceRoutes({ app, evidence }: LedgerContext): void {
   app.post(
     '/compliance/evidence',

@@ -4,7 +4,7 @@ import { ledgerService, type TestLedgerService } from '../../../test/support/led
 
 const CORRELATION = '55555555-5555-4555-8555-555555555555';
 
-describe.each(STORES)('ledger sheet 7.1: erasure on %s', (kind) => {
+describe.each(STORES)('erasure on %s', (kind) => {
   let gate: TestLedgerService;
   beforeEach(async () => {
     gate = await ledgerService(kind);

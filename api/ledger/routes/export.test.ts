@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-describe('the cold tier over HTTP (ledger sheet 6.1)', () => {
+describe('the cold tier over HTTP', () => {
   it('POST /export makes one pass; GET /exports lists what passes wrote', async () => {
     expect(await gate.call('POST /export')).toMatchObject({ status: 200, body: 'NothingToExport' });
     await gate.ledger.append([testRow(), testRow()]);

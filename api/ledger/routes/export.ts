@@ -12,8 +12,8 @@ import { requiredWindow, time } from '../query.js';
 const PARQUET = 'application/vnd.apache.parquet';
 
 /**
- * The cold tier (ledger sheet 6.1): passes, their records, and what of a window is in the table; a reader that asks for Parquet gets the
- * window's rows as one file.
+ * The cold tier (docs/architecture/ledger-reads.md#cold-tier): passes, their records, and what of a window is in the table; a reader that
+ * asks for Parquet gets the window's rows as one file.
  */
 export function exportRoutes({ app, evidence: { coldTier } }: LedgerContext): void {
   app.post('/export', { schema: { response: { 200: exportPass } } }, async (_request, reply) => {

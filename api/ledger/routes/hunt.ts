@@ -8,7 +8,10 @@ import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 
 const MAX_AGENTS = 1_000;
 
-/** Searches across agents: who stands behind suspicious rows, and what was judged before (ledger sheet 5, rows 7 and 8). */
+/**
+ * Searches across agents: who stands behind suspicious rows, and what was judged before
+ * (docs/architecture/ledger-reads.md#hunt-and-corpus).
+ */
 export function huntRoutes({ app, evidence: { reports } }: LedgerContext): void {
   app.get(
     '/audit/hunt',

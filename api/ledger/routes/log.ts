@@ -6,7 +6,7 @@ import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import type { LedgerContext } from '../context.js';
 
-/** Spec 4.5 and ledger sheet 3.1. */
+/** Bodies of `POST /log` (docs/architecture/ledger-rows.md#appending). */
 const LOG_BODY_BYTES = 1_048_576;
 /** The rows of one call with their sidecars; each row is bounded by itself. */
 const BATCH_BODY_BYTES = 16_777_216;
@@ -30,7 +30,7 @@ const errorHandler = (error: FastifyError): never => {
 const notARow = (detail: string): GateError =>
   new GateError('invalid_log_request', detail, { fields: { field: 'body' } });
 
-/** 201 when anything was appended, 200 when every row was there before (ledger sheet 3.1). */
+/** 201 when anything was appended, 200 when every row was there before. */
 const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
   answers.some((receipt) => receipt.status === 'created') ? 201 : 200;
 

@@ -16,7 +16,7 @@ const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const WINDOW = 'from=2026-01-02T00:00:00Z&to=2026-01-03T00:00:00Z';
 const ALL = '&include_compliance=true&annex_iv=true&include_post_market_plan=true&include_exports=true';
 
-describe.each(STORES)('ledger sheet 6.2: POST /export/regulatory on %s', (kind) => {
+describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
   let gate: TestLedgerService;
   let folder: string;
   let now: number;

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('ledger sheet 5: reports over HTTP', () => {
+describe('reports over HTTP', () => {
   it('answers each report in its documented shape', async () => {
     for (const path of [...AUDIT, ...ANALYSIS, SPEND]) expect([path, (await get(path)).status]).toEqual([path, 200]);
   });

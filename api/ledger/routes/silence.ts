@@ -3,7 +3,7 @@ import { allowSilence, silenceEntry } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
 import type { LedgerContext } from '../context.js';
 
-/** Agents whose silence is expected (ledger sheet 5, rows 14, 15 and 24). Who put one on the list is the calling service. */
+/** Agents whose silence is expected (docs/architecture/ledger-reads.md#watchdogs). Who put one on the list is the calling service. */
 export function silenceRoutes({ app, evidence: { silence } }: LedgerContext): void {
   app.get(
     '/silence-allowlist',

@@ -15,7 +15,7 @@ interface Event {
   readonly data: Partial<LedgerEntry>;
 }
 
-describe.each(STORES)('ledger sheet 5, row 22: GET /stream/audit on %s', (kind) => {
+describe.each(STORES)('GET /stream/audit on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
   let service: Service;

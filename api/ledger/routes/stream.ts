@@ -11,9 +11,9 @@ const MAX_STREAMS = 64;
 const RECONNECT_MS = 2_000;
 
 /**
- * Rows as they are committed, as server-sent events (ledger sheet 5, row 22): event `entry`, id = place in the chain, data = the row.
- * `Last-Event-ID` goes on behind that place with no row left out and none sent twice; without it the stream begins with the next commit.
- * An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest place.
+ * Rows as they are committed, as server-sent events (docs/architecture/ledger-reads.md#following): event `entry`, id = place in the
+ * chain, data = the row. `Last-Event-ID` goes on behind that place with no row left out and none sent twice; without it the stream begins
+ * with the next commit. An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest place.
  */
 export function streamRoutes({ app, ledger }: LedgerContext): void {
   const commits = countCommits();

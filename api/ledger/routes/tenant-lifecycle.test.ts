@@ -14,7 +14,7 @@ import { ledgerService, type TestLedgerService } from '../../../test/support/led
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const OPERATION = '0190a000-0000-4000-8000-000000000001';
 
-describe.each(STORES)('ledger sheet 7.1: POST /admin/tenants/{tenant}/lifecycle on %s', (kind) => {
+describe.each(STORES)('POST /admin/tenants/{tenant}/lifecycle on %s', (kind) => {
   let gate: TestLedgerService;
   let now: number;
   let privateKey: KeyObject;

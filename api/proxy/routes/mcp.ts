@@ -30,7 +30,7 @@ export interface McpRouteOptions {
   readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
 
-/** The largest request body (proxy sheet 2). */
+/** The largest request body (docs/architecture/requests-and-answers.md#order-of-gates). */
 export const MAX_BODY_BYTES = 1_048_576;
 
 const MIGRATION = {

@@ -29,7 +29,7 @@ export interface PendingRouteOptions {
   readonly pendingPaths?: readonly `${string}/:correlation_id`[];
 }
 
-/** The caller's view of its own parked call (proxy sheet 10). A look-up: it never makes anything run. */
+/** The caller's view of its own parked call (docs/architecture/requests-and-answers.md#polling). A look-up: it never makes anything run. */
 export function registerPending(
   app: ServiceApp,
   {

@@ -435,7 +435,7 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       async ({ siblings, status, body }) => {
         const calls = siblings.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
         const batch = { contract: 'gate.atomic-tool-call-batch/v1', calls };
-        // Bare (lite sheet 7), and in the form in which the SDKs send it (proxy sheet 8).
+        // Bare (docs/architecture/requests-and-answers.md#atomic-batch), and in the form in which the SDKs send it.
         for (const params of [batch, { name: 'gate.atomic-batch', arguments: batch }]) {
           const reply = await edition.bot.send(rpc('gate/tools.batch', params, 1), {
             ...SELECTORS.decision,

@@ -16,7 +16,7 @@ const tool = (name: string, description = `does ${name}`): JsonObject => ({
   inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
 });
 
-describe.each(EDITIONS)('proxy sheet 15, lite sheet 13: tool definitions before %s', (_name, open, startLimitMs) => {
+describe.each(EDITIONS)('tool definitions before %s', (_name, open, startLimitMs) => {
   let folder: string;
   let tools: ListingTools;
   let gate: Edition;
