@@ -54,7 +54,7 @@ const sender = (options: { secret?: string; allow?: string[]; allowPrivate?: str
   });
 const callback = () => ({ url: `http://127.0.0.1:${port}/hil/decided?ticket=1`, body, correlationId });
 
-describe('the callback', () => {
+describe('the sender of callbacks', () => {
   it('is one POST of the given bytes with the correlation id', async () => {
     await sender()(callback());
     expect(received).toHaveLength(1);

@@ -19,7 +19,7 @@ export const callbackSignature = (secret: string, timestamp: string, body: strin
   `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 
 /**
- * Sends callbacks (docs/architecture/requests-and-answers.md#polling): one POST per attempt, the same bytes each time,
+ * Sends callbacks: one POST per attempt, the same bytes each time,
  * `X-Gate-Correlation-Id` for the receiver to tell repeats apart; with a secret `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`,
  * fresh at each attempt. Safe to meet twice. Throws EgressError: `final` for a forbidden address, a redirect and a 4xx, retryable for the
  * network, 408, 429 and 5xx.

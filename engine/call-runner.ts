@@ -58,7 +58,7 @@ export function createCallRunner(
       args: [{ ...call, ...parked }],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
       workflowIdConflictPolicy: 'USE_EXISTING',
-      // A dead worker then costs three seconds, not ten (docs/architecture/record-and-claim.md).
+      // A dead worker then costs three seconds, not ten.
       workflowTaskTimeout: '3s',
       typedSearchAttributes: [
         { key: GATE_TENANT, value: call.tenant },
@@ -104,7 +104,7 @@ export function createCallRunner(
   };
 }
 
-/** The answer of a run that this request did not begin and that ended without a verdict: the same id may start again (DESIGN section 7). */
+/** The answer of a run that this request did not begin and that ended without a verdict: the same id may start again. */
 const isOfEarlierRun = (error: unknown, call: CallInput): boolean => {
   if (!(error instanceof WorkflowUpdateFailedError)) return false;
   if (failureType(error) === RUN_ENDED) return true;

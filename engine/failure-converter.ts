@@ -1,7 +1,7 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 
 /**
- * Failure texts can quote a request; they are encrypted like every payload (docs/architecture/identity-and-routes.md#development). Loaded
+ * Failure texts can quote a request; they are encrypted like every payload. Loaded
  * by path, by client and worker.
  */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

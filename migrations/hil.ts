@@ -2,7 +2,7 @@ import { sql, type Kysely, type Migration } from 'kysely';
 import { hasColumn } from './dialect.js';
 
 /**
- * Review rows (docs/architecture/reviews.md#one-row-per-call). One row per correlation id; `payload` is sealed with the payload keys and
+ * Review rows (docs/architecture/reviews.md). One row per correlation id; `payload` is sealed with the payload keys and
  * bound to the row id, what operators search by is in clear. Milliseconds stand beside the texts because order and deadlines are compared
  * as numbers. Creates tables only: locks nothing that exists.
  */

@@ -26,9 +26,9 @@ const isHiding = (same: string): string => `(
   )`;
 
 /**
- * Why: erasure hides rows from readers and leaves the chain whole (ledger sheet 7.1; section 5, row 23). The two times stand beside the
- * hash; the triggers that refused every UPDATE now let exactly these two changes through. The index finds a tenant's rows.
- * Locks: two columns without a default are added in place; the index reads the table once.
+ * Why: erasure hides rows from readers and leaves the chain whole (docs/architecture/ledger-reads.md#erasure). The two times stand beside
+ * the hash; the triggers that refused every UPDATE now let exactly these two changes through. The index finds a tenant's rows. Locks: two
+ * columns without a default are added in place; the index reads the table once.
  */
 export const hiddenRows: Migration = {
   async up(db) {

@@ -22,9 +22,10 @@ const KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS = 64;
 
 /**
- * Calls to one service over mutual TLS 1.3 on kept-alive connections. The server is known by the one SPIFFE id in its certificate, not by its
- * host name: another id closes the connection before a byte of the request is sent (identity sheet 2, outbound). Every handshake is a
- * whole one, so no resumed session skips that check. Errors are one sentence each, the reason as their cause.
+ * Calls to one service over mutual TLS 1.3 on kept-alive connections. The server is known by the one SPIFFE id in its certificate, not by
+ * its host name: another id closes the connection before a byte of the request is sent
+ * (docs/architecture/identity-and-routes.md#connections). Every handshake is a whole one, so no resumed session skips that check. Errors
+ * are one sentence each, the reason as their cause.
  */
 export function createMtlsFetch(options: MtlsFetchOptions): ServiceFetch & { close(): Promise<void> } {
   const expected = new Set([options.expectedServerSpiffe].flat());

@@ -1,7 +1,7 @@
 import { ActivityFailure, patched, proxyActivities } from '@temporalio/workflow';
 import type { CallbackActivities } from '../../activities/deliver.js';
 
-// At least once, at most five times, the same bytes each time (docs/architecture/reviews.md#callbacks); the row and the poll stay the truth.
+// docs/architecture/reviews.md#callbacks: at least once, at most five times, the same bytes each time; the row and the poll stay the truth.
 const { deliver } = proxyActivities<CallbackActivities>({
   startToCloseTimeout: '10s',
   retry: {

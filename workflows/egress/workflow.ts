@@ -14,7 +14,7 @@ const { sweepSink } = proxyActivities<EgressActivities>({
 const ATTEMPTS_PER_RUN = 200;
 
 /**
- * The stream of ledger rows to one sink (docs/architecture/identity-and-routes.md#authority-table). Its state is a cursor, which moves
+ * The stream of ledger rows to one sink (docs/architecture/ledger-reads.md#streams-to-sinks). Its state is a cursor, which moves
  * only after the sink confirmed; rows are read when they are sent, so a sink that is down for days costs one timer. It never ends.
  */
 export async function egress(stream: Stream): Promise<void> {

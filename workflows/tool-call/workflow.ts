@@ -140,7 +140,8 @@ export async function toolCall(
     },
   );
 
-  // An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/requests-and-answers.md#retrying). Not started within 10 s is surely not run.
+  // An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/record-and-claim.md#the-claim).
+  // Not started within 10 s is surely not run.
   const { execute } = proxyActivities<UpstreamActivity>({
     scheduleToStartTimeout: '10s',
     // Beyond the call's own time: claim, a last look at a session that was refused (5 s), outcome.
