@@ -19,7 +19,7 @@ const USAGE = `usage: npm run bench -- [calls|start|lite|parks|ledger|ledger-rea
   start    from the command to ready, and the first call after it, over the engine alone
     --rounds N      starts of each side (6)
     --other DIR     another built copy of Gate, measured in the same run
-  lite     the lite edition over a durable file, against the figures of DESIGN section 6
+  lite     the lite edition over a durable file, against the figures of a native implementation
     --seconds S     length of a run, at concurrency 1 and at 16 each (15)
     --kinds A,B     of ${LITE_KINDS.join(', ')}
   parks    thousands of parked calls: cost, what others feel, all due at once
@@ -84,7 +84,7 @@ async function run(what: string): Promise<void> {
       machine: result.machine,
       notes: [
         'Generator, tools and Gate each in a process of their own, on loopback; every answer is durable before it is given.',
-        'goal: at 16 twice the rate of the native implementation of DESIGN section 6, at 1 its p50 in milliseconds.',
+        'goal: at 16 twice the rate of a native implementation (bench/lite.ts), at 1 its p50 in milliseconds.',
         'cpu_ms_per_call is that of the process of Gate with all its threads; it says more than a rate on a shared machine.',
         `Resident memory of Gate at the end: ${result.resident_mib} MiB.`,
       ],

@@ -20,7 +20,7 @@ const HOSTED = {
   GATE_LITE_UPSTREAM_TIMEOUT_SECS: '30',
 };
 
-describe('settings', () => {
+describe('settings of lite', () => {
   it('has a default for everything, on loopback, enforcing', () => {
     expect(readLiteConfig({})).toMatchObject({
       host: '127.0.0.1',
@@ -31,7 +31,7 @@ describe('settings', () => {
     });
   });
 
-  it('names each flag once, as in the sheet where the sheet names it', () => {
+  it('names each flag once', () => {
     const flags = Object.values(LITE_SETTINGS).map(flagOf);
     expect(new Set(flags).size).toBe(flags.length);
     expect(flags).toEqual(
@@ -197,7 +197,7 @@ describe('the hosted profile', () => {
     expect(() => readLiteConfig(env, mounted)).toThrow(words);
   });
 
-  it('refuses in the order of the sheet: the first fault is the one that is named', () => {
+  it('refuses in a fixed order: the first fault is the one that is named', () => {
     const faults = { GATE_LITE_MODE: 'observe', GATE_LITE_RATE_LIMIT_QPS: '0', GATE_LITE_UPSTREAM_ADAPTER: 'raw-json' };
     expect(() => readLiteConfig({ ...HOSTED, ...faults }, mounted)).toThrow(
       /^[^\n]*\n[^\n]*GATE_LITE_MODE must be enforce$/,

@@ -26,7 +26,7 @@ const { trustDomain, logLevel } = SHARED_SETTINGS;
 const { ledgerUrl, hilUrl } = SERVICE_URL_SETTINGS;
 const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs } = PROXY_SETTINGS;
 
-/** What each process that runs apart reads (docs/architecture/identity-and-routes.md), by the part that reads it. */
+/** What each process that runs apart reads (docs/decisions/processes-apart.md), by the part that reads it. */
 export const APART_SETTINGS = {
   proxy: {
     shared: SHARED_STORE_SETTINGS,

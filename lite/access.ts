@@ -19,7 +19,7 @@ export interface LiteOperator {
   readonly principal: (tenant: string) => DecisionPrincipal;
 }
 
-/** Who calls and who decides, by bearer tokens instead of certificates (docs/architecture/identity-and-routes.md#surfaces). */
+/** Who calls and who decides, by bearer tokens instead of certificates (docs/architecture/lite.md#access). */
 export interface Access {
   readonly agents: AgentAccess;
   readonly operators: Exclude<AgentAccess, 'open'>;

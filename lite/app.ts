@@ -66,7 +66,7 @@ const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z
 
 /**
  * The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the page
- * (docs/architecture/lite.md#access).
+ * (docs/architecture/lite.md).
  */
 export function createLiteApp(options: LiteAppOptions): ServiceApp {
   const { access, reviews, ledger, mode } = options;

@@ -21,7 +21,7 @@ describe('text of an agent in a chat', () => {
   });
 });
 
-describe('what is under way', () => {
+describe('notices under way', () => {
   it('is 32 at most; what is more is dropped and counted', async () => {
     let received = 0;
     let release: () => void = () => undefined;

@@ -57,7 +57,7 @@ export async function checkPolicies({ directory, opa }: BuildOptions): Promise<v
 
 /**
  * Checks, compiles and writes `compiled/policy.wasm` with the manifest that names the hash of its sources
- * (docs/architecture/identity-and-routes.md#development). Running it again over unchanged rules changes nothing; the version moves only
+ * (docs/architecture/verdict.md#policy-decision). Running it again over unchanged rules changes nothing; the version moves only
  * with the rules.
  */
 export async function buildPolicies(options: BuildOptions, today = new Date()): Promise<PolicyManifest> {

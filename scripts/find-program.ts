@@ -101,7 +101,7 @@ const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
 };
 
 /**
- * The path of a Temporal CLI that can run the development server (docs/architecture/identity-and-routes.md#development). Looked for in
+ * The path of a Temporal CLI that can run the development server. Looked for in
  * `GATE_TEMPORAL_BIN`, PATH and the cache folder (`GATE_CACHE_DIR`, default `.cache/bin`), then built there with `go install` or
  * downloaded there. Safe to run in two processes at once and to interrupt: the next run goes on. Throws one line that lists what was
  * tried. A variable that is set and does not work is an error, never skipped.

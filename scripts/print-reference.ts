@@ -109,7 +109,7 @@ function errorsPage(): string {
     'contracts/error-codes.ts',
     [
       'Every refusal is JSON with a stable `error`, a `reason` for people and the `correlation_id` of the call. The last column says whether',
-      'the very same request may be sent again without a second effect (spec 8.3).',
+      'the very same request may be sent again without a second effect ([retrying](../architecture/requests-and-answers.md#retrying)).',
       '',
       table(
         ['Code', 'Status', 'What to do', 'Send again?'],
@@ -235,8 +235,8 @@ function routesPage(): string {
     'Routes',
     'contracts/route-authority.ts',
     [
-      'Who may call what between services (spec 4.9): the caller is known by its certificate and looked up before the body is read. Every',
-      'service also answers `GET /health`, `GET /readyz` and `GET /metrics` on its plain health port (spec 4.8).',
+      'Who may call what between services ([authority table](../architecture/identity-and-routes.md#authority-table)): the caller is known by its certificate and looked up before the body is read. Every',
+      'service also answers `GET /health`, `GET /readyz` and `GET /metrics` on its plain health port.',
       '',
       'The proxy is no part of the table: agents call `POST /mcp`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
       'with their own certificate and see their own calls only. `GET /docs/select-a-contract` is the page that a refused client needs, for everybody.',

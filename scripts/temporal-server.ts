@@ -41,7 +41,7 @@ export interface TemporalServer {
   stop(limitMs?: number): Promise<void>;
 }
 
-/** What operators search by; in clear, so never an argument of a call (docs/architecture/identity-and-routes.md#development). */
+/** What operators search by; in clear, so never an argument of a call (docs/architecture/identity-and-routes.md#state). */
 export const SEARCH_ATTRIBUTES = ['GateTenant', 'GateAgent', 'GateTool', 'GateTier', 'GateOutcome'] as const;
 
 const START_LIMIT_MS = 60_000;

@@ -55,8 +55,8 @@ export interface StackOptions {
 }
 
 /**
- * Brings up the whole stack on this machine (docs/architecture/identity-and-routes.md). Throws StartError or ConfigError with one clear
- * message.
+ * Brings up the whole stack on this machine (docs/architecture/identity-and-routes.md#development). Throws StartError or ConfigError with
+ * one clear message.
  */
 export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
   const shared = readConfig('gate', SHARED_SETTINGS, env);

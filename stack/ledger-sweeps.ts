@@ -27,7 +27,7 @@ export function startLedgerSweeps(
   const stopping = new Promise<void>((stop) => {
     stopped.signal.addEventListener('abort', () => stop());
   });
-  // The full walk (docs/architecture/ledger-rows.md#verification): the gauge of the chain says something soon after the start, and a checkpoint is signed of what
+  // The full walk: the gauge of the chain says something soon after the start, and a checkpoint is signed of what
   // holds. A stop does not wait for a long one; the ledger's close ends it.
   every('verify', config.verifyEverySecs * 1000, () =>
     Promise.race([

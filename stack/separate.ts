@@ -70,7 +70,7 @@ import {
 } from './parts.js';
 import type { Supervised } from './supervisor.js';
 
-/** One process of a deployment where every service stands apart (docs/architecture/identity-and-routes.md). */
+/** One process of a deployment where every service stands apart (docs/decisions/processes-apart.md). */
 export interface ApartProcess {
   readonly name: ProcessName;
   /** `port` is absent for the worker, which answers nobody but probes. */

@@ -55,7 +55,7 @@ describe('the route authority table', () => {
   it('names only known callers, at least one per row, and none of the 141 is public', () => {
     const known: readonly string[] = Object.values(CALLER_IDS);
     for (const { callers } of ROUTE_AUTHORITY) {
-      if (callers === 'public') throw new Error('a row of the specification is public');
+      if (callers === 'public') throw new Error('a row of the authority table is public');
       expect(callers.length).toBeGreaterThan(0);
       expect(callers.filter((caller) => !known.includes(caller))).toEqual([]);
     }
@@ -72,7 +72,7 @@ describe('the route authority table', () => {
     }
   });
 
-  // Pins typed from the specification, one per legend entry and one per special case.
+  // Pins typed by hand, one per legend entry and one per special case.
   it.each([
     ['hil', 'POST /decide/{id}', 'hil.decision.execute', 'service-console service-simulator'],
     ['hil', 'POST /pending', 'hil.pending.create', 'service-proxy service-simulator'],

@@ -20,8 +20,8 @@ export const effectiveState = (record: CallRecord, nowMs: number): CallRecord['s
   record.state === 'parked' && record.deadline_ms !== null && nowMs > record.deadline_ms ? 'expired' : record.state;
 
 /**
- * What the caller is told of its call, as a function of the record (proxy sheet 6 and 9, DESIGN section 7): the same answer at every
- * exact replay. `null` while there is none yet.
+ * What the caller is told of its call, as a function of the record (docs/architecture/requests-and-answers.md#answers): the same answer
+ * at every exact replay. `null` while there is none yet.
  */
 export function answerOf(record: CallRecord, result: Buffer | null, replayed: boolean, nowMs: number): Answer | null {
   const { call, verdict } = record.evidence;
@@ -107,7 +107,7 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
   }
 }
 
-/** The error envelope of proxy sheet 6; inapplicable fields are left out. */
+/** The error envelope (docs/architecture/requests-and-answers.md#error-envelope); inapplicable fields are left out. */
 function refusal(
   record: CallRecord,
   code: ErrorCodeName,
@@ -133,7 +133,7 @@ function refusal(
 }
 
 /**
- * What each detector said, for whoever tunes them (proxy sheet 6, `verbose_verdicts`). Only in answers; never in a row, a record or a
+ * What each detector said, for whoever tunes them (`GATE_PROXY_VERBOSE_VERDICTS`). Only in answers; never in a row, a record or a
  * signature.
  */
 export function withDetail(answer: Answer, { evidence: { inspection } }: CallRecord): Answer {

@@ -74,7 +74,7 @@ export interface MovePatch {
   readonly outcome?: RecordedOutcome;
   /** The retained answer, sealed at rest. */
   readonly result?: Uint8Array;
-  /** The call counts in its agent's history from this moment (docs/architecture/verdict.md#policy-decision). */
+  /** The call counts in its agent's history from this moment (docs/architecture/record-and-claim.md#agent-history). */
   readonly counted_ms?: number;
   /** Only before this moment; later the move is not made. */
   readonly before_ms?: number;
@@ -672,7 +672,10 @@ export function callStoreOver(
         .execute();
   }
 
-  /** True for the first refusal within the window: one ledger row then, not one per refusal (DESIGN section 7). */
+  /**
+   * True for the first refusal within the window: one ledger row then, not one per refusal
+   * (docs/architecture/record-and-claim.md#velocity).
+   */
   async function markRefused(
     transaction: Kysely<CallTables>,
     key: string,

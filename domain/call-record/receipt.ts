@@ -6,7 +6,7 @@ import { ledgerRowId } from './rows.js';
 export const executionId = (correlationId: string): string => uuidFromDigest('gate.execution', correlationId);
 
 /**
- * What Gate answers for when it executed a call (docs/architecture/requests-and-answers.md#exact-replay). Every field is known to the
+ * What Gate answers for when it executed a call (docs/architecture/requests-and-answers.md#receipts). Every field is known to the
  * caller, who can therefore write the receipt anew and compare its digest with the header `X-Gate-Server-Execution-Receipt-Sha256` and
  * with the `upstream.outcome` row. `result` is the answer as parsed JSON, or its text where RFC 8785 has no form for it (a lone
  * surrogate). `outbox_event_id` is the id of that ledger row.

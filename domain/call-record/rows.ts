@@ -9,7 +9,7 @@ import { TAMPERED } from './transitions.js';
 
 /**
  * The id of a call's row: the same event of the same call is one row, however often it is appended
- * (docs/architecture/identity-and-routes.md#state).
+ * (docs/architecture/ledger-rows.md#appending).
  */
 export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0): string =>
   uuidFromDigest('gate.ledger-row', correlationId, kind, String(ordinal));
@@ -29,8 +29,9 @@ const NONE: ReadonlySet<string> = new Set();
 const asJson = (value: unknown): Json => (value ?? null) as Json;
 
 /**
- * Every ledger row that a record implies by now, in the order of spec section 6. A function of the record and its request alone, so
- * that rows can be appended late, twice, or by reconciliation, and still be the same rows. Rows of the kinds in `held` are left out.
+ * Every ledger row that a record implies by now, in the order of docs/architecture/ledger-rows.md#event-kinds. A function of the record
+ * and its request alone, so that rows can be appended late, twice, or by reconciliation, and still be the same rows. Rows of the kinds in
+ * `held` are left out.
  */
 export function rowsOf(
   record: CallRecord,
@@ -256,7 +257,7 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     signal: 'rate_limited_agent',
   });
 
-/** A call that nothing spoke against has a reason too (docs/architecture/lite.md#rate-limit). */
+/** A call that nothing spoke against has a reason too. */
 const reasoningOf = (said: {
   readonly reasons: readonly string[];
   readonly review_reasons: readonly string[];
@@ -265,7 +266,10 @@ const reasoningOf = (said: {
 /** What a row has beside what every row of a call has. */
 type Extra = Omit<Partial<NewLedgerRow>, 'id'>;
 
-/** The request in clear belongs beside the row, committed by its digest: encrypted there, and purgeable (DESIGN section 7). */
+/**
+ * The request in clear belongs beside the row, committed by its digest: encrypted there, and purgeable
+ * (docs/architecture/ledger-rows.md#sidecars).
+ */
 function sidecar(value: Json | undefined): Extra {
   if (value === undefined) return {};
   const text = sidecarText(value);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CALL_STATES, type CallState } from '../../contracts/call.js';
 import { CALL_MOVES, type CallMove, isFinal, nextState } from './transitions.js';
 
-/** DESIGN section 1, written out: every move there is. */
+/** Every move there is, written out. */
 const TABLE: readonly (readonly [CallState, CallMove, CallState])[] = [
   ['decided', 'park', 'parked'],
   ['decided', 'abandon', 'abandoned'],

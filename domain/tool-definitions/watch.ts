@@ -72,7 +72,7 @@ const MAX_NAMED = 50;
 const MAX_DETAIL = 100_000;
 
 /**
- * The upstream with its tool definitions watched (docs/architecture/requests-and-answers.md#tool-definitions). The first list an agent
+ * The upstream with its tool definitions watched (docs/architecture/requests-and-answers.md#tool-definitions): the first list an agent
  * sees is pinned; later ones are compared, pages of one list together, and a difference is one ledger row, however often it is seen.
  * Texts that instruct a model are another row. Detection only, unless `block`; pins are never replaced here.
  */

@@ -20,7 +20,7 @@ const account = z.string().min(1).max(64).describe('operating, payroll, savings 
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
 
 /**
- * One MCP server with the demonstration tools (docs/architecture/identity-and-routes.md#development); one per session, all over the same
+ * One MCP server with the demonstration tools; one per session, all over the same
  * effects and workspace.
  */
 export function createDemoServer({ effects, workspace, dropConnection }: ToolsOptions): McpServer {

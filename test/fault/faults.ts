@@ -44,7 +44,7 @@ export const decideInTheEnd = (host: RunningHost, key: string, decision: 'approv
     ({ status }) => status !== 503,
   );
 
-/** The rows a call must have, each once and in the order of the specification, by how it ended. */
+/** The rows a call must have, each once and in the order of docs/architecture/ledger-rows.md#event-kinds, by how it ended. */
 export function rowsOfEnd({ state, pendingId, decision }: CallState): string[] {
   if (state === 'abandoned') return ['call.abandoned'];
   return [

@@ -62,7 +62,7 @@ const park = async (path: string, tool = 'wire_transfer', args = { from: 'operat
 /** The time in which a callback that should not come would have come. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 1_500));
 
-describe('the callback', () => {
+describe('the callback of a call', () => {
   it('reports an approval once, to the address of the call, signed over time and body', async () => {
     const parked = await park('/hooks/approved');
     await gate.operator.decide(parked.correlationId, 'approve', 'fine');

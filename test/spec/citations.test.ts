@@ -1,33 +1,111 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../scripts/project-root.js';
 
-const ROOT = new URL('../../', import.meta.url).pathname;
-/** Folders whose comments have been read with this in mind; add the next. */
-const READ = [
-  'policies',
-  'personas',
-  'domain/inspection',
-  'domain/pipeline',
-  'domain/policy',
-  'domain/shell',
-  'domain/sql',
-  'api/brain',
-  'api/policy',
+const OWN = 'test/spec/citations.test.ts';
+/** Texts of others: the packages' lock file, and lists of words and commands. */
+const NOT_OURS = /^(?:package-lock\.json|policies\/data\.json|test\/vectors\/.*\.txt)$/;
+const TEXT = /\.(?:ts|mts|mjs|js|json|md|rego|ya?ml|txt|toml|cfg|sh)$|(?:^|\/)(?:Dockerfile|\.ci\/[^/]+)$/;
+
+/** Texts that the repository does not hold. */
+const UNOPENABLE: readonly RegExp[] = [
+  /\bDESIGN\b/,
+  /\bSPEC(?:\.md|\b)/,
+  /\b[Ss]pec(?:ification)?s?,? (?:section )?\d/,
+  /\b[Ss]heets?,? (?:section )?\d/,
+  /\b(?:the|proxy|brain|policy|ledger|review|identity|lite|SDK|console) sheet\b/i,
+  /\bthe seed (?:says|wins|names|demands)\b/i,
+  /\bissues? #?\d/i,
 ];
-const CITATION = /\b(?:spec|sheet|SPEC) \d|\b(?:brain|policy|proxy|ledger|identity|lite|SDK) sheet\b|\bDESIGN\b/i;
+/** A page under docs/, named from anywhere, or a link of one page to another. */
+const PAGE = /(?<![\w/.])(docs\/[\w./-]+\.md)(?:#([\w-]+))?/g;
+const LINK = /\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)/g;
 
-describe('comments and names of tests', () => {
-  it('cite nothing that a reader of the repository cannot open', () => {
-    const files = execFileSync('git', ['ls-files', ...READ], { cwd: ROOT, encoding: 'utf8' })
-      .split('\n')
-      .filter((file) => /\.(?:ts|rego|yaml|json|md)$/.test(file));
-    expect(files.length).toBeGreaterThan(100);
-    const citing = files.flatMap((file) =>
-      readFileSync(`${ROOT}${file}`, 'utf8')
-        .split('\n')
-        .flatMap((line, at) => (CITATION.test(line) ? [`${file}:${at + 1}: ${line.trim()}`] : [])),
-    );
-    expect(citing).toEqual([]);
+const read = (file: string): string => readFileSync(join(PROJECT_ROOT, file), 'utf8');
+const files = execFileSync('git', ['ls-files'], { cwd: PROJECT_ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => TEXT.test(file) && !NOT_OURS.test(file) && file !== OWN && existsSync(join(PROJECT_ROOT, file)));
+
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchors = (page: string): ReadonlySet<string> =>
+  new Set(
+    [...read(page).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) =>
+      (heading as string)
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+
+/** A comment may break a citation over two lines, so each line is also read together with the next one. */
+function unopenable(file: string, text: string): string[] {
+  const cites = (words: string) => UNOPENABLE.some((pattern) => pattern.test(words));
+  return text.split('\n').flatMap((line, at, lines) => {
+    const next = (lines[at + 1] ?? '').replace(/^\s*(?:\*|\/\/|#)?\s*/, '');
+    return cites(line) || (cites(`${line} ${next}`) && !cites(next)) ? [`${file}:${at + 1}: ${line.trim()}`] : [];
+  });
+}
+
+function leadsNowhere(file: string, text: string): string[] {
+  const named = [...text.matchAll(PAGE)].map(([, page, anchor]) => [page as string, anchor] as const);
+  const linked = file.endsWith('.md')
+    ? [...text.matchAll(LINK)].map(([, target, anchor]) => {
+        const path = target === '' ? file : relative('.', join(dirname(file), target as string));
+        return [path, anchor] as const;
+      })
+    : [];
+  return [...named, ...linked].flatMap(([path, anchor]) => {
+    const target = `${file}: ${path}${anchor === undefined ? '' : `#${anchor}`}`;
+    if (!existsSync(join(PROJECT_ROOT, path))) return [target];
+    return anchor !== undefined && path.endsWith('.md') && !anchors(path).has(anchor) ? [target] : [];
+  });
+}
+
+describe('what comments, titles of tests and pages cite', () => {
+  it('stands in this repository or is public', () => {
+    expect(files.length).toBeGreaterThan(800);
+    expect(files.flatMap((file) => unopenable(file, read(file)))).toEqual([]);
+  });
+
+  it('leads to a page that exists, and to a heading in it', () => {
+    expect(files.flatMap((file) => leadsNowhere(file, read(file)))).toEqual([]);
+  });
+
+  it.each([
+    'Moves (DESIGN section 1).',
+    'DESIGN 7: strict JSON',
+    'in the order of spec section 6',
+    '(spec 8.3)',
+    'SPEC.md says so',
+    'by ledger sheet 1.5',
+    'Lite sheet 11.',
+    'as the sheet names it: the sheet',
+    'issue 4: ready in under a second',
+    'see issue #12',
+  ])('is refused where nobody can open it: %s', (line) => {
+    expect(unopenable('a.ts', line)).toEqual([`a.ts:1: ${line}`]);
+  });
+
+  it('is refused where a line ends in the middle of it', () => {
+    expect(unopenable('a.ts', ' * tried once (spec\n * 8.3), and no more')).toEqual(['a.ts:1: * tried once (spec']);
+  });
+
+  it.each(['RFC 8785, section 3.2', 'C2SP signed-note', 'Regulation (EU) 2024/1689, article 73', 'spec.intervals[0]'])(
+    'may be %s',
+    (line) => {
+      expect(unopenable('a.ts', line)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['a.ts', '// docs/architecture/no-page.md', 'docs/architecture/no-page.md'],
+    ['a.ts', '// docs/architecture/verdict.md#no-heading', 'docs/architecture/verdict.md#no-heading'],
+    ['docs/decisions/a.md', '[x](../architecture/verdict.md#no-heading)', 'docs/architecture/verdict.md#no-heading'],
+    ['README.md', '[x](no-file.md)', 'no-file.md'],
+  ])('is refused where it leads nowhere: %s, %s', (file, text, target) => {
+    expect(leadsNowhere(file, text)).toEqual([`${file}: ${target}`]);
+    expect(leadsNowhere(file, '// docs/architecture/verdict.md#thresholds')).toEqual([]);
   });
 });

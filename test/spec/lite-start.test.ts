@@ -24,7 +24,7 @@ export async function resolve(specifier, context, next) {
   return found;
 }`;
 
-describe('issue 4: gate lite is ready in under a second', () => {
+describe('gate lite is ready in under a second', () => {
   it('because its start loads nothing that only other commands, a callback, a decision or an upstream need', async () => {
     const seen = join(folder, 'modules.txt');
     await writeFile(join(folder, 'recorder.mjs'), RECORDER);

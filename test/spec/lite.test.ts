@@ -100,7 +100,7 @@ describe('lite without any setting', () => {
   });
 });
 
-describe('spec 4.1 in lite: an executed call', () => {
+describe('an executed call in lite', () => {
   it('is executed once, retained, and answered again from the record', async () => {
     await open();
     const id = randomUUID();
@@ -169,7 +169,7 @@ describe('spec 4.1 in lite: an executed call', () => {
   });
 });
 
-describe('spec 3.1 in lite: a call that waits', () => {
+describe('a call that waits in lite', () => {
   it('shows the approver its arguments, and is executed by Gate itself after the approval', async () => {
     await open();
     const id = randomUUID();
@@ -349,7 +349,7 @@ describe('a restart of lite', () => {
   });
 });
 
-describe('observe mode', () => {
+describe('observe mode in lite', () => {
   it('lets red and yellow calls through, says so in headers on both contracts, and counts them', async () => {
     await open({ GATE_LITE_MODE: 'OBSERVE' });
     const denied = await gate.call('delete_file');
@@ -549,7 +549,7 @@ describe('verbose verdicts', () => {
   });
 });
 
-describe('notices', () => {
+describe('notices of lite', () => {
   interface Heard {
     readonly url: string;
     readonly bodies: JsonObject[];

@@ -189,7 +189,7 @@ describe('what passes before the velocity limit', () => {
   });
 });
 
-describe('the upstream', () => {
+describe('limits of the upstream', () => {
   it('down: 502, surely nothing was executed, and the row says so; the same id stays what it is', async () => {
     const bot = await gate.agent('unlucky-bot');
     const idempotencyId = randomUUID();

@@ -107,7 +107,7 @@ describe('allow, 200', () => {
 });
 
 describe('deny, 403', () => {
-  it('says why, in the fields of the specification and the envelope', async () => {
+  it('says why, in the fields of the envelope', async () => {
     const reply = await bot.call('delete_file', { path: 'a.txt' });
     expect(reply.status).toBe(403);
     expect(reply.body).toEqual({
@@ -437,7 +437,7 @@ describe('contract selection', () => {
   });
 });
 
-describe('who may call', () => {
+describe('who may call the proxy', () => {
   const now = Date.now();
   const leaf = (change: Partial<LeafProfile>): LeafProfile => ({
     commonName: 'x',
@@ -533,7 +533,7 @@ describe('who may call', () => {
   }
 });
 
-describe('size, 413', () => {
+describe('the size of a request, 413', () => {
   it('takes a body of 1,048,576 bytes and refuses one more, however it is framed', async () => {
     const padded = (bytes: number) => {
       const empty = JSON.stringify(toolCall('write_file', { path: 'big.txt', content: '' }));
@@ -927,7 +927,7 @@ describe('an id that is bound to another request, 409', () => {
 });
 
 describe('the ledger rows of a call', () => {
-  it('stand in the order of the specification', async () => {
+  it('stand in the order in which things happened', async () => {
     const allowed = await bot.call('list_files');
     expect(await gate.kinds(allowed.correlationId, 'upstream.outcome')).toEqual([
       'proxy.verdict',

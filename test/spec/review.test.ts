@@ -62,7 +62,7 @@ describe('an approved call', () => {
     });
   });
 
-  it('stands in the ledger in the order of the specification, with who decided', async () => {
+  it('stands in the ledger in the order in which things happened, with who decided', async () => {
     const parked = await park();
     await gate.operator.decide(parked.correlationId, 'approve', 'fine');
     const rows = await gate.rows(parked.correlationId, (kinds) => kinds.includes('upstream.outcome'));
@@ -330,7 +330,7 @@ describe('what is no decision', () => {
   });
 });
 
-describe('what waits', () => {
+describe('what waits for a person', () => {
   it('is listed with what the approver must see, and found by row and by call', async () => {
     const parked = await park(12);
     const listed = (await gate.operator.pending()).find((row) => row.correlation_id === parked.correlationId);

@@ -30,7 +30,7 @@ export interface McpRouteOptions {
   readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
 
-/** The largest request body (docs/architecture/requests-and-answers.md#order-of-gates). */
+/** The largest request body. */
 export const MAX_BODY_BYTES = 1_048_576;
 
 const MIGRATION = {
@@ -60,7 +60,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     },
   });
 
-  // The order of these gates is the contract (proxy sheet 4; DESIGN section 7): 400, 413 and 426 before 401, 401 before everything else.
+  // The order of these gates is the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before 401, 401 before everything else.
   async function answer(request: FastifyRequest): Promise<Answer> {
     const selected = selectContract({
       decision: header(request, 'x-gate-decision-contract'),

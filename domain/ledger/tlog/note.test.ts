@@ -10,7 +10,7 @@ const EXAMPLE_NOTE =
   'This is an example message.\n\n\u2014 example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n';
 
 describe('signed notes (C2SP signed-note)', () => {
-  it('reads and verifies the example of the specification', () => {
+  it('reads and verifies the example of C2SP signed-note', () => {
     const key = parseVkey(EXAMPLE_VKEY);
     expect(key).toMatchObject({ name: 'example.com/foo', id: '530d903a', type: 'ed25519' });
     expect(formatVkey(key)).toBe(EXAMPLE_VKEY);
