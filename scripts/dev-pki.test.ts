@@ -30,7 +30,7 @@ const filesUnder = (folder: string): string[] =>
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 const DAY_MS = 86_400_000;
 
-describe('the development certificates (DESIGN 9)', () => {
+describe('the development certificates', () => {
   it.each([-1, 1])(
     'a clock that jumps by %i h after they were made: each is valid by it, and a start makes none anew',
     async (hours) => {
