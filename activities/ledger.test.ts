@@ -128,7 +128,7 @@ describe('appending the rows of a call', () => {
     expect(alarms).toEqual([
       'alarm.row_refused: the ledger refused the row hil.approved: hil.approved cannot be taken',
     ]);
-    // Told once: neither the call's own road nor reconciliation offers it again.
+    // Told once: neither the call itself nor reconciliation offers it again.
     const before = offered.length;
     expect(await activities.tryAppendRows(id)).toBe(true);
     expect(offered).toHaveLength(before);

@@ -8,16 +8,16 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/diges
 import { errorText, GateError } from '../domain/errors.js';
 import { fittingJson, fittingRow, isRowRefusal } from '../domain/ledger/fitting-row.js';
 
-/** How long the call's own road waits for the ledger before the rows are left to the durable road. */
+/** How long a call waits for the ledger before its rows are left to the retrying activity `appendRows`. */
 const APPEND_LIMIT_MS = 250;
-/** After a failed append nothing is tried on the call's own road for this long: an outage must cost calls nothing. */
+/** After a failed append calls do not try again for this long: an outage must not slow them down. */
 const BREAKER_MS = 2_000;
 
 export interface LedgerActivityOptions {
   readonly calls: CallStore;
   readonly ledger: Ledger;
   readonly now?: () => number;
-  /** Milliseconds the call's own road waits for the ledger; 250 where nothing else is said. */
+  /** Milliseconds a call waits for the ledger; 250 by default. */
   readonly waitForLedgerMs?: number | undefined;
   /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
   readonly onUndone?: (listener: () => void) => void;
@@ -58,7 +58,7 @@ export function createLedgerActivities({
 
   /**
    * The rows of a call, as one piece. Where the ledger refuses one for good the others are appended each by itself, and an alarm row in
-   * the place of the refused one: offered again it would be refused again, and the call would owe its rows for ever.
+   * the place of the refused one: offered again it would be refused again, and the call's rows would stay due for ever.
    */
   const appendStanding = async (correlationId: string, rows: readonly NewLedgerRow[]): Promise<void> => {
     try {
@@ -137,7 +137,7 @@ export function createLedgerActivities({
       );
     },
 
-    /** The durable road: appends the rows or throws, to be tried again until the ledger takes them. Safe to repeat. */
+    /** Appends the rows or throws; the engine retries it until the ledger takes them. Safe to repeat. */
     async appendRows(correlationId: string): Promise<void> {
       try {
         await appendAll(correlationId);

@@ -15,7 +15,7 @@ const STATUSES = ['running', 'closed', 'missing'] as const;
 const TTL_MS = 600_000;
 const MINUTE = 60_000;
 
-/** How reconciliation ends a call that it finds so; `null` where it is none of its business yet. */
+/** How reconciliation ends a call in this state; `null` where it leaves the call alone for now. */
 function endOf(state: Open, status: Status): CallState | null {
   if (state === 'overdue') return 'expired';
   if (status === 'running') return null;

@@ -102,7 +102,7 @@ describe('the steps of a call on the engine', () => {
     expect(await gate.kinds(call.correlation_id)).toContain('hil.denied');
   });
 
-  it('a review store that is away leaves its row to the durable road', async () => {
+  it('a review store that is away leaves its row to the retrying activity', async () => {
     const call = await parked();
     const settling = createStepActivities({
       ...gate.activities,

@@ -4,7 +4,7 @@ import type { LedgerActivities } from './ledger.js';
 import type { ReviewActivities } from './review.js';
 import type { UpstreamActivities } from './upstream.js';
 
-/** What came of a step, and which of its duties were done with it. What was not is left to the durable road. */
+/** The result of a step, and which of its duties it also did. The others are left to retrying activities. */
 export interface Stepped {
   readonly summary: CallSummary;
   /** Every row the record implies by now is in the ledger. */
@@ -18,7 +18,7 @@ type StepParts = Omit<JudgeSteps, 'now'> &
   Pick<ReviewActivities, 'openReview' | 'expireReview' | 'settleReviewRow'> &
   Pick<UpstreamActivities, 'callUpstream'>;
 
-/** How long a step waits for the review store after a decision before that is left to the durable road. */
+/** How long a step waits for the review store after a decision before that is left to a retrying activity. */
 const SETTLE_LIMIT_MS = 500;
 
 /**

@@ -88,7 +88,7 @@ function settingsText({ mode, port, upstream }: InitOptions, modeVariable: strin
   ].join('\n');
 }
 
-/** The settings of a file, as an environment. Throws CliError where it cannot be read or names what is no setting of lite. */
+/** The settings of a file, as an environment. Throws CliError where it cannot be read or names something that is not a setting of lite. */
 export function readEnvFile(file: string): Env {
   let text: string;
   try {

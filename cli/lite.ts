@@ -59,7 +59,7 @@ async function runLite(command: string[], given: Given): Promise<void> {
   });
 }
 
-/** A word that is none of a setting's words is wrong usage (2); what is well written and unsafe is a refusal (1). */
+/** A value that a setting does not know is wrong usage (2); a valid but unsafe one is a refusal (1). */
 function usageFirst<Config>(read: () => Config, given: Given): Config {
   try {
     return read();

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 export const json = () => new Option('--json', 'print JSON instead of a table');
 export const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
-/** A text in lines of so many characters at most, broken between words where there are some. Nothing of it is left out. */
+/** Wraps a text into lines of at most `width` characters, between words where possible. Nothing is left out. */
 export function folded(text: string, width: number): string {
   const lines: string[] = [];
   let line = '';

@@ -104,7 +104,7 @@ export function registerPins(program: Command): void {
     });
 }
 
-/** What was shown of a difference, in so many digits as a person copies. */
+/** A digest shortened to as many digits as a person copies. */
 const shownDigest = ({ tools }: PinDiff): string => sha256Hex(JSON.stringify(tools)).slice(0, 16);
 
 async function forgetInFile(file: string | null, forget: string): Promise<void> {

@@ -4,7 +4,7 @@ import { readLedgerConfig, vacuumFault } from './ledger.js';
 const KEY = '0123456789abcdef'.repeat(4);
 
 describe('the settings of the ledger', () => {
-  it('binds loopback on the ports of the design unless told otherwise', () => {
+  it('binds loopback on its own ports unless told otherwise', () => {
     const config = readLedgerConfig({ GATE_LEDGER_SIDECAR_KEYS: `k2:${KEY},k1:${KEY.replace('0', '1')}` });
     expect(config).toMatchObject({ host: '127.0.0.1', port: 8083, healthHost: '127.0.0.1', healthPort: 9083 });
     expect(config.sidecarKeys.activeKeyId).toBe('k2');

@@ -17,7 +17,7 @@ export const parsedBy = <Value>(parse: (text: string) => Value) =>
 
 export const keyRingText = parsedBy<KeyRing>(parseKeyRing);
 
-/** Where callbacks may go, entry by entry as it is written; a boundary that is none is the setting's fault. */
+/** Where callbacks may go, each entry as it was written. An entry that is not a valid boundary is a configuration error. */
 export const callbackBoundaries = csv.superRefine((entries, context) => {
   try {
     parseCallbackAllowlist(entries);

@@ -49,7 +49,7 @@ const SILENCE_AT_LEAST_MS = 1_200;
 const SILENCE_AT_MOST_MS = 4_000;
 const ANSWERS_REMEMBERED = 20;
 const TICK_MS = 100;
-/** A tick that comes later was held up here: time in which this process could not have heard an answer is no silence of the engine. */
+/** A tick that comes later was held up here: while this process could not hear an answer, the engine's silence says nothing. */
 const TICK_COUNTS_MS = 150;
 
 /**

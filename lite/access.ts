@@ -46,8 +46,8 @@ function lookUp<Value>(known: readonly { digest: Buffer; value: Value }[], token
 
 /**
  * `decideToken` is the operator's where no registry of operators is set: whoever reaches the port may ask, and nobody decides without
- * showing something that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger that say nothing about a
- * token to who holds only the ledger.
+ * showing something that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger from which somebody who holds
+ * only the ledger learns nothing about a token.
  */
 export function createAccess(
   { token, agents: registry, deciders }: Pick<LiteConfig, 'token' | 'agents' | 'deciders'>,

@@ -46,7 +46,7 @@ export interface ActivityPorts {
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
   readonly reconcile: Pick<ReconcileOptions, 'graceMs' | 'retentionMs' | 'windowMs' | 'callLimitMs' | 'partMs'>;
   readonly now?: () => number;
-  /** Milliseconds a call waits for the ledger before its rows are left to the durable road. */
+  /** Milliseconds a call waits for the ledger before its rows are left to the retrying activity. */
   readonly waitForLedgerMs?: number;
   /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
   readonly onLedgerUndone?: (listener: () => void) => void;

@@ -107,7 +107,7 @@ export function createMcpUpstream({
     return session;
   }
 
-  /** The agent's session, if it stands in time. One that is late is opened to its end all the same, for whoever asks next. */
+  /** The agent's session, if it opens in time. A late one is still opened, for the next call that asks. */
   async function sessionBy(untilMs: number, caller: UpstreamCaller): Promise<UpstreamSession> {
     const late = new AbortController();
     const session = sessions.of(caller, open);

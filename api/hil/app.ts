@@ -37,7 +37,7 @@ export interface HilOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** A decision written twice in one body is none: two readers could take either. */
+/** A body that holds a decision twice is refused: two readers could read different ones. */
 function readStrictJson(app: ServiceApp): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     try {

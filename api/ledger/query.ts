@@ -35,7 +35,7 @@ function timeOf(text: string, name: string): string {
   return new Date(ms).toISOString();
 }
 
-/** The half-open window [from, to). Throws `invalid_window` on a time that is none and on an end before its start. */
+/** The half-open window [from, to). Throws `invalid_window` on text that is not a time, and on an end before its start. */
 export function windowOf(query: { readonly from?: string | undefined; readonly to?: string | undefined }): {
   readonly from?: string;
   readonly to?: string;

@@ -5,7 +5,9 @@ import { CALLER_IDS } from '../../contracts/route-authority.js';
 export type SharedWalk = <T>(request: FastifyRequest, what: string, walk: () => Promise<T>) => Promise<T>;
 
 const KEPT_MS = 10_000;
-/** The answer of a walk is kept so many times as long as the walk took: agents then cost the ledger a tenth of its time at most. */
+/**
+ * The answer of a walk is kept for this many times as long as the walk took, so that agents cost the ledger a tenth of its time at most.
+ */
 const KEPT_TIMES = 9;
 
 /**

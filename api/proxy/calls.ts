@@ -71,7 +71,7 @@ export function correlationIdOf({
 }
 
 /**
- * The road of a tool call through the proxy: the record answers what it knows; else the velocity window is counted, the request staged,
+ * What happens to a tool call in the proxy: the record answers what it knows; else the velocity window is counted, the request staged,
  * and the pipeline started under the correlation id. Throws GateError for what is not a verdict.
  */
 export function createCallHandler(options: CallHandlerOptions) {

@@ -113,7 +113,7 @@ export interface OpenCall {
  * The proxy's store (docs/architecture/record-and-claim.md): one fsynced record per call, unique by correlation id, every move a
  * compare-and-set; the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
  *
- * Whoever edits the store must not decide anything by it: every record that leaves it, by whatever road, is one that Gate wrote, the
+ * Whoever edits the store must not decide anything by it: every record that leaves it, however it is read, is one that Gate wrote, the
  * newest of it that this process has seen, and, where it is open and was not made here just now, one that the ledger has no later row of.
  * One that is not is closed as `tampered` at that look, and comes back so.
  */
@@ -124,7 +124,7 @@ export interface CallStore {
    * has left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
    */
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
-  /** The staged request, `null` where there is none, or why what lies there is not it. */
+  /** The staged request, `null` where there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   find(correlationId: string): Promise<CallRecord | null>;
   /** Inserts the verdict or returns the record that is there: the first verdict stands. */

@@ -124,7 +124,7 @@ function entity(text: string, at: number): Decoded | null {
   return { text: decoded, length: match.length };
 }
 
-/** The number that `digits` hex digits write; -1 when one of them is none. */
+/** The number that `digits` hex digits write; -1 when one of them is not a hex digit. */
 function hex(text: string, from: number, digits: number): number {
   let value = 0;
   for (let index = from; index < from + digits; index += 1) {

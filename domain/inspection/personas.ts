@@ -123,7 +123,7 @@ export async function loadPersonas(options: { readonly directory?: string } = {}
   return personasOf(known);
 }
 
-/** The persona files of a folder, sorted by name (`tenant/agent` or `agent`); its README is none. */
+/** The persona files of a folder, sorted by name (`tenant/agent` or `agent`); a README is not a persona. */
 export async function personaFiles(directory: string): Promise<{ readonly name: string; readonly file: string }[]> {
   const found: { name: string; file: string }[] = [];
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {

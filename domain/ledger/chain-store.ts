@@ -217,7 +217,7 @@ export const contentValues = (cells: readonly Cell[]): ContentValues =>
     return cell;
   });
 
-/** A stored integer. Throws TypeError when the cell is none or cannot be held exactly. */
+/** A stored integer. Throws TypeError when the cell is not an integer, or one that a double cannot hold. */
 export function integerCell(cell: Cell | undefined): number {
   const value = typeof cell === 'string' && /^-?[0-9]{1,16}$/.test(cell) ? Number(cell) : cell;
   const number = typeof value === 'bigint' ? Number(value) : value;

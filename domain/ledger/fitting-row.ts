@@ -72,7 +72,7 @@ function surelyFitting(row: OwnRow): boolean {
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-/** What is left of so many bytes behind a value that needs no mending, by a generous reckoning; below zero where it does. */
+/** How many of `bytes` remain after a value that fits as it is, estimated generously; below zero when the value must be shortened. */
 function roomLeft(value: unknown, depth: number, bytes: number): number {
   const left = bytes - 32;
   if (typeof value === 'string') return isStorable(value) ? left - 6 * value.length : -1;

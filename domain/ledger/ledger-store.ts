@@ -53,7 +53,7 @@ export interface LedgerOptions {
 
 export interface OpenLedgerOptions extends LedgerOptions {
   readonly target: StoreTarget;
-  /** Long walks run in so many threads with connections of their own, beside the appends; without it in this thread. */
+  /** The number of threads for long walks, each with a connection of its own; without it walks run in this thread. */
   readonly verifyThreads?: ThreadOptions | undefined;
 }
 

@@ -327,7 +327,7 @@ const SEALED_BYTES = 8_388_608;
 
 function readPage(reader: ChainReader, from: number, end: number, sealedToo: boolean): Promise<Page> {
   const to = Math.min(from + PAGE - 1, end);
-  // A page that the database cannot render is no fault of the store; reading its columns tells.
+  // That the database cannot render a page says nothing about the store; reading the columns does.
   const rendered = async () => (await reader.rendered?.(from, to).catch(() => [])) ?? [];
   const read = async (): Promise<Page> => {
     const nothing = { to, entries: [], beside: new Map<number, RawSidecar[]>(), sealed: new Map<string, Uint8Array>() };

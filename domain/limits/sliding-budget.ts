@@ -8,7 +8,7 @@ export interface SlidingBudget {
 }
 
 const MAX_KEYS = 10_000;
-/** A window is remembered in so many parts: exact to one of them, in bounded memory however much is taken. */
+/** How many parts a window is counted in: exact to one part, and memory stays bounded however much is taken. */
 const PARTS = 60;
 
 /**

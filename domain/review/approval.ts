@@ -8,8 +8,8 @@ import { errorText } from '../errors.js';
 export type VerifyDecision = (decision: SignedDecision) => Promise<void>;
 
 /**
- * Why a signed decision is none about this call: it was signed for another row, another call, another tenant, or for an action that is
- * not the one that would run. `null` where it is about this very call.
+ * Why a signed decision does not apply to this call: it was signed for another row, another call, another tenant, or for an action that is
+ * not the one that would run. `null` where it applies.
  */
 export function otherCallThan(
   signed: SignedDecision,

@@ -78,7 +78,7 @@ export async function verifyDecision(
   }
 }
 
-/** The check as a worker wants it: comes back when the signature holds and throws with the fault when it does not. */
+/** The check as a worker wants it: returns when the signature holds, throws with the fault when it does not. */
 export function decisionVerifierFor(publicKey: KeyObject): (decision: SignedDecision) => Promise<void> {
   return async (decision) => {
     const verdict = await verifyDecision(decision, publicKey);

@@ -20,7 +20,7 @@ export interface ToolDefinition {
   readonly injected: readonly string[];
 }
 
-/** Reads the answer to `tools/list`; `null` where it is none. */
+/** Reads the answer to `tools/list`; `null` where it is not one. */
 export function toolPageOf(answer: string): ToolPage | null {
   const result = resultOf(answer);
   const list = result?.['tools'];

@@ -40,7 +40,7 @@ export interface ToolPinStore {
   seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
   /** What the lists of this upstream said to a tenant's agents of each tool, the one that came last. */
   seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
-  /** Adds to what was seen, up to so many names; `whole` takes away what is not in it. */
+  /** Adds to the names that were seen, up to a limit; with `whole`, names that are not in the list are removed. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
   /** Pins exactly these digests, whatever was seen meanwhile; `null` takes a tool out. Returns the tools whose pin is another one now. */
   accept(owner: PinOwner, accepted: ReadonlyMap<string, string | null>): Promise<readonly string[]>;
@@ -56,7 +56,7 @@ interface PinSet {
 /** A digest alone is from an older Gate. */
 type SeenSet = Record<string, { sha256: string; at: string } | string>;
 const shownAs = (seen: SeenSet[string]) => (typeof seen === 'string' ? { sha256: seen, at: '' } : seen);
-/** Names kept of lists that were not read to their end: a server that makes up names for ever fills no store. */
+/** How many names are kept of lists that were not read to their end, so that a server that makes up names cannot fill the store. */
 const NAMES_KEPT = 5_000;
 
 /** The owner of no agent's list: the note that an earlier Gate left here once it had taken lists over. */

@@ -14,7 +14,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body as a JSON object; throws when it is none. */
+  /** The body as a JSON object; throws when it is not one. */
   readonly body: JsonObject;
   /** `X-Gate-Correlation-Id`. */
   readonly correlationId: string;

@@ -42,8 +42,8 @@ const durable = proxyActivities<LedgerActivities & ReviewActivities>({
   retry: { initialInterval: '500ms', maximumInterval: '15s' },
 });
 /**
- * What the durable road could not do within its hour the record still owes: reconciliation does it, and tells if it cannot either. Comes
- * back with whether it was done.
+ * Whether the retrying activity did it within its hour. If not, the record still says that it is due: reconciliation does it, and raises
+ * an alarm if it cannot either.
  */
 const orReconciled = (work: Promise<void>): Promise<boolean> =>
   work.then(
@@ -67,7 +67,7 @@ const settle = proxyLocalActivities<UpstreamActivity>({
 /**
  * One tool call (docs/architecture/record-and-claim.md). Its id is the correlation id, so a second request under the same id meets this
  * run and not another. `resumed` is the record's word on a call that was parked before and goes on here, with a history of five events
- * instead of the whole road to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
+ * instead of everything up to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
  */
 export async function toolCall(
   call: CallInput,
@@ -189,7 +189,7 @@ export async function toolCall(
         return settled;
       }
       const decided = settled;
-      // Rows that are not appended and a review row that is not settled by now are left to the durable road.
+      // Rows that are not appended and a review row that is not settled by now are left to the retrying activities.
       const late = { summary: decided, rows_appended: false, review_settled: false };
       return taken(await local.afterDecision(decided).catch(() => late));
     },
@@ -313,7 +313,7 @@ function rowAppender(correlationId: string) {
   let background: Promise<void> | null = null;
   let again = false;
   let takenByStep: boolean | null = null;
-  /** The durable road gave up: the record owes them still. */
+  /** The retrying activity gave up; the record says that they are still due. */
   let owed = false;
   const appendLater = async () => {
     do {

@@ -121,7 +121,7 @@ export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter 
     const filter = { tenant, from: instant(Date.parse(asOf)), seqTo: place.length, eventKinds: [ADJUSTED] };
     for await (const page of scan(db, filter, ['id', 'timestamp', 'policy_decision', 'entry_hash']))
       for (const row of page) {
-        // Whoever may append may write any row; one that is no adjustment of this contract under its own id is none.
+        // Whoever may append may write any row; only an adjustment of this contract under its own id counts.
         const read = activeAgentAdjustment.safeParse(JSON.parse(row.policy_decision ?? 'null'));
         if (!read.success || rowIdOf(read.data) !== row.id || read.data.tenant !== tenant) continue;
         if (read.data.target_as_of !== asOf) continue;

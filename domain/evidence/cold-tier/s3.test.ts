@@ -187,7 +187,7 @@ describe.each(STORES)('the cold tier of %s in an S3-compatible store', (kind) =>
     server.put(data, Buffer.concat([bytes, Buffer.of(0)]));
     await expect(ledger.coldTier.copyCheck()(2, 2)).rejects.toThrow(/is not the file that was exported/);
     server.put(data, bytes);
-    // A copy that the table does not name is none.
+    // A file that the table does not name does not count as a copy.
     const metadata = `${KEYS}metadata/v1.metadata.json`;
     server.put(metadata, Buffer.from('{"current-snapshot-id":1}'));
     await ledger.close();

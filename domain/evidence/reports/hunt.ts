@@ -38,7 +38,7 @@ interface Hits {
   readonly methods: Set<string>;
 }
 
-/** Names of methods come from whoever wrote the row; so many are told apart. */
+/** Names of methods come from whoever wrote the row; beyond this many they are not listed. */
 const MAX_METHODS = 100;
 
 /** Who stands behind the rows that were found, gravest signal first, then most hits. Pages in chain order. */

@@ -141,7 +141,7 @@ describe('reports over the rows of a ledger', () => {
       );
   };
 
-  describe('row 7: a hunt', () => {
+  describe('a hunt', () => {
     beforeAll(async () => {
       store = await openAt('sqlite');
       await store.at(3 * DAY, [
@@ -206,7 +206,7 @@ describe('reports over the rows of a ledger', () => {
     });
   });
 
-  describe('row 8: the replay corpus', () => {
+  describe('the replay corpus', () => {
     const corpus = async (limit: number, query: Partial<Parameters<LedgerReports['replayCorpus']>[1]> = {}) => {
       const { entries, ...rest } = await reports().replayCorpus({}, { limit, ...query });
       const found = [];
@@ -372,7 +372,7 @@ describe('reports over the rows of a ledger', () => {
     });
   });
 
-  describe('row 12: a change of models', () => {
+  describe('a change of models', () => {
     beforeAll(async () => {
       store = await openAt('sqlite');
       await calls(50, 40 * HOUR, { brainVersion: 'brain/1' });
@@ -418,7 +418,7 @@ describe('reports over the rows of a ledger', () => {
     });
   });
 
-  describe('row 13: silence', () => {
+  describe('silence', () => {
     const life = (kind: string, name: string, change: Partial<NewLedgerRow> = {}) =>
       testRow({
         agent_id: uuidFromDigest('registry', name),
@@ -489,7 +489,7 @@ describe('reports over the rows of a ledger', () => {
     });
   });
 
-  describe('row 19: spend', () => {
+  describe('spend', () => {
     beforeAll(async () => {
       store = await openAt('sqlite');
       await calls(3, 20 * DAY, { agent: 'a', costMicros: 1_000 });

@@ -79,8 +79,8 @@ export interface TimeStamp {
 }
 
 /**
- * Reads a time-stamp response (RFC 3161, 2.4.2) over that digest. Trusts nobody yet. Throws TimeStampError: `tsa_response_malformed` for what is none or
- * was not granted, `tsa_imprint_mismatch` for the time stamp of something else.
+ * Reads a time-stamp response (RFC 3161, 2.4.2) over that digest. Trusts nobody yet. Throws TimeStampError: `tsa_response_malformed` for
+ * what is not such a response or was not granted, `tsa_imprint_mismatch` for the time stamp of something else.
  */
 export function readTimeStamp(response: Uint8Array, digestHex: string): TimeStamp {
   try {

@@ -5,7 +5,7 @@ import type { EntryTable, LedgerTables } from '../tables.js';
 import { type KeyFault, type KeySet, KeySetError, type TrustedKeys } from './key-set.js';
 import { SIGNED_FIELDS, signatureFault, type SignedFields, signedFields } from './row-signature.js';
 
-/** Rows per look; so many signatures take a few milliseconds, then others get their turn. */
+/** Rows per look: their signatures take a few milliseconds, then others get their turn. */
 const PAGE = 100;
 const COLUMNS = ['seq', 'signature', 'key_id', ...SIGNED_FIELDS] as const;
 type SignedRow = Pick<EntryTable, (typeof COLUMNS)[number]>;

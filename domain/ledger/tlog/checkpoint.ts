@@ -20,7 +20,7 @@ const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\
 export const signCheckpoint = (head: TreeHead, privateKey: KeyObject): string =>
   signNote(checkpointText(head), head.origin, privateKey);
 
-/** Reads a checkpoint without judging its signatures. Throws on anything that is none; extension lines are refused, Gate writes none. */
+/** Reads a checkpoint without judging its signatures. Throws on anything else. Extension lines are refused, because Gate writes none. */
 export function parseCheckpoint(text: string): Checkpoint {
   const note = parseNote(text);
   const [origin, size, encoded, end, ...more] = note.text.split('\n');
