@@ -16,7 +16,7 @@ import { chainRows, EMPTY_CHAIN } from '../domain/ledger/chain.js';
 import { ENTRY_COLUMNS } from '../domain/ledger/chain-store.js';
 import { prepareRow } from '../domain/ledger/entry.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
-import { ensureDevelopmentPki } from '../scripts/dev-pki.js';
+import { ensureDevelopmentPki } from '../stack/certificates/dev-pki.js';
 import type { StoreTarget } from '../domain/store/database.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 

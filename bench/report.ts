@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import type { Machine } from './machine.js';
 
 type TableRow = Readonly<Record<string, string | number | null>>;

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTemporal } from '../scripts/find-program.js';
-import { freePort } from '../scripts/free-port.js';
-import { startTemporal, type TemporalServer } from '../scripts/temporal-server.js';
+import { findTemporal } from '../stack/programs/find-program.js';
+import { freePort } from '../stack/programs/free-port.js';
+import { startTemporal, type TemporalServer } from '../stack/programs/temporal-server.js';
 import type { DevelopmentFile } from '../stack/development.js';
 import type { BareQuestions } from './bare-process.js';
 import { type Child, startChildProcess } from './child.js';

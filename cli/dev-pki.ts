@@ -24,7 +24,7 @@ export function registerDevPki(program: Command): void {
       const { stateDir, trustDomain } = readConfig('gate dev-pki', SHARED_SETTINGS, process.env);
       const ids = owner === undefined ? null : /^(\d{1,9}):(\d{1,9})$/.exec(owner);
       if (owner !== undefined && !ids) throw new CliError('--owner is written uid:gid, both numbers', 2);
-      const { DEPLOYMENT_FOLDERS, writeDeploymentFiles } = await import('../scripts/deployment-files.js');
+      const { DEPLOYMENT_FOLDERS, writeDeploymentFiles } = await import('../stack/certificates/deployment-files.js');
       await writeDeploymentFiles({
         stateDir,
         into: resolve(into),

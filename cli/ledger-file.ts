@@ -26,7 +26,7 @@ export async function readable<Result>(file: string, look: () => Promise<Result>
 /** One process per file: two writers would each keep their own picture of it. */
 export async function withLock<Result>(ledger: string, work: () => Promise<Result>): Promise<Result> {
   if (ledger === ':memory:') return work();
-  const { withFileLock } = await import('../scripts/file-lock.js');
+  const { withFileLock } = await import('../stack/file-lock.js');
   let begun = false;
   try {
     return await withFileLock(`${resolve(ledger)}.lock`, { timeoutMs: 500 }, () => {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** Tells on standard error, one line each, every file that is loaded. */
 const TELL_FILES = `data:text/javascript,${encodeURIComponent(`

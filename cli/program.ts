@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import { CliError } from './errors.js';
 
 /** What every command ends with; `gate --help` prints it. */

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** The built program: what a start bundles is built code. */
 const bundled = (cache: string, root = PROJECT_ROOT): string =>

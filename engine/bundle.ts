@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
-import { PROJECT_ROOT } from '../scripts/project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import { failureConverterPath } from './connect.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

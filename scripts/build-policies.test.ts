@@ -11,7 +11,7 @@ import {
   shippedPolicyDirectory,
 } from '../domain/policy/policy-sources.js';
 import { buildPolicies, checkPolicies, compilePolicies, opaVersion } from './build-policies.js';
-import { PROJECT_ROOT } from './project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import { needs } from '../test/support/needs.js';
 
 const directory = shippedPolicyDirectory();

@@ -17,7 +17,7 @@ import {
   shippedPolicyDirectory,
   TOOL_ENTRYPOINT,
 } from '../domain/policy/policy-sources.js';
-import { findOpa } from './find-program.js';
+import { findOpa } from '../stack/programs/find-program.js';
 
 const run = promisify(execFile);
 const OPA_LIMIT_MS = 120_000;

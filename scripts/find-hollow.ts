@@ -8,7 +8,7 @@ import type { SettingGroups, Settings } from '../config/env.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
 import { literalRoutes, type Source } from './find-hollow-routes.js';
-import { PROJECT_ROOT } from './project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** Something that is declared and that nothing stands behind: a promise which nobody keeps. */
 export interface Hollow {

@@ -19,7 +19,7 @@ import { GATE_OWN_ROUTES, type GovernedService, ROUTE_AUTHORITY, routeName } fro
 import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { egressMetrics } from '../workers/egress-metrics.js';
-import { PROJECT_ROOT } from './project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { errorText } from '../domain/errors.js';
-import { findOpa, findTemporal } from './find-program.js';
-import { PROJECT_ROOT } from './project-root.js';
+import { findOpa, findTemporal } from '../stack/programs/find-program.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** `npm test`: every test, with the two programs that tests run. What is missing is built first, which takes minutes once on a machine. */
 const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);

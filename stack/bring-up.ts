@@ -28,7 +28,7 @@ import { ensureReconcileSchedule } from '../engine/schedule.js';
 import { closeEngineRuntime, installEngineRuntime } from '../engine/runtime.js';
 import { warmUp } from '../engine/warm-up.js';
 import { createWorker } from '../engine/worker.js';
-import type { DevPki } from '../scripts/dev-pki.js';
+import type { DevPki } from './certificates/dev-pki.js';
 import { replaceFile } from '../domain/store/durable-file.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { DevelopmentFile, Stack } from './development.js';
@@ -340,7 +340,7 @@ async function startTools(
   undo: Undo,
 ): Promise<string> {
   // Whoever brings tools of his own loads none of these.
-  const { startDemoUpstream } = await import('../scripts/demo-upstream/server.js');
+  const { startDemoUpstream } = await import('../demo/upstream/server.js');
   const tools = await mendable('set GATE_DEMO_UPSTREAM_PORT to move the demonstration tools', () =>
     startDemoUpstream({ dataDir: join(stateDir, 'demo'), host: '127.0.0.1', port }),
   );

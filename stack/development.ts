@@ -6,7 +6,7 @@ import type { Mode } from '../contracts/call.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { tightenFile } from '../domain/store/durable-file.js';
-import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from '../scripts/dev-pki.js';
+import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
 import { startEngine } from './engine-process.js';
 import { claimStateFolder } from './single-instance.js';
 import { createVoice } from './voice.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { settingLines, START_SETTINGS } from '../config/processes.js';
-import { freePort } from '../scripts/free-port.js';
+import { freePort } from './programs/free-port.js';
 import { examine } from './doctor.js';
 
 let folder: string;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { ConfigError, type Env, readGroups, type Settings } from '../config/env.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { errorText } from '../domain/errors.js';
-import { presentTemporal } from '../scripts/find-program.js';
+import { presentTemporal } from './programs/find-program.js';
 import { runningGate } from './single-instance.js';
 
 /** One thing that a start needs, as it is on this machine now. A `fault` keeps Gate from starting, a `warning` does not. */

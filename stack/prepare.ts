@@ -5,7 +5,7 @@ import { PREPARE_SETTINGS, type DatabaseRole } from '../config/prepare.js';
 import { errorText } from '../domain/errors.js';
 import { bundleWorkflows } from '../engine/bundle.js';
 import { connectEngine } from '../engine/connect.js';
-import { prepareNamespace } from '../scripts/temporal-namespace.js';
+import { prepareNamespace } from './programs/temporal-namespace.js';
 import { engineAddress } from './parts.js';
 import { StartError } from './start-error.js';
 

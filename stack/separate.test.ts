@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
 import { ConfigError } from '../config/env.js';
-import { type DevPki, ensureDevelopmentPki } from '../scripts/dev-pki.js';
+import { type DevPki, ensureDevelopmentPki } from './certificates/dev-pki.js';
 import { loadSettings, startApart } from './separate.js';
 
 let folder: string;

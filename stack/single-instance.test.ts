@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import { bornAt } from '../scripts/managed-child.js';
+import { bornAt } from './programs/managed-child.js';
 import { claimStateFolder, runningGate } from './single-instance.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gate-claim-'));

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { claimFile, holderOf, releaseFile } from '../scripts/file-lock.js';
-import { bornAt } from '../scripts/managed-child.js';
+import { claimFile, holderOf, releaseFile } from './file-lock.js';
+import { bornAt } from './programs/managed-child.js';
 import { StartError } from './start-error.js';
 
 /**

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { startDemoUpstream } from '../../scripts/demo-upstream/server.js';
+import { startDemoUpstream } from '../../demo/upstream/server.js';
 import { detectUpstream, type DetectedUpstream } from './detected-upstream.js';
 
 const AGENT = { tenant: 'acme', agent: 'alice' };

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createService, type Service } from '../../api/plugins/service.js';
-import { type DevLeaf, type DevPki, ensureDevelopmentPki, issueAgent } from '../../scripts/dev-pki.js';
+import { type DevLeaf, type DevPki, ensureDevelopmentPki, issueAgent } from '../../stack/certificates/dev-pki.js';
 import { createMtlsFetch, type MtlsFetchOptions } from './mtls-fetch.js';
 
 let folder: string;

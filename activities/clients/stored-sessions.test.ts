@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store } from '../../domain/store/database.js';
 import { upstreamSessionMigrations } from '../../migrations/upstream-sessions.js';
-import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
+import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 import { storedSessions, type UpstreamSessionTables } from './stored-sessions.js';

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { JsonObject } from '../../contracts/json.js';
-import { issueAgent } from '../../scripts/dev-pki.js';
-import { freePort } from '../../scripts/free-port.js';
+import { issueAgent } from '../../stack/certificates/dev-pki.js';
+import { freePort } from '../../stack/programs/free-port.js';
 import { type AgentClient, rpc, SELECTORS } from '../support/agent.js';
 import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 

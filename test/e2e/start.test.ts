@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import {
   bareEnvironment,
   eventually,

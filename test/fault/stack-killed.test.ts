@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
+import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import type { Reply } from '../support/agent.js';
 import { until } from '../support/kill-host-driver.js';
 import { seededRandom } from '../support/random.js';

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
-import { freePort } from '../../scripts/free-port.js';
-import { findTemporal } from '../../scripts/find-program.js';
+import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import { freePort } from '../../stack/programs/free-port.js';
+import { findTemporal } from '../../stack/programs/find-program.js';
 import type { Reply } from '../support/agent.js';
 import { until } from '../support/kill-host-driver.js';
 import {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
 import { machineClock } from '../../lite/host.js';

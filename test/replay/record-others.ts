@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { connectClient } from '../../engine/connect.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connectClient } from '../../engine/connect.js';
 import { streamIdOf } from '../../engine/streams.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';

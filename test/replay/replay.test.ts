@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { CALLBACK_HISTORIES, HISTORIES, RECONCILE_HISTORIES, STREAM_HISTORIES } from './histories.js';
 
 const folder = join(PROJECT_ROOT, HISTORIES);

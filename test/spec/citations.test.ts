@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 
 const OWN = 'test/spec/citations.test.ts';
 /** Texts of others: the packages' lock file, and lists of words and commands. */

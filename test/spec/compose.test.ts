@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { PREPARE_SETTINGS } from '../../config/prepare.js';
 import { APART_SETTINGS, type ProcessName, settingLines, type SettingLine } from '../../config/processes.js';
-import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from '../../scripts/deployment-files.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
-import { DYNAMIC_CONFIG } from '../../scripts/temporal-server.js';
+import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from '../../stack/certificates/deployment-files.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
+import { DYNAMIC_CONFIG } from '../../stack/programs/temporal-server.js';
 import { type ComposeService, filesOf, gateServices, readCompose, VARIABLE } from '../support/compose.js';
 
 const compose = readCompose();

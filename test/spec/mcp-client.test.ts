@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../../contracts/review.js';
-import { type DemoUpstream, startDemoUpstream } from '../../scripts/demo-upstream/server.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
 import { eventually } from '../support/stack.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { EVENT_KINDS } from '../../contracts/event-kinds.js';
 import { REFERENCE_DIRECTORY, referencePages } from '../../scripts/print-reference.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 
 const page = (file: string): string => readFileSync(join(REFERENCE_DIRECTORY, file), 'utf8');
 
@@ -13,7 +13,7 @@ const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
 
 const PRODUCT =
-  'activities api bench bin cli config contracts domain engine lite scripts stack workers workflows'.split(' ');
+  'activities api bench bin cli config contracts demo domain engine lite scripts stack workers workflows'.split(' ');
 /** The ways in which source reads a variable, or names one to whoever reads it. */
 const READS = [
   /\benv(?:\?\.|\.|\[')([A-Z][A-Z0-9_]+)/g,

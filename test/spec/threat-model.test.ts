@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parseSync } from '@swc/core';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 
 const read = (file: string): string => readFileSync(join(PROJECT_ROOT, file), 'utf8');
 const security = read('SECURITY.md');

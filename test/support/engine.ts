@@ -5,10 +5,10 @@ import { Client, Connection } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { createPayloadCodec } from '../../engine/codec.js';
-import { findTemporal } from '../../scripts/find-program.js';
-import { freePort } from '../../scripts/free-port.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
-import { startTemporal, type TemporalServer } from '../../scripts/temporal-server.js';
+import { findTemporal } from '../../stack/programs/find-program.js';
+import { freePort } from '../../stack/programs/free-port.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
+import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 
 export const TEST_NAMESPACE = 'gate';

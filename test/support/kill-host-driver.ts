@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { bundleToFile, startTestEngine, type TestEngine } from './engine.js';
 import type { CallState, HostCommands, HostScript, KillHostConfig, KillPoint } from './kill-host.js';
 import { startTestTools, type TestTools } from './kill-host-tools.js';

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { issueAgent } from '../../scripts/dev-pki.js';
-import { PROJECT_ROOT } from '../../scripts/project-root.js';
+import { issueAgent } from '../../stack/certificates/dev-pki.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { DevelopmentFile } from '../../stack/development.js';
 import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from './agent.js';
 

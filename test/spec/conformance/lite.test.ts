@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
 import { keysBeside } from '../../../lite/keys.js';
-import { startDemoUpstream } from '../../../scripts/demo-upstream/server.js';
+import { startDemoUpstream } from '../../../demo/upstream/server.js';
 import { createAgentClient } from '../../support/agent.js';
 import { liteFolder, openLite } from '../../support/lite.js';
 import { eventually } from '../../support/stack.js';

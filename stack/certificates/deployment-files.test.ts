@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
-import { parseDatabaseRoles } from '../config/prepare.js';
-import { spiffeOfCertificate } from '../domain/identity/spiffe.js';
-import type { DevelopmentFile } from '../stack/development.js';
+import { parseDatabaseRoles } from '../../config/prepare.js';
+import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import type { DevelopmentFile } from '../development.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
 import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from './deployment-files.js';
 

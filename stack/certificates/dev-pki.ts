@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, ran
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { parseKeyRing } from '../domain/crypto/key-ring.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import {
   type Credential,
   createAuthority,
@@ -11,11 +11,11 @@ import {
   type LeafProfile,
   readCredential,
   validFor,
-} from '../domain/identity/certificate-authority.js';
-import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../domain/identity/spiffe.js';
-import { uuidV7 } from '../domain/identity/uuid-v7.js';
-import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
-import { withFileLock } from './file-lock.js';
+} from '../../domain/identity/certificate-authority.js';
+import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { uuidV7 } from '../../domain/identity/uuid-v7.js';
+import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../domain/store/durable-file.js';
+import { withFileLock } from '../file-lock.js';
 
 /** Every workload of the development stack. The worker acts for the proxy and carries the proxy's certificate. */
 export const DEVELOPMENT_SERVICES = [

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { spiffeOfCertificate } from '../domain/identity/spiffe.js';
+import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { DEVELOPMENT_SERVICES, ensureDevelopmentPki, ensureDevelopmentSecrets, issueAgent } from './dev-pki.js';
 
 const trustDomain = 'gate.local';

@@ -53,7 +53,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
  * exactly once" can be counted. Tools: list_files, read_file, write_file, delete_file (a workspace folder), get_balance, wire_transfer,
  * slow_task (up to 60 seconds), failing_tool (an answer with isError), drop_connection (acts, then hangs up), big_result (so many bytes).
  *
- * Alone: `node dist/scripts/demo-upstream/main.js --port 9000 --data DIR`; SIGTERM ends it.
+ * Alone: `node dist/demo/upstream/main.js --port 9000 --data DIR`; SIGTERM ends it.
  * Rejects when the port is taken.
  */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
-import type { DevelopmentFile } from '../stack/development.js';
+import type { DevelopmentFile } from '../development.js';
 import {
   DEVELOPMENT_AGENTS,
   type DevLeaf,
@@ -9,7 +9,7 @@ import {
   ensureDevelopmentSecrets,
   ensureToken,
 } from './dev-pki.js';
-import { replaceFile } from '../domain/store/durable-file.js';
+import { replaceFile } from '../../domain/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
   /** Where the CA and every secret stay; only this job ever sees it whole. */

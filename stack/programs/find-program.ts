@@ -16,12 +16,12 @@ import { delimiter, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import type { Env } from '../config/env.js';
-import { errorText } from '../domain/errors.js';
-import { PUBLIC_FILE, replaceFile } from '../domain/store/durable-file.js';
+import type { Env } from '../../config/env.js';
+import { errorText } from '../../domain/errors.js';
+import { PUBLIC_FILE, replaceFile } from '../../domain/store/durable-file.js';
 import { buildProgress } from './build-progress.js';
-import { withFileLock } from './file-lock.js';
-import { PROJECT_ROOT } from './project-root.js';
+import { withFileLock } from '../file-lock.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 
 export interface FindOptions {
   /** Told, in one line each, what is being done while it takes long. */

@@ -12,7 +12,7 @@ import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { errorText } from '../domain/errors.js';
 import type { DevelopmentFile } from '../stack/development.js';
-import { PROJECT_ROOT } from './project-root.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 
 /**
  * `npm run demo`: the story of Gate in a terminal, against a stack of its own on free ports in a temporary folder, or with `--here`
