@@ -33,7 +33,7 @@ export interface HilOptions {
   readonly ttlSeconds?: PendingRoutes['ttlSeconds'];
   readonly decisionLifeSeconds?: number;
   readonly bodyLimit?: number;
-  /** Beside `storage`; the composition knows the engine (`orchestrator`). */
+  /** Readiness checks besides `storage`: the composition adds the engine (`orchestrator`). */
   readonly readiness?: ReadinessChecks;
 }
 

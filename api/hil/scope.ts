@@ -6,11 +6,11 @@ import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { Caller } from '../plugins/service.js';
 
-/** What one request may see and do: one tenant's rows, and whose decision it is. */
+/** What one request may see (one tenant's rows), and who decides. */
 export interface ReviewScope {
   readonly tenant: string;
   readonly caller: Caller;
-  /** Whose token came along; `null` where none is needed. */
+  /** The operator whose token the request carries; `null` without one. */
   readonly operator: Operator | null;
 }
 
@@ -23,14 +23,14 @@ const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
 
 /**
  * Reads the scope of a request (docs/architecture/reviews.md#scopes). The console names its tenant in `X-Gate-Tenant-Scope`, or leaves it
- * to an operator's token, which is bound to one; the proxy names the tenant of the
- * agent's verified SVID; the simulator has one fixed tenant and must not name any. Throws `tenant_scope_required`, `invalid_request`,
- * `unauthenticated` (a token that is wrong, or bound to another tenant, never falls back to less) and `capability_denied`.
+ * to an operator's token, which is bound to one; the proxy names the tenant of the agent's verified SVID; the simulator has one fixed
+ * tenant and must not name any. Throws `tenant_scope_required`, `invalid_request`, `unauthenticated` (a token that is wrong, or bound to
+ * another tenant, never falls back to less) and `capability_denied`.
  */
 export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ReviewScope {
   const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
 
-  /** Every token is compared, in constant time: neither length, prefix nor place in the list shows in the duration. */
+  /** Every token is compared in constant time, so that the duration says nothing about its length, prefix or place in the list. */
   function operatorOf(request: FastifyRequest): Operator | null {
     const { authorization } = request.headers;
     if (authorization === undefined) return null;

@@ -18,7 +18,7 @@ const WINDOW_MS = 60_000;
 const WINDOW = `${WINDOW_MS / 1000} s`;
 
 /**
- * Holds an agent to its limits for what passes before the velocity limit: control calls, and answers that are fetched again. Counted in
+ * Limits what an agent may do that the velocity limit does not count: control calls, and answers that are fetched again. Counted in
  * this process. Throws `rate_limited` with the seconds to wait; one row per agent, limit and minute says so.
  */
 export function createAgentLimits({
@@ -62,7 +62,7 @@ export function createAgentLimits({
         limits: { limit: limits.controls, window_ms: WINDOW_MS },
       }),
 
-    /** Counts one look at what a call came to. */
+    /** Counts one request for an earlier answer. */
     replay: (asked: AskedAgain): Promise<void> =>
       refuse(replays.take(keyOf(asked), 1, now()), {
         ...asked,
@@ -71,7 +71,7 @@ export function createAgentLimits({
         limits: { limit: limits.replays, window_ms: WINDOW_MS },
       }),
 
-    /** Loads what is sent again, one after the other for an agent, and counts its bytes. A single answer is never too large. */
+    /** Loads a retained answer and counts its bytes, one at a time per agent. A single answer is never too large. */
     retained: <T extends Buffer | null>(asked: AskedAgain, load: () => Promise<T>): Promise<T> =>
       oneAtATime(keyOf(asked), async () => {
         await refuse(bytes.look(keyOf(asked), now()), tooManyBytes(asked));

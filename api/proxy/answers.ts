@@ -12,7 +12,7 @@ export interface Answer {
   readonly body: JsonObject | Buffer | null;
 }
 
-/** How long the approver has, as the 202 tells it; the same at every replay of the handle. */
+/** How long the approver has, as the 202 says; the same at every replay. */
 const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.call.ttl_secs[approval_tier];
 
 /** The record's effective state: past its deadline a parked call is expired, whether or not its workflow is alive to say so. */
@@ -165,7 +165,7 @@ export function withDetail(answer: Answer, { evidence: { inspection } }: CallRec
 /** Seconds a 503 asks its caller to wait. */
 const RETRY_AFTER_SECS = 2;
 
-/** What an agent is told of a part that is away. What exactly failed, and where, is in the log under the same correlation id. */
+/** What an agent is told when a part is away. What failed exactly is in the log, under the same correlation id. */
 const OUTAGES: Readonly<Record<string, string>> = {
   brain: `the inspection does not answer, and nothing is allowed without it; ${ASK_AGAIN}`,
   policy: `the policy engine does not answer, and nothing is allowed without it; ${ASK_AGAIN}`,

@@ -33,9 +33,9 @@ export interface ProxyOptions
   readonly tls?: Omit<NonNullable<ServiceOptions['tls']>, 'clientCertificate'>;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
-  /** Sees each record when its first answer leaves; a replay is no first answer. */
+  /** Called with each record when its first answer leaves, not at replays. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
-  /** Who classes tools, where that is not the composition's own business. */
+  /** The classing of tools, unless the composition registers its routes itself. */
   readonly tools?: ToolRouteOptions & PinRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
@@ -65,7 +65,7 @@ export function createProxyService(options: ProxyOptions): Service {
         if (ageSecs > 30) throw new Error(`the oldest unappended row is ${ageSecs} s old`);
         return `oldest unappended row: ${ageSecs} s`;
       },
-      // Said, and no reason to refuse other calls: each of these has its alarm row, and is tried again.
+      // Reported, but no reason to refuse other calls: each of these has its alarm row and is tried again.
       stuck_calls: async () => {
         const { calls, since_ms } = await options.calls.setbacks.stuck();
         return since_ms === null

@@ -35,12 +35,12 @@ export interface CallHandlerOptions {
   readonly limits: AgentLimitsCheck;
   readonly refusals: Refusals;
   readonly now?: () => number;
-  /** Sees each record when its first answer leaves, for counters. */
+  /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
   readonly onLimited?: () => void;
   /** Denials and parks carry what each detector said. */
   readonly verboseVerdicts?: boolean;
-  /** Sees each call that no record answers, before anything is kept of it; throws what refuses it. */
+  /** Called with each call that no record answers, before anything of it is stored. Throws to refuse the call. */
   readonly admitNew?: (request: ToolCallRequest, correlationId: string) => Promise<void> | void;
 }
 
@@ -61,10 +61,10 @@ export function correlationIdOf({
   idempotencyId,
   demoPrefix,
 }: Pick<ToolCallRequest, 'caller' | 'idempotencyId'> & {
-  /** First group of the id of a call of the demonstration: its session's calls are read by it. */
+  /** The first group of the call's id, by which the calls of a demonstration session are found. */
   readonly demoPrefix?: string | undefined;
 }): string {
-  // The instance of a SPIFFE id changes with every renewal; the agent behind it does not, and neither may its calls.
+  // The instance of a SPIFFE id changes with every renewal. The agent does not, so the ids of its calls must not change either.
   const identity = caller.spiffe.replace(/\/instance\/[^/]*$/, '');
   const id = uuidFromDigest('gate.call', caller.tenant, identity, idempotencyId);
   return demoPrefix === undefined ? id : `${demoPrefix}${id.slice(8)}`;
@@ -81,7 +81,7 @@ export function createCallHandler(options: CallHandlerOptions) {
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true, now()) !== null;
 
-  /** The answer the record gives, waiting, bounded, while the call is under way. `again` says who asked for it when it was given before. */
+  /** The answer the record gives; while the call is under way it waits, up to a limit. `again` is set when the answer was given before. */
   const fromRecord = async (found: CallRecord, again: AskedAgain | null): Promise<Answer> => {
     const replayed = again !== null;
     const record = settledEnough(found)
@@ -111,7 +111,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       for (const part of [argumentsOf(mcp.body), params, mcp.body])
         if (part !== null && typeof part === 'object' && !Array.isArray(part)) keepCanonical(part);
       const digest = canonicalDigest({ contract, route: '/mcp', method: mcp.method, tool: mcp.tool, body: mcp.body });
-      // The same call twice at once: one runs, the other is told what the record says of it.
+      // The same call twice at once: one runs, the other waits and gets the answer from the record.
       const key = `${correlationId}/${digest}`;
       await running.get(key)?.catch(() => undefined);
       const answer = answered(request, correlationId, digest);
@@ -138,7 +138,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     const known = await calls.find(correlationId);
     const again = { caller, correlationId, name: mcp.tool };
     if (known) await limits.replay(again);
-    // Of a record that is not Gate's the digest says nothing; whatever is asked under its id has the same answer.
+    // The digest of a tampered record means nothing: every request under its id gets the same answer.
     if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
     if (known && known.state !== 'decided') return fromRecord(known, again);
 

@@ -25,7 +25,7 @@ interface Counted {
 }
 
 const WINDOW_MS = 60_000;
-/** Beyond it what is counted is written at once: memory stays bounded, whatever is asked. */
+/** Beyond this many counters everything counted is written at once, so that memory stays bounded. */
 const MAX_COUNTED = 200;
 
 /**
@@ -68,7 +68,7 @@ export function createControlLog({ ledger, now }: { readonly ledger: Ledger; rea
       if (counted.size >= MAX_COUNTED) void write();
       else writeLater();
     },
-    /** Writes what is counted so far; what the ledger does not take now is lost. */
+    /** Writes the counters; what the ledger does not take now is lost. */
     async close(): Promise<void> {
       await write();
       clearTimeout(timer);

@@ -18,7 +18,7 @@ export interface Refused {
   readonly reason: string;
   /** What was exceeded, by name. */
   readonly limits: JsonObject;
-  /** Whether it is the first of its window, where whoever refuses counts these: then that alone says whether there is a row. */
+  /** Whether this is the first refusal of its window, where the caller counts them itself; then this alone decides about the row. */
   readonly first?: boolean;
   readonly paramsSha256?: string;
 }
@@ -27,8 +27,8 @@ const ROW_EVERY_MS = 60_000;
 const MAX_TOLD = 10_000;
 
 /**
- * Leaves a ledger row behind for what an agent's limits refused: at most one per agent, limit and minute, for a flood of refusals must not
- * become one of rows. An outage of the ledger does not turn a 429 into anything else.
+ * Leaves a ledger row behind for what an agent's limits refused: at most one per agent, limit and minute, so that a flood of refusals is
+ * not a flood of rows. An outage of the ledger does not turn a 429 into anything else.
  */
 export function createRefusals({
   ledger,
@@ -38,7 +38,7 @@ export function createRefusals({
   readonly ledger: Ledger;
   /** The time that a row says. */
   readonly now: () => number;
-  /** What a minute is measured by: a clock that was put back an hour must not keep rows away for an hour. */
+  /** Measures the minute. Not the wall clock: set back by an hour, it would suppress rows for an hour. */
   readonly monotonic?: () => number;
 }) {
   const told = new LRUCache<string, number>({ max: MAX_TOLD });

@@ -6,8 +6,8 @@ import type { Signature } from '../identity/signer.js';
 import type { CallRecord, StagedRequest } from './record.js';
 
 /**
- * When a decision came to stand and until when it may be acted upon, epoch milliseconds: as long as Gate itself gives a call it executes
- * to begin after its approval. A host that was told later asks anew.
+ * From when to when a decision may be acted upon, in epoch milliseconds: as long as Gate gives its own calls to begin after an approval.
+ * A host that learns of it later asks again.
  */
 export function authorizedFor({ decision, created_ms }: CallRecord): {
   readonly iatMs: number;
@@ -67,7 +67,7 @@ export type AuthorizationFault =
   | 'expired'
   | 'other_request';
 
-/** Clocks of two machines may differ by so much. */
+/** How far the clocks of two machines may differ. */
 const SKEW_SECS = 5;
 
 /**

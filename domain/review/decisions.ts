@@ -72,7 +72,7 @@ export function createDecisions({
     const now = clock();
     const late = whyNotDecidable(row, now);
     const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
-    // Who was answered 503, or not at all, asks again: what came of his decision is his answer, and not that somebody decided.
+    // After a 503, or no answer, the operator asks again and must get the outcome of his own decision, not "already decided".
     if (late && same && isDecidedBy(standing(row), decision)) return row;
     if (late) throw refusal(late, row);
     if (!same)
@@ -87,9 +87,10 @@ export function createDecisions({
     // The refusal stands whether or not its row can be written now: the workflow writes the same settlement itself.
     if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;
-    // Many at once, or a worker lost on the way, and the sender is told only that the call waits no more: it may be this that ended it.
+    // With many decisions at once, or a lost worker, the sender learns only that the call no longer waits. This very decision may have
+    // ended it.
     if (isDecidedBy(standing(stands), signed)) return stands;
-    // "Not pending" is all a call that is over can say; its row knows what the operator asks: whether somebody was faster.
+    // A call that is over can only say "not pending"; its row says whether somebody decided first, which is what the operator needs to know.
     const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
     throw refusal(known ?? outcome.code, outcome.settled ?? stands);
   }

@@ -212,7 +212,7 @@ export function reviewStoreOver(
     seen.set(row.id, Math.max(Number(row.version), seen.get(row.id) ?? 0));
     return row;
   };
-  /** The same for whoever can do nothing with a row that does not hold. */
+  /** The same, for callers that cannot use a tampered row. */
   async function held<Some extends Head>(row: Some): Promise<Some> {
     const known = await checked(row);
     if (known.status === 'tampered') throw new GateError('review_tampered');
@@ -245,7 +245,7 @@ export function reviewStoreOver(
     } catch (cause) {
       throw new GateError('payload_unavailable', undefined, { cause });
     }
-    // What is shown is what the digest says, which is what is signed, which is compared with what would run.
+    // What is shown must match the digest that is signed and later compared with what would run.
     if (canonicalDigest(payload) !== row.original_payload_digest) throw new GateError('review_tampered');
     return payload;
   }
@@ -292,7 +292,7 @@ export function reviewStoreOver(
   /** The stored form of a new review; its `created_at` is the workflow's, so that row and timer share one deadline. */
   function newRow(review: NewReview): StoredReview {
     const digest = `sha256:${sha256Hex(canonicalOr400('request_payload', review.request_payload))}`;
-    // Sealed as it came, not as it is hashed: the approver sees the arguments in the order the agent wrote them.
+    // Sealed as received, not in canonical form, so that the approver sees the arguments in the agent's order.
     const payload = JSON.stringify(review.request_payload);
     const id = reviewIdOf(review.correlation_id);
     const now = new Date(clock()).toISOString();
@@ -582,7 +582,7 @@ function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' 
   };
 }
 
-/** Of a row that Gate did not write nothing is shown but where it lies: somebody else may have chosen every word of it. */
+/** A row that Gate did not write shows only its ids: somebody else may have chosen every word of the rest. */
 function tamperedView(row: Head): PendingRequest {
   const created = Number(row.created_ms);
   return {

@@ -65,7 +65,7 @@ export const isDecidedBy = (
   settled.decided_by === sent.principal.subject &&
   (settled.request_id == null ? settled.decided_at === sent.decided_at : settled.request_id === sent.request_id);
 
-/** Nothing leads out of a settled status; the first decision stands. A row that Gate did not write says nothing of one. */
+/** Nothing leads out of a settled status; the first decision stands. A tampered row is not settled. */
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>
   status !== 'tampered' && !REVIEW_MOVES.some((move) => move.from === status);
 

@@ -20,7 +20,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
     '/decide/:id',
     {
       schema: { params: ById, body: decideRequest, response: { 200: PendingRow } },
-      // Before the body is read: who may not decide learns nothing about what a decision looks like.
+      // Before the body is read, so that somebody who may not decide learns nothing about the form of a decision.
       onRequest: (request, _reply, done) => {
         principalOf(scopeOf(request));
         if (request.headers['x-gate-decided-by'] !== undefined) throw new GateError('legacy_identity_header');
@@ -45,7 +45,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
   );
 }
 
-/** What this row cannot be decided with. */
+/** The decision a body asks for. Throws for a modification, which is not available. */
 function available(body: DecideRequest): 'approve' | 'deny' {
   if ('modified_payload' in body) throw new GateError('modified_payload_rejected');
   const diff = body.modification_diff ?? null;

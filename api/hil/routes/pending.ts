@@ -108,6 +108,6 @@ function reviewOf(
   };
 }
 
-/** The proxy judged the address; a row merely never shows an approver something that is no web address. */
+/** The proxy has judged the address already. This only keeps text that is not a web address from an approver's eyes. */
 const isWebAddress = (text: string): boolean =>
   URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);

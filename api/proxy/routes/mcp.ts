@@ -19,14 +19,14 @@ export interface McpRouteOptions {
   readonly controlLog: ControlLog;
   readonly upstream: Upstream;
   readonly mode: Mode;
-  /** `https://…` without a path, as agents reach this listener; without it they are answered with what they called it. */
+  /** `https://…` without a path, as agents reach this listener; without it links begin with the `Host` of the request. */
   readonly publicUrl?: string;
   readonly upstreamTimeoutMs: number;
-  /** Throws `callback_not_allowed` naming the rule; comes back with the address as it will be used. */
+  /** Returns the address as it will be used. Throws `callback_not_allowed` naming the rule. */
   readonly checkCallback: (url: string) => string;
   /** `tenant/agent` of the agents whose calls are the demonstration's. */
   readonly demoAgents?: ReadonlySet<string>;
-  /** Sees each control method before it is forwarded; throws what refuses it. */
+  /** Called before a control method is forwarded. Throws to refuse it. */
   readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
 
@@ -60,7 +60,8 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     },
   });
 
-  // The order of these gates is the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before 401, 401 before everything else.
+  // The order of these gates is the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before 401,
+  // 401 before everything else.
   async function answer(request: FastifyRequest): Promise<Answer> {
     const selected = selectContract({
       decision: header(request, 'x-gate-decision-contract'),
@@ -139,7 +140,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   }
 }
 
-/** Which session of the demonstration a call belongs to; means something from the demonstration's agents only. */
+/** The demonstration session a call belongs to. Ignored from agents that are not the demonstration's. */
 function demoPrefixOf(request: FastifyRequest): string | undefined {
   const offered = header(request, 'x-gate-demo-prefix');
   if (offered !== undefined && !/^[0-9a-f]{8}$/.test(offered))
@@ -167,7 +168,7 @@ export function agentOf(request: FastifyRequest): AgentCaller {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What the store may be asked for: anything else in a path names nothing. */
+/** A path segment as a call's id. Throws `not_found` for anything but a UUID. */
 export function idOf(path: string, whatIsMissing: string): string {
   if (!UUID.test(path)) throw new GateError('not_found', whatIsMissing);
   return path;

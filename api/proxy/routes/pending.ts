@@ -16,7 +16,7 @@ const STATUS: Readonly<Record<string, string>> = {
   denied: 'denied',
   expired: 'expired',
   aborted: 'expired',
-  // Nothing will run: whatever it was, it is no approval.
+  // Nothing will run, so this must not look like an approval.
   tampered: 'denied',
 };
 
@@ -24,7 +24,7 @@ export interface PendingRouteOptions {
   readonly calls: CallStore;
   readonly limits: AgentLimitsCheck;
   readonly now?: () => number;
-  /** Finds the call of an id where more than the correlation id names one. */
+  /** Finds the call where ids other than the correlation id are accepted too. */
   readonly lookUp?: (id: string) => Promise<CallRecord | null>;
   readonly pendingPaths?: readonly `${string}/:correlation_id`[];
 }
@@ -49,7 +49,7 @@ export function registerPending(
         const asked = { caller, correlationId: request.correlationId, name: 'GET /pending' };
         await limits.replay(asked);
         const record = await lookUp(idOf(request.params.correlation_id, UNKNOWN));
-        // Another agent's call is as unknown as one that never was.
+        // Another agent's call and an unknown one get the same answer.
         const mine =
           record && record.evidence.call.tenant === caller.tenant && record.evidence.call.agent === caller.agent;
         if (!mine || !record.pending_id) throw new GateError('not_found', UNKNOWN);
