@@ -36,7 +36,7 @@ const digestOf = (token: string): Buffer => createHash('sha256').update(token).d
 const bearerOf = ({ headers: { authorization } }: FastifyRequest): string | null =>
   /^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? null;
 
-/** Every entry is compared, in constant time: neither length, prefix nor place in the list shows in the duration. */
+/** Every entry is compared in constant time, so that the duration says nothing about length, prefix or place in the list. */
 function lookUp<Value>(known: readonly { digest: Buffer; value: Value }[], token: string): Value | null {
   const offered = digestOf(token);
   let found: Value | null = null;
@@ -45,9 +45,9 @@ function lookUp<Value>(known: readonly { digest: Buffer; value: Value }[], token
 }
 
 /**
- * `decideToken` is the operator's where no registry of operators is set: whoever reaches the port may ask, and nobody decides without
- * showing something that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger from which somebody who holds
- * only the ledger learns nothing about a token.
+ * `decideToken` is the operator's where no registry of operators is set: whoever reaches the port may ask, but a decision needs something
+ * that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger from which somebody who holds only the ledger
+ * learns nothing about a token.
  */
 export function createAccess(
   { token, agents: registry, deciders }: Pick<LiteConfig, 'token' | 'agents' | 'deciders'>,

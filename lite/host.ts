@@ -81,7 +81,7 @@ export function createInProcessHost({
   const following = new Set<string>();
   const stopping = new AbortController();
   const deadlines = createDeadlines(clock);
-  // A call whose record was closed under it waits for nobody any more.
+  // A call whose record was closed as tampered must not go on waiting.
   calls.onTampered((record) => runs.get(record.correlation_id)?.decide?.(summarize(record)));
 
   function launch(call: CallInput, resumed: CallSummary | null): Run {
@@ -218,7 +218,7 @@ export function createInProcessHost({
     background.add(running);
   }
 
-  /** Tries until it holds or the process stops; what is left then is due at the next start. */
+  /** Retries until it succeeds or the process stops; what is left is due at the next start. */
   async function retried(
     work: () => Promise<void>,
     inVain: (error: unknown, attempt: number) => boolean = () => false,
@@ -234,7 +234,7 @@ export function createInProcessHost({
   }
   const appendDurably = (correlationId: string) =>
     retried(() => activities.appendRows(correlationId), toldOnce(correlationId, 'rows'));
-  /** A fault that lies in one call is told when it is met first; a store that is away says so itself. */
+  /** A fault of one call is logged the first time; a store that is away reports itself. */
   const toldOnce = (correlationId: string, duty: 'rows' | 'review') => {
     let told = false;
     return (error: unknown): boolean => {
@@ -306,7 +306,7 @@ export function createInProcessHost({
         inBackground(() => appendDurably(correlationId));
         resumed += 1;
       }
-      // What a decided call still owed when the process ended; the call itself may be over.
+      // What was still to be done for a decided call when the process ended; the call itself may be over.
       for (const what of ['review', 'callback'] as const)
         for (const { correlation_id: correlationId } of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
           followUp(what, correlationId);

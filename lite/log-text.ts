@@ -8,12 +8,12 @@ const event = z.looseObject({
   msg: z.string().default(''),
   err: z.looseObject({ stack: z.string().optional(), message: z.string().optional() }).optional(),
 });
-/** In every event, and of no use to a reader of one machine. */
+/** Fields of every event that say nothing to a reader on one machine. */
 const UNSAID = new Set(['level', 'time', 'msg', 'err', 'pid', 'hostname']);
 
 /**
  * One event of the log as a person reads it: time, level, message, and what belongs to it as `name=value`; a stack follows on lines of its
- * own. What is no event is handed on as a line. Characters that cannot be seen are shown, not obeyed.
+ * own. Other output is passed on as a line. Invisible characters are shown escaped.
  */
 export function logText(line: string): string {
   let parsed: z.infer<typeof event>;

@@ -42,7 +42,7 @@ export function liteMetrics(registry: Registry) {
   return {
     inspected: () => inspected.inc(),
     reconciled: (state: CallState) => reconciled.inc({ outcome: state }),
-    /** Passes on what it waits for. */
+    /** Measures how long `written` takes; rejects as it does. */
     async queued(written: Promise<void>): Promise<void> {
       const done = ledgerQueue.startTimer();
       await written;

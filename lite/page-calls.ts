@@ -7,15 +7,15 @@ import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
 import { notice, shownTime, text } from './page-layout.js';
 
-/** What an approver can read on a page; a call that says more is not approved from here. */
+/** How much an approver can read on a page; a larger call cannot be approved here. */
 const MAX_SHOWN = 100_000;
 /** Longer arguments scroll in their box, which a keyboard must be able to reach. */
 const SCROLLS_FROM = { characters: 900, lines: 15 };
 const SHOWN_CALLS = 50;
-/** A name on a button is said, not studied. */
+/** Names on buttons are cut: a screen reader reads them aloud. */
 const SAID = 60;
 
-/** A call as the page shows it: its verdict, and what came of it since. */
+/** A call as the page shows it: its verdict and what happened since. */
 interface ShownCall {
   readonly verdict: LedgerEntry;
   readonly since: readonly string[];
@@ -28,7 +28,7 @@ export function callsOf(rows: readonly LedgerEntry[]): ShownCall[] {
   for (const row of rows) {
     const id = row.correlation_id ?? row.id;
     const { stage } = row.policy_decision ?? {};
-    // One that was too fast may have come again under its id; what followed is told of the verdict.
+    // A call that was refused for its rate may have come again under its id; the verdict's row then tells the rest.
     const limited = row.policy_decision?.['outcome'] === 'rate_limited';
     if (row.event_kind === 'proxy.verdict' && limited) calls.push({ verdict: row, since: [] });
     else if (row.event_kind === 'proxy.verdict')
@@ -50,7 +50,7 @@ export interface MainPage {
   readonly csrf: string;
   readonly openAgents: boolean;
   readonly chain: VerifyResult | null;
-  /** Said first: what came of a decision. */
+  /** Said first: the outcome of a decision. */
   readonly said: string;
   /** Where to ask whether what waits has changed since. */
   readonly since: string;
@@ -106,7 +106,7 @@ function card(
   const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
   const scrolls = given.length > SCROLLS_FROM.characters || given.split('\n').length > SCROLLS_FROM.lines;
   const tenant = row.tenant === DEFAULT_TENANT ? '' : `, tenant ${text(row.tenant)}`;
-  // Two cards of one tool sound apart by whose they are and by the beginning of their id.
+  // Two cards of one tool are told apart, also by ear, by their agent and the beginning of their id.
   const which = `<span class="vh"> ${text(said(toolOf(row)))} for ${text(said(row.agent_id))}, call ${text(row.correlation_id.slice(0, 8))}</span>`;
   return `
 <article aria-labelledby="call-${index}">

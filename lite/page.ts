@@ -52,12 +52,12 @@ const COOKIE = 'gate_lite_session';
 const SESSION_COOKIE = composed(`(?:^|; )${COOKIE}=([0-9a-f]{64})(?:;|$)`);
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SESSION_MS = 8 * 3_600_000;
-/** A wrong token costs its sender this long; nobody else waits. */
+/** How long the answer to a wrong token is delayed; nobody else waits. */
 const WRONG_TOKEN_MS = 500;
 /** The page comes again by itself where nothing is to be filled in; where something is, a line above it says what came since. */
 const REFRESH_SECS = 15;
 const SINCE_SECS = 5;
-/** A tool mostly answers within this; a decision's page then says what came of it. */
+/** Most tools answer within this time; the page after a decision then shows the result. */
 const EXECUTION_SHOWN_MS = 1_500;
 
 /**
@@ -167,7 +167,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     if (link === undefined) return reply.redirect('/', 303);
     const operator = typeof link === 'string' ? options.links.redeem(link) : null;
     if (operator) openSession(reply, operator);
-    // Whoever is signed in already and opens the used link again wants the page.
+    // An operator who is signed in and opens the used link again wants the page.
     if (operator || sessionOf(request)) return reply.redirect('/', 303);
     await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
     const words =

@@ -23,9 +23,9 @@ export interface ReplayDifference {
 export interface ReplayResult {
   readonly correlation_id: string;
   readonly recorded: { readonly outcome: string; readonly tier: string; readonly policy_version: string };
-  /** The first thing that came out otherwise, or `null`. */
+  /** The first difference, or `null`. */
   readonly difference: ReplayDifference | null;
-  /** How many of the compared facts did. */
+  /** How many of the compared facts differ. */
   readonly differences: number;
   readonly compared: number;
 }

@@ -89,11 +89,11 @@ export interface Lite {
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const CALL_DEADLINE_MS = 10_000;
-/** A stop waits so long for a client that sends nothing more. */
+/** How long a stop waits for a client that sends nothing more. */
 const IDLE_CLIENT_MS = 5_000;
 const MAX_IN_FLIGHT = 2_000;
 const CLEANING_EVERY_MS = 10 * 60_000;
-/** After the file lost a transaction: long enough for a burst of failures to pass, short enough for nobody to notice. */
+/** The pause after a lost transaction: long enough for a burst of failures, short enough that nobody notices. */
 const LOOK_AGAIN_MS = 500;
 
 /** The lite edition: the pipeline on the in-process host over one file, behind one plain listener. Rejects with one clear line. */
@@ -292,7 +292,7 @@ export async function startLite({
       },
       now,
       checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
-      // Without tools an execution is refused before anything of it is kept.
+      // Without tools an execution is refused before anything of it is stored.
       admitNew({ caller, contract, mcp }, correlationId) {
         // The ledger remembers what the record was taken away from, by its retention or by somebody's hand.
         if (ledger.holds(ledgerRowId(correlationId, 'proxy.verdict'))) throw new GateError('call_purged');
@@ -390,7 +390,7 @@ export async function startLite({
     },
   };
 
-  /** Only what is on disk is told. */
+  /** Others are told only what is on disk. */
   function told(tell: () => void): void {
     file.durable().then(tell, () => undefined);
   }
@@ -432,7 +432,7 @@ export async function startLite({
     }
   }
 
-  /** A call that was undone under way is told why, and not what it stumbled over afterwards. */
+  /** A call whose transaction was rolled back is answered with the cause, not with the error that followed from it. */
   async function startSaying(...asked: Parameters<typeof host.start>): ReturnType<typeof host.start> {
     const before = undone?.count ?? 0;
     const undoneMeanwhile = () => (undone && undone.count > before ? undone.why : null);

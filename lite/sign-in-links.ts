@@ -6,13 +6,13 @@ import type { LiteOperator } from './access.js';
 export interface SignInLinks {
   /** The code of a new link. */
   issue(operator: LiteOperator): string;
-  /** Whom the link is for, the first time it is asked in its life; `null` ever after. */
+  /** The operator the link is for, once and within its life; `null` afterwards. */
   redeem(code: string): LiteOperator | null;
 }
 
 /** Long enough to walk to the browser, short enough that what a terminal still shows an hour later opens nothing. */
 export const LINK_LIFE_MS = 10 * 60_000;
-/** More than one person opens at a time; the oldest make room. */
+/** How many links exist at once; the oldest make room. */
 const LINKS = 100;
 
 export function createSignInLinks(now: () => number = Date.now): SignInLinks {

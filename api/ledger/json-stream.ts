@@ -8,7 +8,7 @@ interface StreamReply {
 
 /**
  * Answers with JSON text of any length, piece by piece: the next piece is made when the client has taken the last. What fails before the
- * first piece is an ordinary error; later the connection breaks off, which no client can take for a whole answer.
+ * first piece is an ordinary error; later the connection is cut, so that no client takes the part for the whole.
  */
 export async function sendPieces<Reply extends StreamReply>(
   reply: Reply,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 
-/** Runs the walk, or gives what another caller of this one got a moment ago. */
+/** Runs the walk, or returns the answer another caller got a moment ago. */
 export type SharedWalk = <T>(request: FastifyRequest, what: string, walk: () => Promise<T>) => Promise<T>;
 
 const KEPT_MS = 10_000;

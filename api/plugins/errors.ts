@@ -7,7 +7,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from './service.js';
 
-/** How a service writes a refusal down. */
+/** The body in which a service answers a refusal. */
 export type ErrorBody = (error: GateError, correlationId: string) => JsonObject;
 
 export const plainErrorBody: ErrorBody = (error, correlationId) => ({

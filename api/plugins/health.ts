@@ -9,7 +9,7 @@ export type ReadinessChecks = Readonly<
   Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>
 >;
 
-/** What is so for the life of the process and whoever looks at it should know, such as its mode. */
+/** Facts that hold for the life of the process and are worth showing, such as its mode. */
 export type ReadinessFacts = Readonly<Record<string, string>>;
 
 const PROBE_LIMIT_MS = 2_000;
@@ -30,7 +30,7 @@ export function healthApp(
   return app;
 }
 
-/** /readyz and /metrics on any listener. What a check says beside `ok` or `failed` is for whom `showsDetails` lets through. */
+/** /readyz and /metrics on any listener. Details of a check, beyond `ok` or `failed`, are shown only where `showsDetails` allows it. */
 export function registerProbes(
   app: Pick<FastifyInstance, 'get'>,
   registry: Registry,

@@ -53,10 +53,10 @@ export interface CallTables extends SetbackTables {
 }
 
 export type Admission =
-  /** `digest` is the binding of the request that is staged under this id: another one than the caller's means a conflict. */
+  /** `digest` binds the request that is staged under this id; if it is not the caller's, that is a conflict. */
   | { readonly admitted: true; readonly recent: number; readonly digest: string }
   | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean }
-  /** The id had its call already, and its record was purged since; `digest` is what it was bound to. */
+  /** The id was used before and its record has been purged; `digest` is what it was bound to. */
   | { readonly admitted: false; readonly purged: true; readonly digest: string };
 
 /** A move that was tried: `applied` says whether this attempt made it; `record` is what stands now. */
@@ -68,7 +68,7 @@ export interface Moved {
 export interface MovePatch {
   readonly pending_id?: string;
   readonly deadline_ms?: number;
-  /** The evidence with what parking adds to it. */
+  /** The evidence, with what was added when the call was parked. */
   readonly evidence?: VerdictEvidence;
   readonly decision?: RecordedDecision;
   readonly outcome?: RecordedOutcome;
@@ -80,22 +80,22 @@ export interface MovePatch {
   readonly before_ms?: number;
   /** The caller asked to be told how its review ended. */
   readonly callback?: boolean;
-  /** The version that the host knows this record to have reached: an older one was put back, and is closed as tampered. */
+  /** The version that the host has seen of this record. An older one was put back by somebody and is closed as tampered. */
   readonly version?: number;
 }
 
-/** What is owed when a review has ended: its row in HIL, and word to the caller. */
+/** What is still to be done when a review has ended: settle its row in HIL, tell the caller. */
 export type FollowUp = 'review' | 'callback';
 export const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms' } as const;
 
-/** Where a walk over calls stands: behind the call that was last looked at, in the walk's order. */
+/** The position of a walk over calls: behind the last call it looked at, in the walk's order. */
 export interface WalkPlace {
   readonly ms: number;
   readonly id: string;
 }
 export const WALK_START: WalkPlace = { ms: -1, id: '' };
 
-/** A call that owes something, and since when. */
+/** A call with a duty still to be done, and since when. */
 export interface DueCall {
   readonly correlation_id: string;
   readonly due_ms: number;
@@ -113,9 +113,9 @@ export interface OpenCall {
  * The proxy's store (docs/architecture/record-and-claim.md): one fsynced record per call, unique by correlation id, every move a
  * compare-and-set; the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
  *
- * Whoever edits the store must not decide anything by it: every record that leaves it, however it is read, is one that Gate wrote, the
- * newest of it that this process has seen, and, where it is open and was not made here just now, one that the ledger has no later row of.
- * One that is not is closed as `tampered` at that look, and comes back so.
+ * Editing the store must not decide anything. Every record that is read from it, by any method, was written by Gate and is not older than
+ * what this process has seen; of an open record that was not made here just now the ledger has no later row either. Any other record is
+ * closed as `tampered` when it is read, and returned in that state.
  */
 export interface CallStore {
   /**
@@ -135,11 +135,11 @@ export interface CallStore {
   /** The retained answer; `null` when there is none. Throws `call_tampered`, and closes the record, when it is not the one of the outcome. */
   result(correlationId: string): Promise<Buffer | null>;
   /**
-   * Closes a record as tampered for what the store itself cannot see: another store contradicts it. Of a version that was looked at: only
-   * if that still stands. Comes back with what stands then; `null` when there is none.
+   * Closes a record as tampered because another store contradicts it, which this store cannot see itself. With `version`, only if the
+   * record still has that version. Returns the record that stands then; `null` when there is none.
    */
   condemn(correlationId: string, why: string, version?: number): Promise<CallRecord | null>;
-  /** Told of each record that was just closed as tampered; somebody has to append its alarm. */
+  /** The listener gets each record that was just closed as tampered, so that its alarm row is appended. */
   onTampered(listener: (record: CallRecord) => void): void;
   /**
    * Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. Beside them, however
@@ -150,7 +150,7 @@ export interface CallStore {
   rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
   /** What reconciliation could not do, by call and duty. */
   readonly setbacks: Setbacks;
-  /** The moment since which the oldest record waits for its rows, or `null`; one whose rows had a setback has its own alarm. */
+  /** Since when the oldest record waits for its rows, or `null`. Records whose rows had a setback have their own alarm and are left out. */
   oldestRowsDueMs(): Promise<number | null>;
   /**
    * Calls without an end that did not move since the moment, oldest first; `after` goes on behind a call that was returned. Each was looked
@@ -183,7 +183,7 @@ export interface CallStoreOptions {
   readonly now?: () => number;
   /** This deployment's name for the replica that wrote a history event. */
   readonly replica?: string;
-  /** The ledger, which has the rows of a call whose older record was put back; without it that is found only by who saw the newer one. */
+  /** The ledger, whose rows show that an older record was put back. Without it only a process that saw the newer record notices. */
   readonly ledger?: HeldRows | undefined;
 }
 
@@ -191,21 +191,21 @@ export interface CallStoreOptions {
 const behind = (column: string, { ms, id }: WalkPlace) =>
   sql<boolean>`(${sql.ref(column)}, correlation_id) > (${sql.lit(ms)}, ${id})`;
 
-/** When the hit that is in the way leaves the window; a whole window where the hits there are not what is in the way. */
+/** Seconds until the hit that is in the way leaves the window; a whole window where waiting for hits would not help. */
 export const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
   Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
 
 /** A purged call is remembered for twelve times its record's retention: a year where records live thirty days. */
 export const TOMBSTONE_LIVES = 12;
-/** When tombstones may go, by the moment up to which records go. */
+/** Up to when tombstones may go, from the moment up to which records go. */
 export const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
   Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
 /** Versions remembered per process. */
 export const SEEN_RECORDS = 50_000;
-/** How long the ledger is not asked again whether an open call went on. */
+/** How long the ledger's answer about an open call holds before it is asked again. */
 const VOUCHED_MS = 60_000;
 
-/** Reads on until there are as many open calls that hold as asked for: one that does not must not end anybody's walk. */
+/** Reads on until as many valid open calls were found as asked for, so that an invalid one does not end a walk. */
 export async function walkOpen(
   page: (after: WalkPlace) => Promise<readonly OpenCall[]> | readonly OpenCall[],
   find: (correlationId: string) => Promise<CallRecord | null>,
@@ -218,7 +218,7 @@ export async function walkOpen(
     for (const row of rows) {
       const { correlation_id, state, deadline_ms, updated_ms } = await find(row.correlation_id).then(
         (record) => record ?? row,
-        // Its key is missing: that is for reconciliation to tell, and stands in nobody else's way.
+        // Its key is missing: reconciliation reports that, and other calls go on.
         () => row,
       );
       after = { ms: Number(row.updated_ms), id: correlation_id };
@@ -251,7 +251,7 @@ export function callStoreOver(
   const writer = createGroupWriter(store);
   const sealing = recordSealing(keys);
   const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
-  /** Calls that began in this process, or of which the ledger was asked, a moment ago: another replica may move them too. */
+  /** Calls that began here, or about which the ledger was asked, a moment ago. Not for longer: another replica may move them too. */
   const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ttl: VOUCHED_MS });
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
@@ -263,14 +263,14 @@ export function callStoreOver(
       .select(RECORD_COLUMNS)
       .where('correlation_id', '=', correlationId)
       .executeTakeFirst();
-  /** Only what is committed may be remembered: a version that was undone is one that never was. */
+  /** Only committed versions are remembered; one that was rolled back never existed. */
   const remember = (record: CallRecord): CallRecord => {
     seen.set(record.correlation_id, Math.max(record.version, seen.get(record.correlation_id) ?? 0));
     return record;
   };
   const read = (row: RecordRow): ReadRecord => sealing.read(row, seen.get(row.correlation_id));
 
-  /** Closes the row in this transaction. What became of it is told by `told` once that is committed. */
+  /** Closes the row in this transaction; listeners are told by `told` after the commit. */
   async function close(transaction: Kysely<CallTables>, row: RecordRow, why: string): Promise<CallRecord> {
     const closed = sealing.condemned(row, why, now(), seen.get(row.correlation_id));
     await transaction
@@ -290,7 +290,7 @@ export function callStoreOver(
     return record;
   };
 
-  /** Looks again, alone with the row: a look may have begun before a move and ended after it, and then saw an older row than is there. */
+  /** Reads the row again, with no move beside it: a read that began before a move and ended after it may have seen an older row. */
   async function closeUnlessHolds(
     correlationId: string,
     forWhy?: string,
@@ -367,7 +367,7 @@ export function callStoreOver(
             // Replicas on Postgres count one agent one after the other; SQLite has a single writer.
             if (store.kind === 'postgres')
               await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(transaction);
-            // From before the clock was put back: they would count for as long as it was put back.
+            // Hits from before the clock was set back would count for as long as it was set back.
             await transaction
               .deleteFrom('rate_hits')
               .where('key', '=', key)
@@ -591,7 +591,7 @@ export function callStoreOver(
             .set({ [FOLLOW_UP_COLUMN[what]]: null })
             .where('correlation_id', '=', correlationId)
             .execute(),
-        // Lost, it is done once more: both are safe to repeat.
+        // If this is lost, the duty is done once more; both are safe to repeat.
         { durable: false },
       );
     },

@@ -4,11 +4,11 @@ import type { HeldRows } from '../../contracts/ledger.js';
 import type { CallRecord } from './record.js';
 import { ledgerRowId } from './rows.js';
 
-/** Rows that say that a call is over, and those that say how its review ended. */
+/** Kinds of rows that say that a call is over, and how its review ended. */
 const OVER: readonly EventKind[] = ['upstream.outcome', 'call.aborted', 'call.abandoned', 'alarm.record_tampered'];
 const REFUSED: readonly EventKind[] = ['hil.denied', 'hil.expired'];
 
-/** Rows that cannot be there while a record stands in this state: each is written by a move that leads away from it for good. */
+/** Kinds of rows that cannot exist while a record is in this state: each is written by a move that leaves the state for good. */
 const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly EventKind[]>>> = {
   decided: [...OVER, ...REFUSED, 'hil.approved', 'hil.created', 'proxy.verdict'],
   parked: [...OVER, ...REFUSED, 'hil.approved'],
@@ -19,7 +19,7 @@ const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly EventKind[]>>> = {
 
 type Looked = Pick<CallRecord, 'correlation_id' | 'state'>;
 
-/** The ids of the rows that would contradict a record, to be asked of the ledger; none of a record that is over. */
+/** The ids of the rows that would contradict a record, to ask the ledger for; none where the call is over. */
 export const idsAgainst = ({ correlation_id: id, state }: Looked): string[] =>
   (NOT_BESIDE[state] ?? []).map((kind) => ledgerRowId(id, kind));
 
@@ -37,8 +37,8 @@ const ASK_LIMIT_MS = 500;
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * The ledger as a look at a record asks it: `null` where it does not answer at once, and for a while after that without being asked. An
- * outage of the ledger costs calls nothing; what was not asked is asked at the next look.
+ * Asks the ledger about a record that is being read. `null` where it does not answer at once, and for a while afterwards without asking,
+ * so that an outage of the ledger does not slow calls down. What was not asked is asked at the next read.
  */
 export function askedAtOnce({ held }: HeldRows): (ids: readonly string[]) => Promise<ReadonlySet<string> | null> {
   let againMs = Number.NEGATIVE_INFINITY;

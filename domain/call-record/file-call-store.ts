@@ -62,7 +62,7 @@ const MOVED_COLUMNS = [
   'callback_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** Records of calls under way are kept opened: each is looked at a dozen times in the millisecond it takes. */
+/** Records of calls under way are kept decrypted: each is read a dozen times within the millisecond a call takes. */
 const KEPT_RECORDS = 2_000;
 const KEPT_RESULT_BYTES = 16_000_000;
 
@@ -76,7 +76,7 @@ export interface FileCallStoreOptions {
 
 /**
  * The call store inside a file that this process alone writes: the same promises as `openCallStore`, with prepared statements in the
- * file's open transaction. A returned record stands for this process; that it is durable, `durable()` of the file says.
+ * file's open transaction. A returned record is valid in this process; `durable()` of the file says when it is on disk.
  */
 export function callStoreInFile(
   file: LocalFile,
@@ -88,7 +88,7 @@ export function callStoreInFile(
   const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
   const listeners: ((record: CallRecord) => void)[] = [];
   const requests = keptRequests();
-  /** A result is asked for once, by whoever waits for it, a moment after it was stored. */
+  /** A result is read once, by the caller that waits for it, a moment after it was stored. */
   const results = new LRUCache<string, Buffer>({
     max: KEPT_RECORDS,
     maxSize: KEPT_RESULT_BYTES,
@@ -180,7 +180,7 @@ export function callStoreInFile(
     seen.set(id, Math.max(version, seen.get(id) ?? 0));
     return held;
   };
-  /** Not before the look that found it is over: whoever is told looks at the record himself. */
+  /** Only after the read that found it is over, because listeners read the record themselves. */
   const tell = (record: CallRecord): void => {
     setImmediate(() => {
       for (const listener of listeners) listener(record);
@@ -263,7 +263,7 @@ export function callStoreInFile(
         if (purged) return { admitted: false, purged: true, digest: purged.digest };
         let recent = 0;
         if (limit > 0) {
-          // From before the clock was put back: they would count for as long as it was put back.
+          // Hits from before the clock was set back would count for as long as it was set back.
           dropHits.run(key, atMs + windowMs);
           const { count } = countHits.get(key, since) as { count: number };
           const weight = callCount(call.method, request.body);
@@ -362,7 +362,7 @@ export function callStoreInFile(
         return moved;
       });
       if (Number(changes) !== 1) {
-        // Someone else writes this file after all; what memory holds is not to be trusted.
+        // Somebody else writes this file after all, so what memory holds cannot be trusted.
         records.delete(correlationId);
         return { applied: false, record: look(correlationId) ?? record };
       }

@@ -1,6 +1,6 @@
 import type { CallRecord } from './record.js';
 
-/** Waiting on records: whoever waits is woken by this process's own writes at once, and by others' writes within a look's interval. */
+/** Waiting on records. Writes of this process wake the waiter at once, writes of others within one interval. */
 export interface RecordNotifier {
   changed(record: CallRecord): void;
   waitFor(
@@ -15,12 +15,12 @@ const LOOK_INTERVAL_MS = 200;
 
 interface Waiter {
   readonly condition: (record: CallRecord) => boolean;
-  /** On the clock that nobody sets: a wall clock that is put back would make a wait an hour longer. */
+  /** The monotonic clock: with a wall clock that is set back by an hour, a wait would take an hour longer. */
   readonly untilMs: number;
   readonly resolve: (record: CallRecord | null) => void;
 }
 
-/** One interval serves every waiter, and runs only while somebody waits. `find` reads the record of another process's making. */
+/** One interval serves every waiter and runs only while somebody waits. `find` reads what other processes wrote. */
 export function createRecordNotifier(find: (correlationId: string) => Promise<CallRecord | null>): RecordNotifier {
   const waiters = new Map<string, Set<Waiter>>();
   let interval: NodeJS.Timeout | null = null;

@@ -23,7 +23,7 @@ export interface VerdictEvidence {
   /** The tools of a batch, in its order: once it counts, each is a step of its own in the agent's history. */
   readonly sibling_tools?: readonly string[];
   readonly callback_url: string | null;
-  /** Set when it parks: the definition of the tool that its review is of, `sha256: null` where the upstream tells none. */
+  /** Set when the call is parked: the tool definition that the reviewer sees, `sha256: null` where the upstream lists none. */
   readonly reviewed?: ReviewedDefinition;
 }
 export interface ReviewedDefinition {
@@ -61,7 +61,7 @@ export interface RecordedOutcome {
 /** The call record, opened. */
 export interface CallRecord {
   readonly correlation_id: string;
-  /** Grows with every move, so that an older record that was put back is one. */
+  /** Grows with every move, so that an older record that was put back is noticed. */
   readonly version: number;
   readonly state: CallState;
   readonly digest: string;
@@ -83,7 +83,7 @@ export interface StagedRequest {
   readonly callback_url: string | null;
 }
 
-/** What lies under a call's id is not the request that was staged there. */
+/** The stored bytes are not the request that was staged under this id. */
 export class NotAsStaged extends Error {
   override readonly name = 'NotAsStaged';
 }

@@ -25,7 +25,7 @@ export const brainScores = (inspection: InspectionResponse): JsonObject => ({
   drift_available: inspection.drift_available,
 });
 const NONE: ReadonlySet<string> = new Set();
-/** Checked values of our own making, which hold JSON and perhaps `undefined`, which canonical texts leave out. */
+/** Gate's own checked values: JSON, and perhaps `undefined`, which canonical text leaves out. */
 const asJson = (value: unknown): Json => (value ?? null) as Json;
 
 /**
@@ -67,7 +67,7 @@ export function rowsOf(
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
-  // Of a record that is not Gate's nothing is told as if it had happened; what did happen has its rows from before.
+  // A tampered record proves nothing, so it gets only its alarm row. What did happen has its rows already.
   if (record.state === TAMPERED)
     return [
       {
@@ -220,7 +220,7 @@ export function rowsOf(
   return rows;
 }
 
-/** A request that its agent's limits refused before it was judged; whoever limits decides how often that is worth a row. */
+/** A request that its agent's limits refused before it was judged; the caller decides how often that is worth a row. */
 export interface LimitedRequest {
   readonly correlationId: string;
   readonly atMs: number;
@@ -282,7 +282,7 @@ function evidenceSidecar(value: Json): Extra {
 }
 
 const MAX_ASSERTION = 4_096;
-/** Who decided, whole; by its digest where it is larger than the field, for half of a JSON text says nothing. */
+/** Who decided, as JSON; its digest where that is larger than the field, because half of a JSON text says nothing. */
 function assertionOf(principal: Json): string {
   const text = sidecarText(principal);
   return text.length <= MAX_ASSERTION ? text : canonicalJson({ omitted_sha256: sha256Hex(text) });

@@ -256,7 +256,7 @@ export function recordSealing(keys: KeyRing) {
         version: Number(was.version) + 1,
         updated_ms: Math.max(at, Number(was.updated_ms) + 1),
         rows_due_ms: at,
-        // Whatever ends the wait for a decision owes the review its row and the caller its callback.
+        // Whatever ends the wait, the review row must be settled and the caller told.
         ...(was.state === 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
@@ -346,7 +346,7 @@ export function recordSealing(keys: KeyRing) {
         const waits = record.state === 'parked' || record.state === 'approved';
         const anew = {
           version: 1,
-          // Reviews of then were of no definition.
+          // Reviews of that release named no tool definition.
           verdict_sealed: seal({ ...record.evidence, ...(waits && { reviewed: { sha256: null } }) }, id, KINDS.verdict),
           decision_sealed: record.decision && seal(record.decision, id, KINDS.decision),
           outcome_sealed: record.outcome && seal(record.outcome, id, KINDS.outcome),
@@ -408,7 +408,7 @@ const openedOr = (open: () => unknown): VerdictEvidence | null => {
 const numberOr = (value: unknown, otherwise: number): number =>
   value !== null && Number.isSafeInteger(Number(value)) ? Number(value) : otherwise;
 
-/** Stands where a verdict stood that nobody can open: a call of nobody, so that no agent and no tenant is charged with it. */
+/** Replaces a verdict that cannot be decrypted. It names no agent and no tenant, so that none is charged with the call. */
 function unknownCall(row: RecordRow, at: number): VerdictEvidence {
   const call: CallInput = {
     correlation_id: row.correlation_id,

@@ -3,7 +3,10 @@ import type { CallState } from '../../contracts/call.js';
 import type { Store } from '../store/database.js';
 import { OPEN_STATES } from './transitions.js';
 
-/** What a call may owe that reconciliation does for it: its end, its rows, its review row, its callback, and the alarm about its end. */
+/**
+ * What reconciliation may have to do for a call: end it, append its rows, settle its review row, send its callback, raise the alarm about
+ * its end.
+ */
 export const DUTIES = ['open', 'rows', 'review', 'callback', 'alarm'] as const;
 export type Duty = (typeof DUTIES)[number];
 
@@ -17,7 +20,7 @@ export interface Setback {
   readonly reason: string;
   /** Of `alarm`: the state that the call was closed in. */
   readonly state: CallState | null;
-  /** Somebody was told: the alarm row is in the ledger. */
+  /** The alarm row is in the ledger. */
   readonly alarmed: boolean;
 }
 
@@ -38,13 +41,13 @@ export interface Setbacks {
   all(): Promise<Setback[]>;
   put(setback: Setback): Promise<void>;
   clear(correlationId: string, duty: Duty): Promise<void>;
-  /** Forgets what is owed no more, or whose record is gone. */
+  /** Forgets duties that were done and calls whose record is gone. */
   prune(): Promise<void>;
   /** How many calls cannot be helped at present, and since when the first of them. */
   stuck(): Promise<{ readonly calls: number; readonly since_ms: number | null }>;
 }
 
-/** Kept beside the records, so that a pause and an alarm outlive the process that made them. */
+/** Kept beside the records, so that pauses and alarms survive a restart. */
 export function setbacksOver({ db }: Store<SetbackTables>): Setbacks {
   return {
     async all() {

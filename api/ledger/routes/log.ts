@@ -34,7 +34,10 @@ const notARow = (detail: string): GateError =>
 const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
   answers.some((receipt) => receipt.status === 'created') ? 201 : 200;
 
-/** Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. And which rows there are. */
+/**
+ * Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. `GET
+ * /log/held` says which rows exist.
+ */
 export function logRoutes({ app, ledger }: LedgerContext): void {
   app.get('/log/held', { schema: { querystring: asked, response: { 200: heldIds } } }, async ({ query: { ids } }) => ({
     held: [...(await ledger.held(ids))].sort(),

@@ -15,7 +15,7 @@ const NOTE = 'text/plain; charset=utf-8';
 
 /**
  * The ledger as a transparency log (C2SP tlog-checkpoint, RFC 6962): checkpoints, proofs over them, cosignatures of witnesses. Without a
- * key to sign with every one is `signing_unavailable`.
+ * signing key all of them answer `signing_unavailable`.
  */
 export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   const log = (): TransparencyLog => {
@@ -27,7 +27,7 @@ export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   app.get(
     '/checkpoint',
     { config: { public: true }, schema: { response: { 200: z.string() } }, serializerCompiler: () => String },
-    // Over a chain that did not hold, every checkpoint begins with a walk over all of it.
+    // After a chain was found invalid, every checkpoint begins with a full walk.
     async (request, reply) => reply.type(NOTE).send(await sharedWalk(request, 'checkpoint', () => log().checkpoint())),
   );
 
