@@ -8,7 +8,7 @@ import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
-import type { CallRunner } from '../engine/call-runner.js';
+import type { CallRunner } from '../workers/call-runner.js';
 import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';
 

@@ -24,7 +24,6 @@ const PRODUCT = [
   'config',
   'contracts',
   'domain',
-  'engine',
   'lite',
   'stack',
   'workers',

@@ -1,4 +1,4 @@
-import type { EngineAway } from '../engine/circuit.js';
+import type { EngineAway } from '../workers/circuit.js';
 import type { Supervised } from './supervisor.js';
 
 /** The end of a child is known a moment after its connections broke; then its supervisor has said what there is to say. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createEngineCircuit, type EngineCircuit } from '../engine/circuit.js';
+import { createEngineCircuit, type EngineCircuit } from '../workers/circuit.js';
 import { engineNews } from './engine-news.js';
 import { type Life, supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
 

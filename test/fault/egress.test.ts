@@ -10,7 +10,7 @@ import { keyRing } from '../../domain/crypto/key-ring.js';
 import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import { SINK_KINDS, type SinkKind } from '../../domain/evidence/egress/sinks.js';
 import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
-import { ensureStreams, streamIdOf } from '../../engine/streams.js';
+import { ensureStreams, streamIdOf } from '../../workers/streams.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { bundleToFile, ENGINE_START_LIMIT_MS, startTestEngine, type TestEngine } from '../support/engine.js';
 import type { EgressWorkerConfig } from '../support/egress-worker.js';

@@ -212,7 +212,7 @@ describe('an engine that is killed while Gate lives', () => {
     expect([(await askSlow()).status, ran()]).toEqual([200, ranBefore + 1]);
     process.kill(enginePid(), 'SIGCONT');
     for (const { reply, ms } of answers) {
-      // Under two seconds on a quiet machine (engine/circuit.test.ts); one that is busy is given up to four, and a beat.
+      // Under two seconds on a quiet machine (workers/circuit.test.ts); one that is busy is given up to four, and a beat.
       expect(ms).toBeLessThan(5_000);
       expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } });
       expect(JSON.parse(reply.text)).toMatchObject({ error: 'pipeline_unavailable', layer: 'engine' });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
-import { connectClient } from '../../engine/connect.js';
+import { connectClient } from '../../workers/client.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';

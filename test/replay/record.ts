@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { connectClient } from '../../engine/connect.js';
+import { connectClient } from '../../workers/client.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { correlationIdFor } from '../support/kill-host.js';

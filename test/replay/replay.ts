@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from '@temporalio/worker';
 import { errorText } from '../../domain/errors.js';
-import { bundleWorkflows } from '../../engine/bundle.js';
-import { dataConverter } from '../../engine/connect.js';
+import { bundleWorkflows } from '../../workers/bundle.js';
+import { dataConverter } from '../../workers/client.js';
 import { TEST_PAYLOAD_KEYS } from '../support/engine-keys.js';
 import { decodeHistory } from './histories.js';
 

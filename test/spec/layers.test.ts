@@ -33,18 +33,18 @@ describe('imports go one way', () => {
     [
       'the knowledge knows no HTTP, no workflow and no composition',
       /^domain\//,
-      /^(api|activities|workflows|workers|engine|lite|stack|cli|scripts|demo|config)\//,
+      /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
     ],
     ['the chain knows nothing of what is made from its rows', /^domain\/ledger\//, /^domain\/evidence\//],
     [
       'workflows know activities and the knowledge alone',
       /^workflows\//,
-      /^(api|workers|engine|lite|stack|cli|scripts|demo|config)\//,
+      /^(api|workers|lite|stack|cli|scripts|demo|config)\//,
     ],
     [
       'activities know the knowledge alone',
       /^activities\//,
-      /^(api|workflows|workers|engine|lite|stack|cli|scripts|demo|config)\//,
+      /^(api|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
     ],
     ['what runs needs nothing that maintains the repository', /^(?!scripts\/)/, /^scripts\//],
     ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],

@@ -12,8 +12,9 @@ const page = (file: string): string => readFileSync(join(REFERENCE_DIRECTORY, fi
 const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
 
-const PRODUCT =
-  'activities api bench bin cli config contracts demo domain engine lite scripts stack workers workflows'.split(' ');
+const PRODUCT = 'activities api bench bin cli config contracts demo domain lite scripts stack workers workflows'.split(
+  ' ',
+);
 /** The ways in which source reads a variable, or names one to whoever reads it. */
 const READS = [
   /\benv(?:\?\.|\.|\[')([A-Z][A-Z0-9_]+)/g,

@@ -6,8 +6,8 @@ import { keyRing } from '../../domain/crypto/key-ring.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
 import { datadogSink, genericSink, type Sink, splunkSink } from '../../domain/evidence/egress/sinks.js';
 import { openLedger } from '../../domain/ledger/ledger-store.js';
-import { connectNative, dataConverter } from '../../engine/connect.js';
-import { installEngineRuntime } from '../../engine/runtime.js';
+import { connectNative, dataConverter } from '../../workers/client.js';
+import { installEngineRuntime } from '../../workers/runtime.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 
 /** What `egress-worker` is told. */

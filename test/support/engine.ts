@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { createPayloadCodec } from '../../engine/codec.js';
+import { createPayloadCodec } from '../../workers/codec.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
@@ -93,7 +93,7 @@ export async function startTestEngine(): Promise<TestEngine> {
 export async function bundleToFile(folder: string, workflows = 'workflows/index.ts'): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(PROJECT_ROOT, workflows),
-    failureConverterPath: join(PROJECT_ROOT, 'engine/failure-converter.ts'),
+    failureConverterPath: join(PROJECT_ROOT, 'workers/failure-converter.ts'),
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} },
   });
   const file = join(folder, `${workflows.replaceAll(/\W/g, '-')}.js`);

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { openCallStore } from '../../domain/call-record/call-store.js';
 import { openLedger } from '../../domain/ledger/ledger-store.js';
 import { openReviewStore } from '../../domain/review/review-store.js';
-import { createCallRunner, createDecisionSender, createRuns } from '../../engine/call-runner.js';
-import { connectClient, connectNative } from '../../engine/connect.js';
-import { installEngineRuntime } from '../../engine/runtime.js';
-import { ensureReconcileSchedule } from '../../engine/schedule.js';
-import { createWorker } from '../../engine/worker.js';
+import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
+import { connectClient, connectNative } from '../../workers/client.js';
+import { installEngineRuntime } from '../../workers/runtime.js';
+import { ensureReconcileSchedule } from '../../workers/schedules.js';
+import { createWorker } from '../../workers/worker.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 import { composeKillHost, quietLogger, readConfig, serveCommands, storeKeys } from './kill-host.js';
 

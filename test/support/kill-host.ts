@@ -20,7 +20,7 @@ import type { DecisionSender } from '../../domain/review/ports.js';
 import { reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import type { Reconciled, Runs } from '../../activities/reconcile.js';
-import type { CallRunner } from '../../engine/call-runner.js';
+import type { CallRunner } from '../../workers/call-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 

@@ -9,10 +9,10 @@ import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
-import type { GateActivities } from '../workers/activities.js';
+import type { GateActivities } from './activities.js';
 import { parkedQueueOf } from './call-runner.js';
 import type { OnForeignPayload } from './codec.js';
-import { dataConverter } from './connect.js';
+import { dataConverter } from './client.js';
 
 export interface WorkerOptions {
   readonly connection: NativeConnection;

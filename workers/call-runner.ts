@@ -21,7 +21,7 @@ import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { foreignText } from '../domain/text.js';
-import type { EngineClient } from './connect.js';
+import type { EngineClient } from './client.js';
 
 /** Runs calls: the engine in the full stack, this very process in lite. */
 export interface CallRunner {

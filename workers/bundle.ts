@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
-import { failureConverterPath } from './connect.js';
+import { failureConverterPath } from './client.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const workflowsPath = here('../workflows/index.js');
 /** What workflow code may be made of, besides packages, which are pinned. */
-const SOURCES = ['workflows', 'domain', 'contracts', 'activities', 'engine'];
+const SOURCES = ['workflows', 'domain', 'contracts', 'activities', 'workers'];
 const CACHE = join(PROJECT_ROOT, '.cache', 'workflows');
 
 /**

@@ -22,7 +22,7 @@ const bundled = (cache: string, root = PROJECT_ROOT): string =>
     [
       '--input-type=module',
       '-e',
-      `const { bundleWorkflows } = await import(${JSON.stringify(join(root, 'dist', 'engine', 'bundle.js'))});
+      `const { bundleWorkflows } = await import(${JSON.stringify(join(root, 'dist', 'workers', 'bundle.js'))});
        process.stdout.write((await bundleWorkflows(${JSON.stringify(cache)})).code);`,
     ],
     { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
