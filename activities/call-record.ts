@@ -63,7 +63,10 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
       return summarize(record);
     },
 
-    /** Closes a call whose staged request is not the one it was staged with: nobody can judge it, and nothing of what lies there is told. Safe to repeat. */
+    /**
+     * Closes a call whose stored request was changed after it was staged: it cannot be judged, and nothing of the stored text is shown.
+     * Safe to repeat.
+     */
     async closeTampered(call: CallInput, why: string): Promise<CallSummary> {
       const known = await calls.condemn(call.correlation_id, why);
       const evidence = { call, params_sha256: '0'.repeat(64), callback_url: null, ...UNJUDGED };
@@ -93,7 +96,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
 export interface RecordActivityOptions {
   readonly calls: CallStore;
   readonly now?: () => number;
-  /** For counters; sees the verdict that stands. */
+  /** For counters; called with the verdict that stands. */
   readonly onCommitted?: (evidence: VerdictEvidence) => void;
 }
 export type RecordActivities = ReturnType<typeof createRecordActivities>;

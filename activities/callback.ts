@@ -5,7 +5,7 @@ import type { DeliverCallback } from '../domain/egress/ports.js';
 import { errorText } from '../domain/errors.js';
 
 export interface CallbackSenderOptions {
-  /** Asked again at every attempt: a boundary that was withdrawn since the call was taken holds for its callback too. */
+  /** Checked again at every attempt, so that a boundary withdrawn since then holds for this callback too. */
   readonly allowlist: CallbackAllowlist;
   readonly allowPrivate: readonly string[];
   /** `GATE_CALLBACK_SECRET`. Given here and not with each callback, because arguments of an activity are kept in its history. */

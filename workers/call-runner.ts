@@ -127,7 +127,7 @@ const noAnswer = (error: unknown): boolean =>
   error instanceof WorkflowNotFoundError ||
   (isGrpcServiceError(error) &&
     (error.code === DEADLINE_EXCEEDED || error.code === CANCELLED || error.code === NOT_FOUND)) ||
-  // The run closed while the update was on its way: the record knows how.
+  // The run closed while the update was on its way; the record says how.
   (error instanceof WorkflowUpdateFailedError && failureType(error) === RUN_ENDED);
 
 const failureType = (error: WorkflowUpdateFailedError): string | undefined =>
@@ -143,7 +143,7 @@ function toGateError(error: unknown, call: CallInput): GateError | null {
   }
   const layer =
     cause instanceof ApplicationFailure && typeof cause.details?.[0] === 'string' ? cause.details[0] : 'proxy';
-  // The failure's own words may name addresses and stores: they go to the log with the cause.
+  // The failure's text may name addresses and stores, so it goes only to the log, as the cause.
   return endedBefore(call, layer, `the call could not be judged; ${ASK_AGAIN}`, error);
 }
 
@@ -155,7 +155,7 @@ const engineUnavailable = (error: unknown): GateError =>
 
 const DECISION_LIMIT_MS = 10_000;
 
-/** Sends HIL's decisions to their workflow as the `decide` update; the workflow's word is the outcome. */
+/** Sends HIL's decisions to their workflow as the `decide` update; the workflow's answer is the outcome. */
 export const createDecisionSender = ({
   client,
   circuit,

@@ -1,18 +1,18 @@
 import { ASK_AGAIN, GateError } from '../domain/errors.js';
 
-/** What is known of the engine, by asking it and by what calls on the way met. While it is away nobody waits for it. */
+/** Whether the engine answers, known from asking it and from calls under way. While it is away nobody waits for it. */
 export interface EngineCircuit {
   /** Throws `pipeline_unavailable` at once while the engine is known to be away. */
   assertUp(): void;
-  /** What is wrong and since when; `null` while the engine answers. */
+  /** What is wrong, and since when; `null` while the engine answers. */
   away(): EngineAway | null;
-  /** `work` as long as the engine is there: throws `pipeline_unavailable` at once when it goes, whatever becomes of the work. */
+  /** Runs `work`. Throws `pipeline_unavailable` as soon as the engine goes away, whatever happens to the work. */
   whileUp<Result>(work: Promise<Result>): Promise<Result>;
   /** Resolves when the engine answers; rejects when the circuit is closed before. */
   up(): Promise<void>;
-  /** For whoever knows that it went, such as the one who started it. */
+  /** To be called by those who know that the engine is gone, such as the process that started it. */
   lost(reason: string): void;
-  /** Something hints that it went: it is asked now rather than with the next beat. */
+  /** To be called on a hint that the engine is gone: asks it now instead of at the next interval. */
   suspect(): void;
   /** Stops asking. */
   close(): void;
@@ -38,7 +38,7 @@ const BEAT_BUSY_MS = 500;
 const BEAT_AWAY_MS = 200;
 const PROBE_LIMIT_MS = 2_000;
 const GRPC_DEADLINE_EXCEEDED = 4;
-/** A busy machine misses a deadline now and then; a refused connection says all at once. */
+/** A busy machine misses a deadline now and then; a refused connection is proof at once. */
 const DEADLINES_MISSED = 2;
 /**
  * Whoever waits for an answer is told sooner than by missed deadlines: after a silence of so many times the slowest of the last answers, within these

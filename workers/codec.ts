@@ -13,7 +13,7 @@ const refused: Payload = {
   data: Buffer.from(JSON.stringify(REFUSED_PAYLOAD)),
 };
 
-/** Told the id of a workflow that was handed something which no key of the ring had sealed: somebody else speaks to the engine. */
+/** Called with the id of a workflow that received a payload no key of the ring had sealed: somebody else speaks to the engine. */
 export type OnForeignPayload = (workflowId: string) => void;
 
 /**

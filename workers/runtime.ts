@@ -12,7 +12,7 @@ export function installEngineRuntime(logger: Logger): void {
   installed = Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      // One line for each poll of an engine that is away; that it is away is said once, by the circuit.
+      // Each poll of an engine that is away would be a line; the circuit says once that it is away.
       if ((meta as { target?: unknown } | undefined)?.target === 'temporalio_client::retry') return;
       logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message);
     }),

@@ -23,18 +23,18 @@ export interface WorkerOptions {
   /** Streams of ledger rows to sinks; without it this worker serves none. */
   readonly egress?: EgressActivities;
   readonly bundle: WorkflowBundle;
-  /** At least the upstream time-out: a stop must not cut an effect in two. */
+  /** At least the upstream time-out, so that a stop does not interrupt an effect. */
   readonly shutdownGraceMs: number;
-  /** What comes before the parked calls are served; it resolves whatever becomes of it. */
+  /** Awaited before parked calls are served. Never rejects. */
   readonly parkedAfter?: Promise<unknown>;
 }
 
-/** As much of a worker as its owner needs: two of them, and one to look at. */
+/** What the owner of both workers needs of them. */
 export type GateWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /** Workflow tasks that the parked calls of one worker may have under way: enough for operators, too few to stand before new calls. */
 const PARKED_TASKS = 8;
-/** Five events bring a parked call back; keeping more of them in memory saves little. */
+/** Replaying a parked call takes five events, so keeping more of them in memory saves little. */
 const PARKED_CACHE = 200;
 
 /**
@@ -73,7 +73,7 @@ export async function createWorker({
     stopping = true;
     for (const worker of both) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  /** Its thread loads the workflows once more, and no call that just came in waits for it. */
+  /** Its thread loads the workflows a second time; new calls do not wait for that. */
   async function serveParked(ended: Promise<unknown>): Promise<void> {
     await Promise.race([parkedAfter, ended.catch(() => undefined)]);
     if (stopping) return;
@@ -95,7 +95,7 @@ export async function createWorker({
       const served = fresh.run();
       const running = [served, serveParked(served)];
       try {
-        // One that ends early takes the other with it: half a worker would look like a whole one.
+        // If one ends early the other is stopped too, because half a worker would look healthy.
         await Promise.race(running);
       } finally {
         shutdown();
@@ -119,7 +119,7 @@ export function runWorker(worker: GateWorker): { readonly finished: Promise<void
   };
 }
 
-/** A validator refuses what is not Gate's and leaves no trace in the history; the row is the trace. One for each call is enough. */
+/** A validator that refuses a foreign update leaves no trace in the history, so a ledger row is written: one per call is enough. */
 function alarmOnce(activities: GateActivities): OnForeignPayload {
   const told = new LRUCache<string, true>({ max: 10_000 });
   return (workflowId) => {
@@ -151,7 +151,7 @@ function forEngine(activities: GateActivities) {
     ...typed,
     execute: (call: CallInput, claimNotAfterMs: number, version?: number) =>
       beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal, version)),
-    // Its heartbeat is its progress: a pass that hangs must not look alive.
+    // A heartbeat only with progress, so that a pass that hangs does not look alive.
     reconcileCalls: (from: ReconcilePlace | null) => {
       const context = Context.current();
       return activities.reconcileCalls(from, () => context.heartbeat());

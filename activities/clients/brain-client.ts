@@ -25,7 +25,7 @@ export function createBrainClient({ timeoutMs = 2_000, ...options }: ServiceClie
   };
 }
 
-/** Refusals other than the one that is the asker's own fault say nothing about the call: to the asker they are an outage. */
+/** Refusals that are not the caller's own fault say nothing about the call, so they count as an outage. */
 export const asOutage = (
   error: unknown,
   ownFault: GateError['code'],

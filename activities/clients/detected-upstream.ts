@@ -8,7 +8,7 @@ import { createMcpUpstream } from './mcp-upstream.js';
 import { NoReply, post } from './one-post.js';
 import { causeText, connectorThatTells } from './unsent.js';
 
-/** What was found at the address of the tools, in words for an operator. */
+/** What was found at the address of the tools, worded for an operator. */
 export interface Found {
   /** `unclear`: nothing is sent there until a later look says what it is. */
   readonly kind: 'mcp' | 'json' | 'unclear';
@@ -22,12 +22,12 @@ export interface DetectedUpstream extends Upstream {
 
 const LOOK_LIMIT_MS = 3_000;
 const GOODBYE_LIMIT_MS = 1_000;
-/** The other end stands, and says of itself that it cannot or may not answer now. */
+/** The other end is up and says that it cannot or may not answer now. */
 const saysNothing = (status: number) => [401, 403, 407, 408, 429].includes(status) || status >= 500;
 
 /**
  * The tools at an address, of whichever kind they are. Asked once with `initialize`, which runs nothing; an answer decides for the life of
- * this client. While there is none no call is sent, so that none is ever sent in two ways.
+ * this client. Until there is an answer no call is sent, so that no call is ever sent in both ways.
  */
 export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   const dispatcher = new Agent({ connect: connectorThatTells({ timeout: LOOK_LIMIT_MS }) });
@@ -71,7 +71,7 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
     }
   }
 
-  /** The session of a look serves no agent. */
+  /** The session of this check serves no agent. */
   async function goodbye(session: string, headers: Record<string, string>): Promise<void> {
     try {
       const { body } = await undiciRequest(target.url, {

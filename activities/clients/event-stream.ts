@@ -24,7 +24,7 @@ export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** Lines that ended; what the stream broke off in the middle of is no line. */
+/** Complete lines; text behind the last line break is dropped when the stream ends. */
 async function* linesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let begun: Uint8Array[] = [];
   let afterCr = false;

@@ -4,7 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
-/** Enough to know a row: it was checked before it was stored, and its payload may be a megabyte. */
+/** Enough to recognise a row. It was checked before it was stored, and its payload may be a megabyte. */
 const row = z.looseObject({
   id: z.uuid(),
   correlation_id: z.uuid(),

@@ -87,7 +87,7 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
   };
 }
 
-/** Tools that answer without an id, or with `null`, mean this request, the only one of its connection; any other id is of another one. */
+/** An answer without an id, or with `null`, belongs to this request, the only one on its connection. Any other id is a wrong answer. */
 function isNotOfAnother(message: Members, id: string): boolean {
   const given = present(message.get('id'));
   return given === undefined || JSON.parse(given) === id;

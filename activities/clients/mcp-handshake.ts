@@ -25,7 +25,7 @@ export const INITIALIZED_TEXT = JSON.stringify({ jsonrpc: '2.0', method: 'notifi
 export const cancelledText = (requestId: string): string =>
   JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
 
-/** Reads the answer to `initialize`; throws saying why no session comes of it. */
+/** Reads the answer to `initialize`; throws with the reason when there can be no session. */
 export function introductionIn(reply: string): Introduction {
   const { result, error } = JSON.parse(reply) as { result?: unknown; error?: { message?: string } };
   if (error) throw new Error(`initialize was refused: ${error.message ?? 'without a reason'}`);
@@ -66,7 +66,7 @@ export const requestedVersion = (request: JsonObject): string => {
   return SUPPORTED_PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
 };
 
-/** What Gate says to a request of the server's own, `null` to what asks for nothing: it is there, and it serves nothing. */
+/** Gate's answer to a request of the server: it answers pings and offers nothing else. `null` where no answer is due. */
 export function answerToServer(message: ReadonlyMap<string, string>): string | null {
   const id = message.get('id');
   const method = message.get('method');

@@ -39,7 +39,7 @@ interface Message {
 const OPENING_LIMIT_MS = 10_000;
 const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
-/** A server asks nothing of a client that declares no capability; one that does is answered so often for each request. */
+/** A server should ask nothing of a client that declares no capability. One that does is answered this many times per request. */
 const MAX_ANSWERS_TO_SERVER = 16;
 
 /**
@@ -87,7 +87,7 @@ export function createMcpUpstream({
       },
     });
   };
-  /** Something nobody waits for. */
+  /** Sends a message whose answer nobody waits for. */
   const aside = (session: UpstreamSession | null, text: string): void =>
     void say(session, { id: randomUUID(), text }, { timeoutMs: ASIDE_LIMIT_MS }).catch(() => undefined);
 

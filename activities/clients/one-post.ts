@@ -24,12 +24,12 @@ export interface Post {
   readonly isAnswer: (message: ReadonlyMap<string, string>) => boolean;
 }
 
-/** The other end answered, and nothing in it is a reply. */
+/** The other end answered, but without a reply. */
 export class NoReply extends Error {}
 
 const SAID = 300;
 const MAX_REFUSAL_BYTES = 65_536;
-/** A stream that was answered may end by itself, and its connection serve again. */
+/** How long an answered stream may take to end by itself, so that its connection can be used again. */
 const LAST_BYTES_MS = 200;
 
 /**

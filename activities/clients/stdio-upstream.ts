@@ -22,7 +22,7 @@ export interface StdioUpstreamOptions {
   /** What the child gets of this process's environment beside the few names every program needs. Gate's own secrets are not among them. */
   readonly env: Readonly<Record<string, string>>;
   readonly onRestart?: (reason: string) => void;
-  /** A longer line ends the child: what it answers cannot be kept, nor read on from. */
+  /** A longer line ends the child, because nothing behind it can be read. */
   readonly maxLineBytes?: number;
 }
 
@@ -37,7 +37,7 @@ interface Session {
 /** Between two starts of a child that dies at once. */
 const RESTART_PAUSE_MS = 1_000;
 const OPENING_LIMIT_MS = 60_000;
-/** A child whose input has ended gets so long to end by itself, and so long again after it was asked to. */
+/** How long a child may take to end after its input was closed, and again after it was asked to. */
 const ENDING_LIMIT_MS = 2_000;
 const LF = 0x0a;
 

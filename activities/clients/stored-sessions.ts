@@ -25,7 +25,7 @@ export interface StoredSessionsOptions {
   readonly now?: () => number;
 }
 
-/** Longer than opening may take: a process that died over it is followed by the next. */
+/** Longer than opening may take; when a process died while opening, the next one takes over. */
 const LEASE_MS = 12_000;
 const LOOK_AGAIN_MS = 50;
 const MAX_KEPT = 1_000;
@@ -72,7 +72,7 @@ export function storedSessions(
     }
   }
 
-  /** Whether it falls to `opener` to open the agent's session. */
+  /** Whether `opener` is the one to open the agent's session. */
   async function claim({ tenant, agent }: UpstreamCaller, opener: string): Promise<boolean> {
     const lease = { opened_by: opener, until_ms: now() + LEASE_MS };
     const claimed = await db

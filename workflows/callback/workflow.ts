@@ -13,7 +13,7 @@ const { deliver } = proxyActivities<CallbackActivities>({
   },
 });
 
-// The row that says so is kept trying for: the ledger may be away.
+// The row that says so is retried for long: the ledger may be away.
 const { giveUpCallback } = proxyActivities<CallbackActivities>({
   startToCloseTimeout: '10s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },

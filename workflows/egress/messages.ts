@@ -2,7 +2,7 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import type { SinkKind } from '../../domain/evidence/egress/sinks.js';
 
-/** What an operator sets; the newest start of a worker has the word. */
+/** The operator's settings; those of the worker that started last hold. */
 export interface StreamSettings {
   readonly interval_ms: number;
   readonly batch_size: number;
@@ -17,6 +17,6 @@ export interface Stream {
   readonly attempts_per_run?: number;
 }
 
-/** New settings, and a look at once. */
+/** Hands over new settings and makes the stream look at once. */
 export const configureStream = defineSignal<[StreamSettings]>('configure');
 export const streamProgress = defineQuery<StreamProgress>('progress');

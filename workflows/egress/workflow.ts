@@ -5,7 +5,7 @@ import { afterSweep, type StreamProgress } from '../../domain/evidence/egress/pr
 import { backOffMs } from '../../domain/ledger/sweeps/back-off.js';
 import { configureStream, type Stream, streamProgress } from './messages.js';
 
-// What repeats an attempt is the stream itself, which knows its back-off; ten seconds are the sink's, the rest is the ledger's.
+// The stream repeats attempts itself, because it knows its back-off. Ten seconds are for the sink, the rest for the ledger.
 const { sweepSink } = proxyActivities<EgressActivities>({
   startToCloseTimeout: '40s',
   retry: { maximumAttempts: 1 },

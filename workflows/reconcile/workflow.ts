@@ -1,12 +1,12 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Reconciled, ReconcilePlace } from '../../activities/reconcile.js';
 
-/** The activity as the workflow sees it: that it makes progress is its worker's to say. */
+/** The activity as the workflow sees it; heartbeats are the worker's business. */
 interface ReconcileActivity {
   reconcileCalls(from: ReconcilePlace | null): Promise<Reconciled>;
 }
 
-// The heartbeat comes with each call that is looked at: a pass that hangs is ended, and the schedule begins another.
+// There is a heartbeat for each call that is looked at. A pass that hangs is ended, and the schedule starts another.
 const { reconcileCalls } = proxyActivities<ReconcileActivity>({
   startToCloseTimeout: '5m',
   heartbeatTimeout: '30s',
@@ -16,7 +16,10 @@ const { reconcileCalls } = proxyActivities<ReconcileActivity>({
 /** A pass that needs more parts than this is ended; the next one begins at the oldest call again. */
 const MAX_PARTS = 500;
 
-/** One pass of the reconciliation schedule: what crashed in the middle is closed, fail closed, and what calls owe is done. */
+/**
+ * One pass of the reconciliation schedule: calls that crashed in the middle are closed, fail closed, and duties of calls that are still
+ * due are done.
+ */
 export async function reconcile(): Promise<Reconciled> {
   let sum = await reconcileCalls(null);
   for (let part = 1; sum.next && part < MAX_PARTS; part += 1) {

@@ -6,10 +6,10 @@ import type { SignedDecision } from '../../contracts/review.js';
 /** Asks for the answer of a call; completes with it. `digest` must be the call's own: another one is another request. */
 export const answerUpdate = defineUpdate<CallSummary, [{ digest: string }]>('answer');
 
-/** Decides a parked call. An update is a signal that answers and refuses: the first valid decision wins, every other one is told so. */
+/** Decides a parked call. An update is a signal that answers and refuses: the first valid decision wins, every other one is refused. */
 export const decideUpdate = defineUpdate<DecisionVerdict, [SignedDecision]>('decide');
 
-/** Where the call stands, for whoever looks at the workflow. */
+/** The state of the call, for people who look at the workflow. */
 export const viewQuery = defineQuery<CallView>('view');
 
 export interface CallView {
@@ -19,7 +19,7 @@ export interface CallView {
   readonly waiting_for: 'verdict' | 'decision' | 'upstream' | 'ledger' | null;
 }
 
-/** Failure types that senders of messages tell apart. */
+/** Types of failures by which senders of messages know what happened. */
 export const FAILURES = {
   conflict: 'idempotency_conflict',
   unavailable: 'PipelineUnavailable',

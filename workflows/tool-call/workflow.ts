@@ -35,7 +35,7 @@ const local = proxyLocalActivities<
   startToCloseTimeout: '5s',
   retry: { initialInterval: '20ms', maximumInterval: '200ms', maximumAttempts: 3 },
 });
-// What must happen in the end, however long a service is away: rows, review rows.
+// What must happen eventually, however long a service is away: ledger rows and review rows.
 const durable = proxyActivities<LedgerActivities & ReviewActivities>({
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '1h',
@@ -66,7 +66,7 @@ const settle = proxyLocalActivities<UpstreamActivity>({
 
 /**
  * One tool call (docs/architecture/record-and-claim.md). Its id is the correlation id, so a second request under the same id meets this
- * run and not another. `resumed` is the record's word on a call that was parked before and goes on here, with a history of five events
+ * run and not another. `resumed` is the record's state of a call that was parked before and goes on here, with a history of five events
  * instead of everything up to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
  */
 export async function toolCall(
@@ -81,7 +81,10 @@ export async function toolCall(
   let settled: CallSummary | null = null;
   /** The decision that settled it; `null` where the deadline did. */
   let stands: SettledReview | null = null;
-  /** Whether a decision comes too early, in time or too late. After a crash its row may be visible before this run has come there again. */
+  /**
+   * Whether a decision is too early, in time or too late. After a crash the review row may be visible before this run has reached its
+   * point again.
+   */
   let review: 'ahead' | 'open' | 'over' = 'ahead';
   let deciding = false;
 
@@ -104,7 +107,7 @@ export async function toolCall(
       },
     },
   );
-  // Set from the start: whoever sees the row can decide it.
+  // Set from the start, so that a row can be decided as soon as it is visible.
   setHandler(
     decideUpdate,
     async (sent) => {
@@ -115,7 +118,7 @@ export async function toolCall(
       deciding = true;
       try {
         const verdict = await local.applyDecision(sent);
-        // Also a refused one tells where the record stands: an earlier decision may be in it that this workflow never heard of.
+        // A refusal also brings the record's state: it may hold an earlier decision that this workflow has not seen.
         settled ??= verdict.summary;
         stands ??= verdict.settled;
         return verdict;
@@ -128,20 +131,20 @@ export async function toolCall(
         if (typeof sent?.signature !== 'string' || sent.correlation_id !== call.correlation_id) {
           throw refusal(FAILURES.refused, 'the decision did not decode or is for another call');
         }
-        // A task that fails is tried again, and its updates may come in another order: the one that won is still the one that won.
+        // A failed task is retried, and its updates may come in another order. The decision that won before still wins.
         if (settled && stands && isDecidedBy(stands, sent)) return;
         if (settled) throw refusal(FAILURES.decided, 'the first decision stands');
         if (review === 'over') throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
         // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
         if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
           throw refusal(FAILURES.expired, 'the deadline has passed');
-        // Its own `not_after` is judged with the record: one that comes again after a crash may be stored there already.
+        // Its own `not_after` is checked with the record, which may already hold this decision after a crash.
       },
     },
   );
 
   // An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/record-and-claim.md#the-claim).
-  // Not started within 10 s is surely not run.
+  // An attempt that did not start within 10 s surely did not run.
   const { execute } = proxyActivities<UpstreamActivity>({
     scheduleToStartTimeout: '10s',
     // Beyond the call's own time: claim, a last look at a session that was refused (5 s), outcome.
@@ -153,15 +156,15 @@ export async function toolCall(
   const rows = rowAppender(call.correlation_id);
   if (resumed) rows.taken(rowsAppended);
   let reviewRow: Promise<unknown> = Promise.resolve();
-  /** What a step did along with its own work need not be done again; what it could not do is done durably. */
+  /** What a step did beside its own work is not done again; what it could not do is left to the retrying activities. */
   const taken = ({ summary: reached, rows_appended, review_settled }: Stepped): CallSummary => {
     rows.taken(rows_appended);
     if (!review_settled) reviewRow = orReconciled(durable.settleReviewRow(call.correlation_id));
     return reached;
   };
-  /** The call goes on as a new run under the same id. Comes back only when a decision was faster. */
+  /** Continues as a new run under the same id. Returns only when a decision arrived before that could happen. */
   const continueParked = async (parked: CallSummary, taskQueue: string): Promise<void> => {
-    // Whoever waits in this run has its answer before the run ends; a decision that reached it is settled by it.
+    // Everybody who waits in this run is answered before it ends; a decision that has reached it is settled here.
     await condition(allHandlersFinished);
     if (settled) return;
     const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue });
@@ -232,7 +235,7 @@ export async function toolCall(
     },
   };
 
-  // A cancel request does not undo a verdict or an effect: the story is told to its end.
+  // A cancel request undoes neither a verdict nor an effect, so the call goes on to its end.
   return CancellationScope.nonCancellable(async () => {
     try {
       summary = await runCall(call, steps, resumed);
@@ -270,7 +273,7 @@ async function closeAfter(error: unknown, call: CallInput): Promise<CallSummary 
   }
 }
 
-/** Names the request that began this run: who asks again later must tell its failure from that of a run of their own. */
+/** Names the request that began this run, so that a later request can tell this run's failure from that of its own. */
 const unavailable = (call: CallInput, layer: string, reason: string): ApplicationFailure =>
   ApplicationFailure.nonRetryable(reason, FAILURES.unavailable, layer, call.received_ms);
 
@@ -278,8 +281,8 @@ const unavailable = (call: CallInput, layer: string, reason: string): Applicatio
 const refusal = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
 
 /**
- * A dependency that is down is thrown by an activity as a typed failure; the pipeline knows it as PipelineUnavailable. A local activity's
- * failure comes bare, any other wrapped.
+ * A dependency that is down is thrown by an activity as a typed failure; the pipeline knows it as PipelineUnavailable. The failure of a
+ * local activity is not wrapped, any other is.
  */
 async function unwrapped<T>(work: Promise<T>): Promise<T> {
   try {
@@ -296,7 +299,7 @@ async function unwrapped<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Expiry must not be lost to a store that is away for a moment: tried again until it holds. */
+/** An expiry must not be lost to a store that is away for a moment, so it is retried until it succeeds. */
 async function durableLocal<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -323,7 +326,7 @@ function rowAppender(correlationId: string) {
     background = null;
   };
   return {
-    /** A step tried the rows itself and says whether the ledger took them. The next `append` has nothing else to try. */
+    /** A step has tried the rows itself and says whether the ledger took them, so the next `append` need not try. */
     taken(appended: boolean): void {
       takenByStep = appended;
     },
