@@ -19,7 +19,10 @@ export const ENTRY_COLUMNS: readonly string[] = [
   'entry_hash',
 ];
 
-/** A value as the store holds it. Integers may come as bigint or digits; anything a checked column cannot hold is kept to be refused. */
+/**
+ * A value as the store holds it. Integers may come as bigint or digits; a value that its column may not hold is passed on, so that the
+ * check refuses it.
+ */
 export type Cell = string | number | bigint | null | Uint8Array;
 
 export interface RawEntry {
@@ -188,7 +191,7 @@ export function opensTo(keys: KeyRing, sealed: Uint8Array, context: string, text
   }
 }
 
-/** The tail was changed behind the ledger's back. Nothing is appended to it: new rows would cover the traces. */
+/** Somebody else changed the end of the chain. Nothing is appended to it, because new rows would cover the traces. */
 export const brokenTail = (fault: string): GateError =>
   new GateError('ledger_store_unavailable', `${fault}; appends stop until it is explained (run \`gate verify\`)`);
 
@@ -247,7 +250,7 @@ export function storedRow([id, seq, hash, ...cells]: readonly Cell[]): StoredRow
   try {
     content = canonicalContent(contentValues(cells));
   } catch {
-    // Changed behind the ledger's back; verify reports it, and the append is a conflict.
+    // Somebody else changed it: verification reports that, and the append is a conflict.
   }
   return { id: String(id), seq: Number(seq), entryHash: String(hash), content };
 }

@@ -138,7 +138,10 @@ export const headAfter = (head: ChainHead, rows: readonly ChainedRow[]): ChainHe
   return last ? { length: last.seq, hash: last.entryHash } : head;
 };
 
-/** What each call is told: its receipts, in the order of its rows, or its refusal. `created` once per new entry, for its first teller. */
+/**
+ * The answer to each call: its receipts, in the order of its rows, or its refusal. `created` once per new entry, for the first call that
+ * brought it.
+ */
 export function answers(
   { verdicts }: Judgement,
   chained: readonly ChainedRow[],
@@ -159,7 +162,7 @@ export function answers(
 
 /**
  * Commit time as the chain writes it: `YYYY-MM-DDTHH:MM:SS.mmmZ`, never before the last one. That is the time of the newest unsigned
- * entry: what a signer wrote down moves the chain's own clock neither forth nor back.
+ * entry: a signer's time does not move the chain's own clock.
  */
 export function commitTime(nowMs: number, last: string | null): string {
   const now = new Date(nowMs).toISOString();

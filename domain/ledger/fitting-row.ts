@@ -53,7 +53,7 @@ function fittingObject(value: JsonObject): JsonObject {
   return bytesOf(shorter) <= MAX_JSON_BYTES ? shorter : digestOf(mended);
 }
 
-/** The usual row, told without making another: every call has several, and they stand in its way. */
+/** Recognises the usual row, which fits, without building another: every call waits for several of these checks. */
 function surelyFitting(row: OwnRow): boolean {
   for (const [name, kind] of CONTENT_FIELDS) {
     const value = (row as Readonly<Record<string, unknown>>)[name];
@@ -94,13 +94,13 @@ function roomLeft(value: unknown, depth: number, bytes: number): number {
 
 const bytesOf = (value: Json): number => Buffer.byteLength(canonicalJson(value));
 
-/** What stands where something was too large to stand itself. */
+/** What replaces a value that is too large. */
 const digestOf = (value: Json): JsonObject => {
   const text = canonicalJson(value);
   return { omitted_sha256: sha256Hex(text), omitted_bytes: Buffer.byteLength(text) };
 };
 
-/** The value as RFC 8785 writes it the same everywhere; members that are `undefined` are none. */
+/** The value in a form that RFC 8785 writes the same everywhere; members that are `undefined` are left out. */
 export function fittingJson(value: unknown, depth = 1): Json {
   if (typeof value === 'string') return storableText(value);
   if (typeof value === 'boolean' || value === null) return value;

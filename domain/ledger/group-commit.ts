@@ -73,7 +73,7 @@ export function createGroupCommit(
         for (const waiting of batch) waiting.reject(unavailable);
       }
     }
-    // In the same turn as the last look at the queue: no call can slip in between and wait for nobody.
+    // In the same turn as the last look at the queue, so that no call is added in between and left waiting.
     running = null;
   }
 

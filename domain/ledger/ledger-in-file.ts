@@ -58,7 +58,7 @@ export function ledgerInFile(
       await file.durable();
       const before = undone;
       const result = await verifier.verify(options);
-      // Rows that were undone under the walk are missing from it, or are in it and nowhere else.
+      // Rows that were rolled back during the walk may be missing from it, or be only in it.
       return undone === before ? result : verifier.verify(options);
     },
     ready: () => void file.apply(() => writer.check()),

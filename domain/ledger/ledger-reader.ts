@@ -51,7 +51,7 @@ export interface LedgerReader extends HeldRows {
   /** Rows in chain order, page by page, in bounded memory: for reads that have no limit. */
   pages(filter: RowFilter): AsyncGenerator<LedgerEntry[]>;
   count(filter: RowFilter): Promise<number>;
-  /** How many rows the query means, its page aside. */
+  /** How many rows match the query, on all pages. */
   agentCount(agentId: string, query?: AgentQuery): Promise<number>;
   /** Distinct agent labels, sorted. */
   agents(): Promise<string[]>;
@@ -160,7 +160,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
     held: (ids) =>
       reading(async () => {
         if (ids.length === 0) return new Set();
-        // Whether anybody may read them is no matter here.
+        // Hidden rows count here too.
         const [kept, vacuumed] = await Promise.all(
           (['ledger_entries', 'ledger_vacuumed_rows'] as const).map((table) =>
             db.selectFrom(table).select('id').where('id', 'in', ids).execute(),

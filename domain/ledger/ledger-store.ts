@@ -120,7 +120,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   const side = store as unknown as Store<AnchorTables & VacuumTables>;
   let closing: Promise<void> | null = null;
   const writer = createWriter(chain, { clock, logger });
-  /** Rows that the ledger writes of itself carry nobody's signature. */
+  /** Rows that the ledger writes about itself are not signed. */
   const appendOwn: Ledger['append'] = async (rows) => writer.append(rows.map(prepareRow));
   const walkListeners: ((result: VerifyResult) => void)[] = [];
   let lastWalk: VerifyResult | null = null;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { fittingRow } from './fitting-row.js';
 
-/** Under this name Gate writes of itself: of every tenant's erasure, of exports and anchors. Nobody's to erase. */
+/** The tenant of Gate's own rows: erasures of tenants, exports, anchors. It cannot be erased. */
 export const OWN_TENANT = 'system';
 
 /** What the ledger did, as a row of its own chain. */

@@ -39,7 +39,7 @@ const STATEMENT_LIMIT_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 const INTEGER_COLUMNS = ['seq', 'chain_version', 'authorized', 'cost_micros'];
 
-/** Up to so many rows travel as plain values, which is a tenth quicker than arrays; a larger commit as one array per column. */
+/** Up to this many rows are sent as plain values, which is a tenth faster than arrays; a larger commit as one array per column. */
 const MAX_ROWS_AS_VALUES = 8;
 interface Statement {
   readonly name: string;
@@ -177,7 +177,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     return stored;
   }
 
-  /** The head after the rows, or `null` when it did not move. Durable once it did; when this throws, nobody knows until the ids are looked up. */
+  /** The head after the rows, or `null` when it did not move. Durable once it moved; when this throws, only looking up the ids tells. */
   async function write(
     client: pg.PoolClient,
     { head: from, seal: seenSeal }: KnownHead,
@@ -411,7 +411,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
   };
 }
 
-/** Back to the pool, which listens for what happens to it from then on. */
+/** Returns the connection to the pool, which handles its errors from then on. */
 function released(client: pg.PoolClient, lost = false): void {
   client.off('error', ignoreLoss);
   client.release(lost);
@@ -427,7 +427,7 @@ const ignoreLoss = (): void => {
   // The query in flight rejects with the same error.
 };
 
-/** Told by what the server always sends: its class would load the driver at every start, also where there is no server. */
+/** Recognised by what the server always sends. Its class would load the driver at every start, even without a server. */
 const saidByServer = (error: unknown): error is pg.DatabaseError =>
   error instanceof Error && typeof (error as Partial<pg.DatabaseError>).severity === 'string';
 

@@ -7,7 +7,7 @@ import type { EntryTable, LedgerTables } from './tables.js';
 export const DETAIL_KEYS = ['original_method', 'reason', 'verdict', 'brain_delta'] as const;
 type DetailKey = (typeof DETAIL_KEYS)[number];
 
-/** Which rows of the chain are meant. Every condition that is given must hold. */
+/** Selects rows of the chain. Every condition that is given must hold. */
 export interface RowFilter {
   readonly agentId?: string | undefined;
   readonly correlationId?: string | undefined;
@@ -137,7 +137,7 @@ export async function* scan<Column extends keyof EntryTable>(
   }
 }
 
-/** How many rows the filter means; `detail` aside, which only a scan can count. */
+/** How many rows match the filter, without `detail`, which only a scan can judge. */
 export async function countRows(db: Kysely<LedgerTables>, filter: RowFilter): Promise<number> {
   const { low, high } = await extent(db, filter);
   const block = filter.agentId === undefined ? SCAN_BLOCK : 10 * SCAN_BLOCK;
@@ -207,7 +207,7 @@ async function signedExtent(
 export async function committedBy(db: Kysely<LedgerTables>, ms: number): Promise<ChainHead | null> {
   const { low: first, high: last } = await extent(db, {});
   if (last < first) return null;
-  // What stands right before the first row of later is an unsigned row itself.
+  // The row right before the first later one is unsigned itself.
   const length = (await placeOf(db, new Date(ms + 1).toISOString(), { first, last })) - 1;
   const hashIn = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
     db.selectFrom(table).select('entry_hash').where('seq', '=', length).executeTakeFirst();

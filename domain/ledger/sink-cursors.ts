@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely';
 import { reading } from './chain-store.js';
 import type { VacuumTables } from './vacuum/vacuum.js';
 
-/** How far each sink has confirmed, as its stream told when it asked for more. The stream's own cursor is its workflow's. */
+/** How far each sink has confirmed, known from what its stream asks for next. The stream's own cursor is in its workflow. */
 export interface SinkCursors {
-  /** A stream that asks for the rows behind a place has all up to it confirmed. It may be put back; the last word counts. */
+  /** A stream that asks for the rows behind a place has had everything up to it confirmed. It may go back; the last request counts. */
   confirmed(sink: string, seq: number): Promise<void>;
   /** The farthest place that any of them has confirmed: the chain was at least so long. 0 where none has. */
   farthest(): Promise<number>;

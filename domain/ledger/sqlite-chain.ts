@@ -36,7 +36,7 @@ const TEXT_COLUMNS = ENTRY_COLUMNS.filter(
   (column) => !['seq', 'chain_version', 'authorized', 'cost_micros'].includes(column),
 );
 
-/** Bytes, not text: what is no UTF-8 must not be read as something that is. */
+/** Bytes, not text, so that invalid UTF-8 is not read as something valid. */
 const RENDERING = renderingSql({
   quoted: (column) => `json_quote(${column})`,
   digits: (column) => `case typeof(${column}) when 'integer' then ${column} when 'null' then 'null' else '?' end`,
@@ -177,7 +177,7 @@ export interface SqliteChainWriter {
   append(calls: readonly AppendCall[], nowMs: number): CommitOutcome;
   /** Writes the retained head of what was appended. Must run before the commit. */
   save(): void;
-  /** The transaction was undone: what this writer remembers of it never was. */
+  /** The transaction was rolled back: this writer forgets it. */
   forget(): void;
   /** Throws unless the newest entry is the retained head, which is returned. */
   check(): ChainHead;

@@ -30,7 +30,7 @@ export interface AnchorTables extends LedgerTables {
 /** What a third party gave back for a root. */
 export interface AnchorProof {
   readonly bytes: Uint8Array;
-  /** The time it vouches for, where it is one. */
+  /** The time it proves, where it proves one. */
   readonly genTime: string | null;
 }
 
@@ -53,15 +53,16 @@ export interface AnchorSweep {
 export interface Anchors {
   /**
    * Anchors the tail of the chain with one source, if anything but earlier anchors was appended since, and tries again what waits
-   * (docs/architecture/ledger-rows.md#anchors). For a sweep; never in the way of an append. How many were confirmed, and how many not.
+   * (docs/architecture/ledger-rows.md#anchors). For a sweep; never delays an append. Returns how many anchors were confirmed and how many
+   * failed.
    */
   sweep(sweep: AnchorSweep): Promise<{ readonly anchored: number; readonly failed: number }>;
   /**
    * Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that is not the chain's or lies beyond its
-   * end. Of a vacuumed entry nothing is said.
+   * end. Anchors of vacuumed entries are not compared.
    */
   found(): Promise<{ readonly anchors: Anchor[]; readonly mismatch: boolean | null }>;
-  /** What the time stamps among them are worth. */
+  /** Whether the time stamps among them hold. */
   timeStamps(): Promise<CryptographicVerification['tsa']>;
   /**
    * Lines of a bundle's `anchors.ndjson`, some at a time: what is known of each anchor between the two places, with its proof in base64.
@@ -74,7 +75,7 @@ interface AnchorOptions {
   readonly head: () => Promise<ChainHead>;
   readonly append: Ledger['append'];
   readonly trust: TimeStampTrust | null;
-  /** Whether a chain without a trusted time stamp is to be said so. */
+  /** Whether a chain without a trusted time stamp is reported as such. */
   readonly timeStampsRequired: boolean;
   readonly clock: () => number;
 }
@@ -169,7 +170,7 @@ export function createAnchors(options: AnchorOptions): Anchors {
     return outcome.status === 'anchored';
   }
 
-  /** The chain says itself that it was anchored; a crash before this is made good by the next sweep. */
+  /** A row says that the chain was anchored. After a crash before this, the next sweep writes it. */
   async function note(): Promise<void> {
     const waiting = await reading(() =>
       db.selectFrom('chain_anchors').selectAll().where('status', '=', 'anchored').where('noted', '=', 0).execute(),
@@ -259,7 +260,7 @@ export function createAnchors(options: AnchorOptions): Anchors {
           .orderBy('a.source')
           .limit(MAX_LISTED)
           .execute();
-        // Read behind the anchors: none of them can be of an entry that came later. One that is not there was cut off.
+        // Read after the anchors, so none of them can be of a later entry: an entry that is missing here was cut off.
         const { length } = await head();
         const wrong = await confirmed()
           .select('a.id')

@@ -69,7 +69,7 @@ export function timeStampRequest(digestHex: string): { readonly bytes: Buffer; r
   return { nonce, bytes: write(TAG.sequence, version, imprint, write(TAG.integer, nonce), certReq) };
 }
 
-/** What a time stamp says, as far as it says it of the right digest. */
+/** What a time stamp over the right digest says. */
 export interface TimeStamp {
   /** RFC 3339. */
   readonly genTime: string;

@@ -11,7 +11,7 @@ import { type KeyFault, type KeySetSource, trustedKeys } from '../signatures/key
 import type { LedgerTables } from '../tables.js';
 import type { Verifier } from '../verifier.js';
 
-/** The chain's own walk, and beside it what others put their names to. */
+/** The walk of the chain, and beside it signatures of rows and anchors of others. */
 export interface Assurance {
   /**
    * Walks the chain like `verify`, then checks every row's signature and the anchors (docs/architecture/ledger-rows.md#anchors). None of
@@ -20,8 +20,8 @@ export interface Assurance {
    */
   verifyAssured(options?: { readonly sinceCheckpoint?: boolean }): Promise<AssuredVerifyResult>;
   /**
-   * Throws for a signed row that must not be appended. Where no keys are known that is one from the future; nothing is asked of rows
-   * without a signature.
+   * Throws for a signed row that must not be appended. Where no keys are known, that is only a row from the future. Rows without a
+   * signature always pass.
    */
   admit(rows: readonly PreparedRow[]): Promise<void>;
   /** The key, if it may vouch at this moment for something signed then; else why not. Throws KeySetError. */
@@ -53,7 +53,7 @@ export function createAssurance({
     clock,
   );
   const checkSignatures = createSignatureCheck(db, keys);
-  /** One look at the signatures per walk, however many asked for it. */
+  /** Signatures are checked once per walk, however many callers asked for it. */
   const looks = new WeakMap<VerifyResult, Promise<AssuredVerifyResult>>();
 
   async function look(result: VerifyResult, sinceCheckpoint: boolean): Promise<AssuredVerifyResult> {
@@ -93,7 +93,7 @@ export function createAssurance({
   };
 }
 
-/** Something to verify with is missing; nothing was found wrong. */
+/** A key or trust is missing; nothing was found wrong. */
 const MISSING: readonly string[] = [
   'key_set_unavailable',
   'key_set_stale',

@@ -116,7 +116,7 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
   }
 
   /**
-   * The note comes first: rows may be hidden twice in vain, but never without a trace. What a person wrote lies beside the row,
+   * The row about the erasure comes first, so that rows are never hidden without a trace. The reason a person wrote lies beside that row,
    * where it can be purged.
    */
   function note(kind: EventKind, agentId: string, subject: JsonObject, reason: string | null): Promise<unknown> {

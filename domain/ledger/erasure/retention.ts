@@ -23,8 +23,9 @@ interface RetentionOptions {
 }
 
 /**
- * Purges what has been kept long enough: the sealed bytes beside an entry, never the entry, so that the chain verifies as before. How many went.
- * A row is of its call's class, of the longer-lived where several were given or none. May stop at any point and be repeated.
+ * Purges what has been kept long enough: the sealed bytes beside an entry, never the entry, so that the chain verifies as before. Returns
+ * how many were purged. A row is of its call's class, of the longer-lived where several were given or none. May stop at any point and be
+ * repeated.
  */
 export type PurgeSidecars = (periods: RetentionPeriods) => Promise<number>;
 

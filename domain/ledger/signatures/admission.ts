@@ -10,8 +10,8 @@ const AHEAD_MS = 60_000;
 export const isSigned = (row: PreparedRow): boolean => row.values[contentIndex('signature')] !== null;
 
 /**
- * Throws `signed_position_invalid` for a signed row that says it was made in the future. Asked of every signed row, keys or none: its
- * time goes into the chain as it is.
+ * Throws `signed_position_invalid` for a signed row that says it was made in the future. Checked for every signed row, with or without
+ * keys, because its time goes into the chain as it is.
  */
 export function refuseFuture(rows: readonly PreparedRow[], nowMs: number): void {
   for (const { timestamp } of rows)
@@ -22,7 +22,7 @@ export function refuseFuture(rows: readonly PreparedRow[], nowMs: number): void 
 /**
  * Lets signed rows in whose signature holds under a trusted key (docs/architecture/ledger-rows.md#signatures). Throws
  * `signed_position_invalid` for a row without its signer's timestamp, `signature_invalid` with the `reason`, and
- * `verification_keys_unavailable` while nobody can tell; then nothing may be appended.
+ * `verification_keys_unavailable` while that cannot be known; then nothing may be appended.
  */
 export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKeys): Promise<void> {
   const keySet = await keys.current().catch((error: unknown) => {

@@ -10,7 +10,7 @@ const PAGE = 100;
 const COLUMNS = ['seq', 'signature', 'key_id', ...SIGNED_FIELDS] as const;
 type SignedRow = Pick<EntryTable, (typeof COLUMNS)[number]>;
 
-/** What the rows' signatures came to. */
+/** The result for the rows' signatures. */
 export interface SignatureFindings {
   readonly key_set: CryptographicVerification['key_set'];
   readonly signed_rows: number;
@@ -36,10 +36,10 @@ interface Remembered {
 }
 
 /**
- * Checks the signature of every signed row of a chain that was just walked (docs/architecture/ledger-rows.md#verification): that the
- * columns are what was hashed is the walk's finding, whose key signed them is this one's. After a walk that went on from an earlier one,
- * only the rows behind those that were checked under the same keys. A key set that cannot be had is a finding, not an error; rows without
- * a signature ask for none.
+ * Checks the signature of every signed row of a chain that was just walked (docs/architecture/ledger-rows.md#verification): the walk
+ * found that the columns are what was hashed; this finds whose key signed them. After a walk that went on from an earlier one, only the
+ * rows behind those that were checked under the same keys. A key set that cannot be had is a finding, not an error; rows without a
+ * signature ask for none.
  */
 export function createSignatureCheck(
   db: Kysely<LedgerTables>,
@@ -54,7 +54,7 @@ export function createSignatureCheck(
       .where('seq', '>', after)
       .where('seq', '<=', through);
 
-  /** Nobody can tell of any of them. */
+  /** None of them can be checked. */
   async function uncheckable(reason: KeyFault, through: number): Promise<SignatureFindings> {
     const { rows } = await signedRows(0, through)
       .select((make) => make.fn.countAll().as('rows'))
@@ -123,7 +123,7 @@ function rowFault(row: SignedRow, keySet: KeySet): CryptographicFailure['reason'
   try {
     fields = signedFields((field) => row[field]);
   } catch {
-    // The walk says that the row was changed; nobody signed what it is now.
+    // The walk reports that the row was changed; its signature is not for what it is now.
     return 'signature_forged';
   }
   return signatureFault(fields, row.signature, key);

@@ -10,7 +10,7 @@ export function keySetFile(path: string): KeySetSource {
   return async () => {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
     const version = [ino, size, mtimeNs, ctimeNs].join(' ');
-    // Looked at before it is read: what is written in between is read again the next time.
+    // The time is read before the content, so that a change in between is noticed next time.
     if (kept?.version !== version) kept = { version, document: JSON.parse(await readFile(path, 'utf8')) as unknown };
     return kept.document;
   };

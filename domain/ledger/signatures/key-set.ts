@@ -82,7 +82,7 @@ export const lineageOf = ({
 }: Pick<KeySetDocument, 'audience' | 'issuer' | 'keys' | 'sequence'>): string =>
   sha256Hex(canonicalJson({ audience, issuer, keys, sequence } as unknown as Json));
 
-/** What was accepted last, so that nobody brings back a key set in which a lost key was still good. */
+/** The last accepted key set, so that an older one, in which a lost key was still good, is refused. */
 export interface AcceptedKeySet {
   readonly sequence: number;
   readonly lineage: string;

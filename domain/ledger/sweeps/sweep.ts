@@ -1,12 +1,12 @@
-/** Work that repeats and may fail: what is to be done stands in the store, so a sweep that is cut off or run twice does no harm. */
+/** Work that repeats and may fail. What is due is in the store, so a sweep that is interrupted or run twice does no harm. */
 export interface RunningSweep {
   /** Waits for the run under way; no other follows. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `sweep` now and then again an interval after each end; two never overlap. What it throws is told, and the next run comes all the
- * same. An interval of 0 runs nothing.
+ * Runs `sweep` now, and again an interval after each end, never two at once. Errors go to `failed`, and the next run comes anyway. An
+ * interval of 0 runs nothing.
  */
 export function startSweep(
   intervalMs: number,

@@ -13,7 +13,7 @@ import { type Checkpoint, parseCheckpoint } from './checkpoint.js';
 import { consistencyHolds, inclusionHolds, leafHash } from './merkle.js';
 import { type NoteKey, parseVkey, verifiedSignatures } from './note.js';
 
-/** One thing that was looked at, in words for a reader. */
+/** One check, worded for a reader. */
 export interface BundleCheck {
   readonly what: string;
   readonly holds: boolean;

@@ -82,7 +82,7 @@ interface SignedHead {
 }
 
 const SIGN_EVERY_MS = 1_000;
-/** Clocks of witnesses may run ahead of this one by so much. */
+/** How far the clocks of witnesses may be ahead of this one. */
 const CLOCK_SKEW_SECS = 300;
 
 export const inconsistent = (why: string): GateError =>
@@ -121,7 +121,7 @@ export function createTransparencyLog(
     if (!row) return null;
     const checkpoint = parseCheckpoint(row.note);
     const { size, root } = checkpoint;
-    // Signed by a key this process no longer has, or not signed at all: no reason to believe the nodes, but still a promise to keep.
+    // Signed by a key this process no longer has, or not at all. The nodes are not trusted for it, but what was published must still hold.
     if (!isSignedBy(checkpoint, key) || !(await rootOf(size)).equals(root)) await recompute(size, root);
     return { size, root, signedAtMs: Date.parse(row.signed_at) };
   }
