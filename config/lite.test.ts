@@ -27,7 +27,7 @@ describe('settings of lite', () => {
       port: 8088,
       mode: 'enforce',
       ledger: './gate-lite.db',
-      upstreamAdapter: 'raw-json',
+      upstreamAdapter: 'auto',
     });
   });
 
