@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { callRows, type TestCall } from '../../../test/support/ledger-calls.js';
 import { countFact, noFacts } from './facts.js';
 
 /** As much of an entry as is counted. */
@@ -26,5 +27,47 @@ describe('what rows say is counted by any text that is in them', () => {
     expect(facts.signals.byKey()).toMatchObject({ 'signal-0': 1, 'signal-4999': 1, '(others)': 1_000 });
     expect(facts.signals.others()).toBe(1_000);
     expect(facts.denySignals.count).toBe(6_000);
+  });
+});
+
+/** The entries of what the pipeline itself writes about these calls, in chain order. */
+const entriesOf = (...calls: readonly Omit<TestCall, 'name'>[]): LedgerEntry[] =>
+  calls
+    .flatMap((call, index) => callRows({ name: `call ${index}`, ...call }))
+    .map((row, index) => ({ ...row, seq: index + 1 }) as unknown as LedgerEntry);
+
+function factsOf(...calls: readonly Omit<TestCall, 'name'>[]) {
+  const facts = noFacts();
+  const rows = entriesOf(...calls);
+  for (const row of rows) countFact(facts, row);
+  const kindsAt = (seqs: readonly number[]) => seqs.map((seq) => rows[seq - 1]?.event_kind);
+  return { facts, kindsAt };
+}
+
+describe('a call counts as denied by what became of it', () => {
+  it.each<[string, Omit<TestCall, 'name'>, string[]]>([
+    ['refused', { tier: 'red' }, ['proxy.verdict']],
+    ['allowed and executed', { outcome: 'completed' }, []],
+    ['still waiting for a person', { tier: 'yellow' }, []],
+    ['parked, approved and executed', { tier: 'yellow', decided: 'approved', outcome: 'completed' }, []],
+    ['parked and denied by a person', { tier: 'yellow', decided: 'denied' }, ['hil.denied']],
+    ['parked until nobody decided', { tier: 'yellow', decided: 'expired' }, []],
+    ['executed while observed, which enforcing had denied', { tier: 'red', mode: 'observe', outcome: 'completed' }, []],
+    ['executed while observed, which enforcing had parked', { tier: 'yellow', mode: 'observe' }, []],
+    ['executed while observed, with an injection', { injected: true, mode: 'observe', outcome: 'completed' }, []],
+    ['refused for an injection', { injected: true }, ['proxy.verdict']],
+  ])('%s', (_what, call, denials) => {
+    const { facts, kindsAt } = factsOf(call);
+    expect(facts.verdicts.count).toBe(1);
+    expect(facts.denials.count).toBe(denials.length);
+    expect(kindsAt(facts.denials.samples)).toEqual(denials);
+  });
+
+  it('a parked call with a signal is no denial with a signal, and a refused one is', () => {
+    const facts = noFacts();
+    for (const row of entriesOf({ tier: 'yellow' }, { tier: 'red', mode: 'observe' }, { tier: 'red' }))
+      countFact(facts, { ...row, ...(row.event_kind === 'proxy.verdict' && { signal: 'scope_tool' }), signature: 's' });
+    expect(facts).toMatchObject({ denials: { count: 1 }, signedDenials: { count: 1 }, denySignals: { count: 1 } });
+    expect(facts.signals.byKey()).toEqual({ scope_tool: 1 });
   });
 });

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { type Tally, tally } from '../reports/facts.js';
+import { isDenial, judgedBy, type Tally, tally } from '../reports/facts.js';
 
 const SAMPLES = 5;
 /** Ways of deciding in which a person proved who he is (docs/architecture/ledger-reads.md#compliance-register). */
@@ -17,6 +17,7 @@ export interface Fact {
 export interface Facts {
   rows: number;
   readonly verdicts: Fact;
+  /** Calls that were refused for good, by their verdict or by a person afterwards, as the reports count them. */
   readonly denials: Fact;
   readonly signedDenials: Fact;
   readonly denySignals: Fact;
@@ -57,7 +58,7 @@ function seen(into: Fact, seq: number): void {
 
 /** Counts one row. Rows come in chain order; the same rows give the same facts. */
 export function countFact(facts: Facts, row: LedgerEntry): void {
-  const { seq, event_kind: kind, authorized } = row;
+  const { seq, event_kind: kind } = row;
   const text = (field: string) => (typeof row[field] === 'string' ? row[field] : null);
   const signal = text('signal');
   const signed = text('signature') !== null;
@@ -66,11 +67,11 @@ export function countFact(facts: Facts, row: LedgerEntry): void {
   if (text('payload_sha256') !== null) seen(facts.committedPayloads, seq);
   if (text('brain_evidence_sha256') !== null) seen(facts.committedEvidence, seq);
   if (kind === 'agent.envelope_narrowed') seen(facts.narrowed, seq);
-  if (kind === 'proxy.verdict') {
-    seen(facts.verdicts, seq);
-    if (!authorized) seen(facts.denials, seq);
-    if (!authorized && signed) seen(facts.signedDenials, seq);
-    if (!authorized && signal !== null) {
+  if (kind === 'proxy.verdict') seen(facts.verdicts, seq);
+  if (isDenial(judgedBy(row))) {
+    seen(facts.denials, seq);
+    if (signed) seen(facts.signedDenials, seq);
+    if (signal !== null) {
       seen(facts.denySignals, seq);
       facts.signals.add(signal);
     }

@@ -207,6 +207,13 @@ describe('how a row is written down for a sink', () => {
       'medium',
     ],
     ['rules that deny', { authorized: false, policy_decision: { reasons: ['d'], review_reasons: ['r'] } }, 'high'],
+    [
+      'a call that only observing let run',
+      { authorized: false, policy_decision: { tier: 'red', outcome: 'allow', would: 'deny', reasons: ['d'] } },
+      'medium',
+    ],
+    ['a denied one', { authorized: false, policy_decision: { tier: 'red', outcome: 'deny', reasons: ['d'] } }, 'high'],
+    ['a parked one by its outcome', { authorized: false, policy_decision: { outcome: 'park' } }, 'medium'],
     ['a review', { authorized: false, event_kind: 'hil.created' }, 'medium'],
     ['a human who denies', { authorized: false, event_kind: 'hil.denied' }, 'high'],
     ['an alarm', { event_kind: 'alarm.row_conflict' }, 'high'],

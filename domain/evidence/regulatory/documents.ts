@@ -1,3 +1,4 @@
+import type { Json } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { Facts } from '../compliance/facts.js';
 import { type Tally, tally } from '../reports/facts.js';
@@ -24,7 +25,13 @@ export function countNames(inventory: Inventory, row: LedgerEntry): void {
   if (row.event_kind !== 'proxy.verdict') return;
   seen(inventory.agents, row.agent_id);
   seen(inventory.tools, row['tool_name']);
-  seen(inventory.policyBundles, row.policy_decision?.['policy_bundle']);
+  seen(inventory.policyBundles, bundleName(row.policy_decision?.['policy_bundle']));
+}
+
+/** Version and hash: rules that were changed under the same version are another bundle. */
+function bundleName(bundle: Json | undefined): unknown {
+  if (typeof bundle !== 'object' || bundle === null || Array.isArray(bundle)) return bundle ?? null;
+  return [bundle['version'], bundle['hash_sha256']].filter((part) => typeof part === 'string').join(' ');
 }
 
 const DISCLAIMER =

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { EntryTable, LedgerTables } from '../../ledger/tables.js';
 import { detailMatches, filtered, type RowFilter, scan } from '../../ledger/rows.js';
 
@@ -90,8 +91,20 @@ const toFact = (row: FactRow): Fact => ({
   costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
 });
 
-/** What Gate did with a call, by its verdict row; `null` for any other row. */
-export function outcomeOf({ kind, decision, authorized }: Fact): 'allowed' | 'denied' | 'reviewed' | null {
+/** As much of a row as says what became of a call. */
+type Judged = Pick<Fact, 'kind' | 'decision' | 'authorized'>;
+
+export const judgedBy = ({ event_kind, method, policy_decision, authorized }: LedgerEntry): Judged => ({
+  kind: event_kind ?? method,
+  decision: policy_decision,
+  authorized,
+});
+
+/**
+ * What Gate did with a call, by its verdict row; `null` for any other row. `authorized` says only whether nothing spoke against the call:
+ * one that was parked, or that was executed while Gate observed, is not authorized and was not denied.
+ */
+export function outcomeOf({ kind, decision, authorized }: Judged): 'allowed' | 'denied' | 'reviewed' | null {
   if (kind !== 'proxy.verdict') return null;
   switch (decision?.['outcome']) {
     case 'allow':
@@ -107,7 +120,7 @@ export function outcomeOf({ kind, decision, authorized }: Fact): 'allowed' | 'de
 }
 
 /** Refused for good: by the verdict, or by a person afterwards. */
-export const isDenial = (fact: Fact): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';
+export const isDenial = (fact: Judged): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';
 
 /**
  * The intent score that inspection led to (docs/architecture/verdict.md#the-fold), in basis points so that sums do not depend on their
