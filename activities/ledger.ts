@@ -130,8 +130,9 @@ export function createLedgerActivities({
         kind: 'alarm.call_stuck',
         reasoning: `${STUCK[duty] ?? duty}: ${reason}`,
         detail: { duty },
+        tenant: await tenantOf(calls, correlationId),
       });
-      return ledger.append([row]).then(
+      return raise(ledger, row).then(
         () => true,
         () => false,
       );
@@ -161,15 +162,16 @@ export type AlarmKind =
   | 'alarm.call_stuck';
 
 /**
- * A row that says something is wrong, once per distinct wrong: its id is a function of its content. An operator's also where the call is
- * the demonstration's: cleaning that up must not hide an alarm.
+ * A row that says something is wrong, once per distinct wrong: its id is a function of the call, the kind and the words. It belongs to the
+ * tenant of its call, who finds it among his rows and in his bundles; `tenant` is `null` only where no call is known, or its record cannot
+ * be opened. An operator's also where the call is the demonstration's: cleaning that up must not hide an alarm.
  */
 export function alarmRow(alarm: {
   correlation_id: string;
   kind: AlarmKind;
   reasoning: string;
   detail: JsonObject;
-  tenant?: string;
+  tenant: string | null;
 }): NewLedgerRow {
   const said = fittingJson({ reasoning: alarm.reasoning, detail: alarm.detail });
   return fittingRow({
@@ -187,12 +189,24 @@ export function alarmRow(alarm: {
   });
 }
 
+/** Whose call it is, as its record says; `null` for no call, or one whose record cannot be opened. */
+export const tenantOf = async (calls: Pick<CallStore, 'find'>, correlationId: string): Promise<string | null> =>
+  (await calls.find(correlationId).catch(() => null))?.evidence.call.tenant ?? null;
+
+/** Appends an alarm. One that is there under another tenant, because whoever raised it first could not know whose call it is, was raised. */
+export async function raise(ledger: Ledger, row: NewLedgerRow): Promise<void> {
+  await ledger.append([row]).catch((error: unknown) => {
+    if (!(error instanceof GateError && error.code === 'ledger_entry_conflict')) throw error;
+  });
+}
+
 /** What is said of a review that Gate did not write, by whoever finds it first: one row, whoever else finds it. */
-export const tamperedReview = (pendingId: string, correlationId: string) => ({
+export const tamperedReview = (pendingId: string, correlationId: string, tenant: string | null) => ({
   correlation_id: correlationId,
   kind: 'alarm.review_tampered' as const,
   reasoning: 'the stored review is not what Gate wrote: nobody can decide it, and nothing runs by it',
   detail: { pending_id: pendingId },
+  tenant,
 });
 
 const unlessRefused = (error: unknown): void => {
@@ -211,5 +225,5 @@ const refusedRow = (correlationId: string, row: NewLedgerRow, error: GateError):
       code: error.code,
       refused_sha256: sha256Hex(JSON.stringify(row)),
     },
-    ...(row.tenant && { tenant: row.tenant }),
+    tenant: row.tenant ?? null,
   });

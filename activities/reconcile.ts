@@ -8,7 +8,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
 import type { CallbackActivities } from './deliver.js';
-import { alarmRow, type LedgerActivities, type OnAlarm } from './ledger.js';
+import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
 import type { ReviewActivities } from './review.js';
 
@@ -128,9 +128,11 @@ export function createReconcileActivities(options: ReconcileOptions) {
   const sayClosed = async ({ correlation_id, reason, state }: Setback): Promise<void> => {
     const found = await calls.find(correlation_id);
     if (found && isFinal(found.state, found.evidence.call.contract)) {
-      await ledger.append([
-        alarmRow({ correlation_id, kind: 'alarm.reconciled', reasoning: reason, detail: { state } }),
-      ]);
+      const { tenant } = found.evidence.call;
+      await raise(
+        ledger,
+        alarmRow({ correlation_id, kind: 'alarm.reconciled', reasoning: reason, detail: { state }, tenant }),
+      );
     }
     await calls.setbacks.clear(correlation_id, 'alarm');
   };

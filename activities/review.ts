@@ -12,7 +12,7 @@ import type { Reviews } from '../domain/review/ports.js';
 import { isDecidedBy } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
-import { tamperedReview } from './ledger.js';
+import { tamperedReview, tenantOf } from './ledger.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =
@@ -41,6 +41,7 @@ export interface ReviewActivityOptions {
     kind: 'alarm.forged_decision' | 'alarm.review_tampered';
     reasoning: string;
     detail: JsonObject;
+    tenant: string | null;
   }) => Promise<void>;
   readonly now?: () => number;
 }
@@ -128,7 +129,7 @@ export const createReviewActivities = ({
     try {
       await verify(decision);
     } catch (error) {
-      return refused(decision, errorText(error), alarm);
+      return refused(decision, await tenantOf(calls, decision.correlation_id), errorText(error), alarm);
     }
     const record = await calls.find(decision.correlation_id);
     if (!record || record.pending_id !== decision.pending_id || record.state === TAMPERED)
@@ -140,7 +141,7 @@ export const createReviewActivities = ({
     }
     // The signature binds the action the approver saw; one for another action is not a decision about this call.
     const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
-    if (other) return refused(decision, other, alarm);
+    if (other) return refused(decision, record.evidence.call.tenant, other, alarm);
     const recorded: RecordedDecision = {
       status: decision.decision === 'approve' ? 'approved' : 'denied',
       decided_at: decision.decided_at,
@@ -174,11 +175,13 @@ export const createReviewActivities = ({
 
   /** Leaves an alarm row behind for a message that no key of Gate's had sealed and that a call's workflow refused. One row for each call. */
   async reportForeignPayload(correlationId: string): Promise<void> {
+    const record = await calls.find(correlationId);
     await alarm({
       correlation_id: correlationId,
       kind: 'alarm.forged_decision',
       reasoning: "a message that was not sealed with Gate's keys reached the workflow and was refused",
-      detail: { pending_id: (await calls.find(correlationId))?.pending_id ?? null, sealed: false },
+      detail: { pending_id: record?.pending_id ?? null, sealed: false },
+      tenant: record?.evidence.call.tenant ?? null,
     });
   },
 
@@ -214,7 +217,7 @@ export const createReviewActivities = ({
         error instanceof GateError &&
         (error.code === 'not_found' || error.code === 'already_decided' || error.code === 'not_pending');
       const tampered = error instanceof GateError && error.code === 'review_tampered';
-      if (tampered) await alarm(tamperedReview(settled.pending_id, correlationId));
+      if (tampered) await alarm(tamperedReview(settled.pending_id, correlationId, record.evidence.call.tenant));
       else if (!final) throw error;
     }
     await calls.followedUp(correlationId, 'review');
@@ -259,6 +262,7 @@ const closedOf = (record: CallRecord | null): CallSummary | null =>
 /** A decision that is not HIL's word about this very call changes nothing and leaves an alarm row. */
 async function refused(
   decision: SignedDecision,
+  tenant: string | null,
   why: string,
   alarm: ReviewActivityOptions['alarm'],
 ): Promise<DecisionVerdict> {
@@ -271,6 +275,7 @@ async function refused(
       claimed_subject: decision.principal.subject,
       request_id: foreignText(decision.request_id, 128),
     },
+    tenant,
   }).catch(() => undefined);
   return { applied: false, code: 'decision_refused', settled: null, summary: null };
 }

@@ -6,7 +6,9 @@ import {
   createLedgerActivities,
   type LedgerActivities,
   type OnAlarm,
+  raise,
   tamperedReview,
+  tenantOf,
 } from '../activities/ledger.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
 import {
@@ -82,7 +84,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   });
   const alarm: ReviewActivityOptions['alarm'] = async (said) => {
     ports.onAlarm?.(said.correlation_id, said.reasoning, said.kind);
-    await ledger.append([alarmRow(said)]);
+    await raise(ledger, alarmRow(said));
   };
   const review = createReviewActivities({
     calls,
@@ -95,7 +97,9 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   // At once where the store is here; in any case when its call ends, by whoever settles the row.
   ports.reviews.onTampered?.(({ id, correlation_id }) => {
     const named = reviewIdOf(correlation_id) === id ? correlation_id : id;
-    alarm(tamperedReview(id, named)).catch(() => undefined);
+    tenantOf(calls, named)
+      .then((tenant) => alarm(tamperedReview(id, named, tenant)))
+      .catch(() => undefined);
   });
   // What the store closes because it is not Gate's own is told at once; what fails here stays due, for reconciliation or the next start.
   calls.onTampered(({ correlation_id: correlationId, outcome }) => {

@@ -183,7 +183,7 @@ describe('whatever an agent, a tool or a person wrote', () => {
       fc.asyncProperty(hostile, hostile, odd, async (text, other, number) => {
         const detail = { [text]: other, list: [text, { deeper: number }], huge: [other, other] };
         await ledger.append([
-          alarmRow({ correlation_id: randomUUID(), kind: 'alarm.call_stuck', reasoning: text, detail }),
+          alarmRow({ correlation_id: randomUUID(), kind: 'alarm.call_stuck', reasoning: text, detail, tenant: 'acme' }),
           limitedRow({
             correlationId: randomUUID(),
             atMs: 1,
