@@ -93,6 +93,14 @@ export const sqlFacts = z.object({
   found: z.array(sqlFinding),
   /** There is more than is listed. */
   more: z.boolean(),
+  /** Where texts stand that are not proven to be one plain read of SQL, each place once, as many as are listed. */
+  other: z.array(
+    z.object({
+      path: z.array(z.string()),
+      /** All of them there are single words that name no action: a table, an order, a format. */
+      plain: z.boolean(),
+    }),
+  ),
 });
 export type SqlFacts = z.infer<typeof sqlFacts>;
 

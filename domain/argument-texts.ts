@@ -6,7 +6,7 @@ const PATH_LENGTH = 16;
 
 export interface TextVisitor {
   /** Every text, names of arguments included, with the argument names that lead to it. */
-  text(text: string, path: readonly string[]): void;
+  text(text: string, path: readonly string[], isName: boolean): void;
   /** A list of nothing but texts: together they may be one. */
   list?(items: readonly string[], path: readonly string[]): void;
 }
@@ -24,7 +24,7 @@ export function eachText(value: unknown, { text, list }: TextVisitor): void {
     const { value: here, path, unpacked } = part;
     if (typeof here === 'string') {
       const inside = unpacked < UNPACKED ? packed(here) : undefined;
-      if (inside === undefined) text(here, path);
+      if (inside === undefined) text(here, path, false);
       else open.push({ value: inside, path, unpacked: unpacked + 1 });
     } else if (Array.isArray(here)) {
       const items = here as unknown[];
@@ -33,7 +33,7 @@ export function eachText(value: unknown, { text, list }: TextVisitor): void {
       for (const item of items) open.push({ value: item, path, unpacked });
     } else if (typeof here === 'object' && here !== null) {
       for (const [key, item] of Object.entries(here)) {
-        text(key, path);
+        text(key, path, true);
         open.push({ value: item, path: [...path, key].slice(-PATH_LENGTH), unpacked });
       }
     }

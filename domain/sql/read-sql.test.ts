@@ -253,7 +253,7 @@ describe('hostile texts', () => {
   });
 
   it('sets the fact itself: a caller that sends one is not heard', () => {
-    const forged = { worst: 'none', found: [], more: false };
+    const forged = { other: [], worst: 'none', found: [], more: false };
     const { decision } = policies.judge({
       tool_type: 'query_database',
       agent_history: { last_tool: null, recent_sequence: [] },

@@ -4,7 +4,7 @@ import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token
 import type { SqlNode, SqlParser } from './parser.js';
 import { block, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
-import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
+import { ACTION_WORDS, CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
 
 /** What is read for SQL in the arguments of one request. What lies beyond and has a statement's word in it cannot be vouched for. */
 export const SQL_BOUNDS = {
@@ -19,7 +19,7 @@ export const SQL_BOUNDS = {
   nesting: 200,
   /** Signs in a row: it looks for the operator in them again from each (16 kB: 2 s). Postgres' longest operator has 63. */
   signs: 200,
-  /** Findings kept, the worst first. */
+  /** Findings kept, the worst first, and places of texts that are no SQL. */
   findings: 32,
 } as const;
 
@@ -35,7 +35,7 @@ export interface SqlReaderOptions {
  */
 export type SqlReader = (argumentsOfCall: unknown, share?: number) => SqlFacts;
 
-const NOTHING: SqlFacts = { worst: 'none', found: [], more: false };
+const NOTHING: SqlFacts = { worst: 'none', found: [], more: false, other: [] };
 
 /** The calls of a batch share what one call may cost: each gets its part, so that a hundred of them cost no more than one. */
 const budgetOf = (share: number): Budget => ({
@@ -55,7 +55,16 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
   return (value, share = 1) => {
     const budget = budgetOf(share);
     const found: SqlFinding[] = [];
-    const read = (text: string, path: readonly string[]): void => {
+    const others = new Map<string, SqlFacts['other'][number]>();
+    const note = (text: string, path: readonly string[], isName: boolean): void => {
+      const plain = namesNoAction(text);
+      // The name of an argument says nothing by itself: "limit".
+      if (text.trim() === '' || (plain && isName)) return;
+      const place = path.join('\n');
+      if (others.has(place) || others.size < SQL_BOUNDS.findings)
+        others.set(place, { path: [...path], plain: plain && others.get(place)?.plain !== false });
+    };
+    const read = (text: string, path: readonly string[], isName: boolean): void => {
       const names = path.map((name) => name.toLowerCase());
       const options = {
         parser,
@@ -65,22 +74,35 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
       };
       // What a person or a tool may take for the same: without what nobody sees, and with letters of every width made plain.
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
+      let proven = true;
       for (const reading of plain === text ? [text] : [text, plain]) {
         const finding = readText(reading, options);
         if (finding) found.push({ ...finding, path: [...path] });
+        proven &&= finding?.effect === 'read' && finding.form === 'statement';
       }
+      if (!proven) note(text, path, isName);
     };
     eachText(value, { text: read });
-    if (found.length === 0) return NOTHING;
+    if (found.length === 0) return others.size === 0 ? NOTHING : { ...NOTHING, other: [...others.values()] };
     const rank = ({ effect }: SqlFinding): number => RANKS.indexOf(effect);
     found.sort((one, other) => rank(other) - rank(one));
     return {
       worst: found[0]?.effect ?? 'none',
       found: found.slice(0, SQL_BOUNDS.findings),
       more: found.length > SQL_BOUNDS.findings,
+      other: [...others.values()],
     };
   };
 };
+
+/** `created_at`, `main`, `$gt`: a value or a name, and no `deleteMany`. */
+const namesNoAction = (text: string): boolean =>
+  /^[\w.:@/$-]{1,64}$/.test(text) &&
+  !text
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .some((word) => ACTION_WORDS.has(word));
 
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];

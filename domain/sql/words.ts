@@ -15,6 +15,14 @@ export const CHANGING_WORDS = words(
   opendatasource openquery openrowset outfile reconfigure restore revoke shutdown truncate update`,
 );
 
+/** Words of operations in the query languages that are not SQL: `deleteMany`, `FLUSHALL`, `$out`, `mutation`. */
+export const ACTION_WORDS = words(
+  `add apply append call cas clear create debug decr del delete detach drop eval evalsha exec execute expire flush flushall flushdb
+  getdel getset import incr index ingest insert install kill load lpop lpush merge migrate move mset mutate mutation out patch persist
+  pop publish purge push put putitem reindex remove rename replace reset restore rpop rpush run sadd save script set setex setnx shutdown spop srem
+  truncate unlink unset update upsert wipe write zadd zrem`,
+);
+
 /** Behind the first word of what acts on the connection, where English has none: SET ROLE, LOCK TABLE, VACUUM FULL. */
 export const SESSION_WORDS = words(
   'analyze authorization characteristics constraints freeze full global local role session table transaction verbose',

@@ -15,7 +15,7 @@ ordinary := {
 	"current_time": "2026-11-18T10:00:00Z",
 	"recent_request_count": 1,
 	"arguments": {},
-	"sql": {"worst": "none", "found": [], "more": false},
+	"sql": {"worst": "none", "found": [], "more": false, "other": []},
 	"shell": {"worst": "none", "found": []},
 }
 

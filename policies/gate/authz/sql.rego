@@ -14,7 +14,10 @@ import rego.v1
 # description: The engine sets input.sql at every call. Without it nobody has looked.
 review contains "Review: the arguments were not read for SQL." if not sql_was_read
 
-sql_was_read if is_array(input.sql.found)
+sql_was_read if {
+	is_array(input.sql.found)
+	is_array(input.sql.other)
+}
 
 # METADATA
 # title: Destructive statement
@@ -114,4 +117,59 @@ tool_traits contains "speaks_sql" if speaks_sql
 speaks_sql if {
 	some form in tool_forms
 	form in data.gate.sql.engine_words
+}
+
+# METADATA
+# title: A query that nobody can read
+# description: >-
+#   What a tool is asked in any language but SQL may change anything, whatever the tool's name: `mutation {...}`, `FLUSHALL`. A tool that
+#   queries and that nobody has classed is given one plain read of SQL, and single words beside it; a search may be asked in any words.
+asked_what_nobody_reads if {
+	tool_says.queries
+	some place in input.sql.other
+	not place.plain
+}
+
+asked_what_nobody_reads if {
+	tool_says.takes_queries
+	some place in input.sql.other
+	some name in place.path
+	lower(name) in data.gate.sql.query_arguments
+}
+
+asked_what_nobody_reads if {
+	some place in input.sql.other
+	some name in place.path
+	lower(name) in data.gate.sql.language_arguments
+}
+
+# As many as are listed: there may be more.
+asked_what_nobody_reads if {
+	tool_says.takes_queries
+	count(input.sql.other) >= 32
+}
+
+# "query" as it stands: a list of queries is a read of names.
+tool_traits contains "queries" if {
+	some words in [tool_words, tool_words_ignoring_case, tool_words_after_acronyms]
+	"query" in words
+}
+
+tool_traits contains "takes_queries" if {
+	some form in tool_forms
+	form in data.gate.sql.query_words
+	not searches
+}
+
+tool_traits contains "takes_queries" if {
+	some form in tool_forms
+	form in data.gate.sql.language_words
+	not searches
+}
+
+tool_traits contains "takes_queries" if speaks_sql
+
+searches if {
+	plain_action[0] in data.gate.sql.search_verbs
+	not "query" in tool_words
 }

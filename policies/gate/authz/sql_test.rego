@@ -2,7 +2,9 @@ package gate.authz_test
 
 import rego.v1
 
-found(effect, form, path) := {"worst": effect, "more": false, "found": [{"effect": effect, "kind": "TEST", "form": form, "path": path}]}
+import data.gate.authz
+
+found(effect, form, path) := {"worst": effect, "more": false, "found": [{"effect": effect, "kind": "TEST", "form": form, "path": path}], "other": []}
 
 test_a_plain_read_passes if {
 	every tool in ["query_database", "read_query", "get_row"] {
@@ -49,5 +51,34 @@ test_what_nobody_can_read_waits_where_only_sql_belongs if {
 
 test_nobody_looked if {
 	not verdict({"sql": null}).allow
-	parked({"sql": {"worst": "read", "found": [], "more": true}}, "more SQL than is listed")
+	parked({"sql": {"worst": "read", "found": [], "more": true, "other": []}}, "more SQL than is listed")
+}
+
+asked(name, path, plain) := object.union(unclassed(name), {
+	"sql": {"worst": "none", "found": [], "more": false, "other": [{"path": path, "plain": plain}]},
+})
+
+test_what_a_tool_that_queries_is_asked_in_another_language_waits if {
+	every call in [
+		asked("query", ["q"], true), asked("query", ["anything"], false), asked("redis_query", ["cmd"], true),
+		asked("query_graph", ["query"], false), asked("read_neo_cypher", ["query"], false), asked("get_data", ["cypher"], false),
+	] {
+		not authz.allow with input as call
+		some reason in authz.review with input as call
+		contains(reason, "not proven")
+	}
+}
+
+test_words_beside_a_query_and_words_of_a_search_run if {
+	every call in [
+		asked("query", ["table"], true), asked("search_docs", ["query"], false), asked("find_database", ["query"], false),
+		asked("list_queries", ["name"], false), asked("list_issues", ["query"], false),
+	] {
+		authz.allow with input as call
+	}
+}
+
+test_the_operator_may_class_a_tool_that_queries if {
+	call := object.union(asked("query", ["q"], false), {"tool_classes": {"query": {"class": "read"}}})
+	authz.allow with input as call
 }

@@ -30,6 +30,7 @@ tool_runs if {
 	not class_suspended
 	tool_says.plainly_reads
 	not asked_to_pay
+	not asked_what_nobody_reads
 }
 
 # METADATA
@@ -65,9 +66,24 @@ review contains "Review: this tool is not classed; `gate tools set` says what it
 	not tool_runs
 	not class_suspended
 	not class_holds
+	not only_its_query_waits
 	not tool_says.wires_money
 	not tool_says.pays_money
 	not tool_says.destructive
+}
+
+# METADATA
+# title: A plain read that is asked in another language
+# description: The name plainly reads; what it is asked is no SQL that can be read. It waits until somebody has classed the tool.
+review contains "Review: this tool is not classed, and what it is asked is not proven to be one plain read; `gate tools set` says what it does." if {
+	only_its_query_waits
+}
+
+only_its_query_waits if {
+	not tool_class
+	not class_suspended
+	tool_says.plainly_reads
+	asked_what_nobody_reads
 }
 
 # METADATA

@@ -11,7 +11,7 @@ test_the_event_names_the_tool_and_every_reason if {
 		"intent_score": 0.1,
 		"arguments": {"path": "secret"},
 		"force_hil": true,
-		"sql": {"worst": "read", "found": [{"effect": "read", "kind": "SELECT", "form": "statement", "path": ["path"]}], "more": false},
+		"sql": {"worst": "read", "found": [{"effect": "read", "kind": "SELECT", "form": "statement", "path": ["path"]}], "more": false, "other": []},
 		"shell": {"worst": "changes", "found": []},
 	}
 	event.tool_type == "delete_file"
