@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { Clock } from '../lite/host.js';
@@ -138,6 +140,41 @@ describe('opening a review', () => {
     await gate.activities.openReview(call, nowMs);
     expect(await rowOf(call)).toMatchObject({ brain_scores: null, projected_cost_micros: null });
   });
+});
+
+describe('a decision about a call whose record is not what Gate wrote', () => {
+  let gate: PipelineFixture;
+  beforeEach(async () => {
+    gate = await openPipeline({ script: { tier: 'yellow' } });
+  });
+  afterEach(() => gate.close());
+
+  it.each(['approve', 'deny'] as const)(
+    '%s is told that, not that it came too late, and nothing runs',
+    async (word) => {
+      const call = await gate.call();
+      await gate.run(call);
+      const connection = new DatabaseSync(join(gate.folder, 'calls.db'));
+      connection
+        .prepare('update call_records set deadline_ms = deadline_ms + 1 where correlation_id = ?')
+        .run(call.correlation_id);
+      connection.close();
+      const decision = await gate.decision(call, word);
+      for (const _time of [1, 2])
+        expect(await gate.activities.applyDecision(decision)).toMatchObject({
+          applied: false,
+          code: 'call_tampered',
+          settled: { status: 'expired', decided_by: 'system:tamper-check' },
+          summary: { state: 'tampered' },
+        });
+      await gate.activities.settleReviewRow(call.correlation_id);
+      expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
+        status: 'expired',
+        decided_by: 'system:tamper-check',
+      });
+      expect(gate.executed).toEqual([]);
+    },
+  );
 });
 
 async function until(holds: () => Promise<boolean>): Promise<void> {

@@ -9,7 +9,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import type { Reviews } from '../domain/review/ports.js';
-import { isDecidedBy } from '../domain/review/transitions.js';
+import { type DecisionRefusal, isDecidedBy, TAMPER_CHECK } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { tamperedReview, tenantOf } from './ledger.js';
@@ -19,7 +19,7 @@ export type DecisionVerdict =
   | { readonly applied: true; readonly summary: CallSummary; readonly settled: SettledReview }
   | {
       readonly applied: false;
-      readonly code: 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused';
+      readonly code: DecisionRefusal;
       readonly settled: SettledReview | null;
       /** Where the record no longer waits: how it stands. Whoever waits for the call then goes on from there. */
       readonly summary: CallSummary | null;
@@ -132,12 +132,14 @@ export const createReviewActivities = ({
       return refused(decision, await tenantOf(calls, decision.correlation_id), errorText(error), alarm);
     }
     const record = await calls.find(decision.correlation_id);
-    if (!record || record.pending_id !== decision.pending_id || record.state === TAMPERED)
-      return { applied: false, code: 'not_pending', settled: null, summary: closedOf(record) };
+    if (record?.state === TAMPERED) return closedAsTampered(record, decision);
+    if (!record || record.pending_id !== decision.pending_id)
+      return { applied: false, code: 'not_pending', settled: null, summary: null };
     const request = await calls.request(decision.correlation_id, record.digest);
     if (request instanceof NotAsStaged) {
       const closed = await calls.condemn(decision.correlation_id, request.message);
-      return { applied: false, code: 'not_pending', settled: null, summary: closedOf(closed) };
+      if (closed) return closedAsTampered(closed, decision);
+      return { applied: false, code: 'not_pending', settled: null, summary: null };
     }
     // The signature binds the action the approver saw; one for another action is not a decision about this call.
     const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
@@ -161,6 +163,7 @@ export const createReviewActivities = ({
       ...(decision.decision === 'approve' &&
         record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
+    if (moved.record.state === TAMPERED) return closedAsTampered(moved.record, decision);
     const settled = settledOf(moved.record);
     const mine = settled !== null && isDecidedBy(settled, decision);
     if (moved.applied || mine)
@@ -231,7 +234,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
   if (!pending_id) return null;
   if (!decision) {
     if (record.state !== 'aborted' && record.state !== TAMPERED) return null;
-    const by = record.state === TAMPERED ? 'system:tamper-check' : 'system:reconciliation';
+    const by = record.state === TAMPERED ? TAMPER_CHECK : 'system:reconciliation';
     const at = record.outcome?.at ?? new Date(record.updated_ms).toISOString();
     return {
       pending_id,
@@ -255,9 +258,16 @@ export function settledOf(record: CallRecord): SettledReview | null {
   };
 }
 
-/** A call that was closed under its waiting host: the host goes on from there. */
-const closedOf = (record: CallRecord | null): CallSummary | null =>
-  record?.state === TAMPERED ? summarize(record) : null;
+/** A call that was closed under its waiting host: the host goes on from there, and the operator is told why, which is no deadline. */
+function closedAsTampered(record: CallRecord, decision: SignedDecision): DecisionVerdict {
+  const settled = settledOf(record);
+  return {
+    applied: false,
+    code: 'call_tampered',
+    settled: settled?.pending_id === decision.pending_id ? settled : null,
+    summary: summarize(record),
+  };
+}
 
 /** A decision that is not HIL's word about this very call changes nothing and leaves an alarm row. */
 async function refused(

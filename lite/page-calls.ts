@@ -202,6 +202,8 @@ export function lateWords(code: string, row: PendingRequest | null, nowMs: numbe
     return `This call is ${row.status} already, by ${text(row.decided_by)}${row.decided_at ? ` (${shownTime(row.decided_at, nowMs)})` : ''}: ${call}. The first decision stands; yours was not taken.`;
   if (code === 'pending_expired')
     return `Too late: ${call} expired before anybody decided. Nothing was executed; its agent has to ask again under a new id.`;
+  if (code === 'call_tampered')
+    return `Not taken: the stored record of ${call} is not what Gate wrote, so Gate closed it. Nothing more is executed under its id. Its ledger rows say what happened before; look at who can write to the call store.`;
   if (code === 'not_found') return 'No such call waits here: it may have been withdrawn. Nothing was decided.';
   return null;
 }

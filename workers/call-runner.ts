@@ -20,6 +20,7 @@ import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
+import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
 import { foreignText } from '../domain/text.js';
 import type { EngineClient } from './client.js';
 
@@ -187,13 +188,11 @@ export const createDecisionSender = ({
   },
 });
 
-function refusalOf(error: unknown): 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused' | null {
+function refusalOf(error: unknown): DecisionRefusal | null {
   if (error instanceof WorkflowNotFoundError) return 'not_pending';
   if (!(error instanceof WorkflowUpdateFailedError)) return null;
   const type = failureType(error);
-  if (type === 'already_decided' || type === 'pending_expired' || type === 'not_pending' || type === 'decision_refused')
-    return type;
-  return type === RUN_ENDED ? 'not_pending' : null;
+  return DECISION_REFUSALS.find((code) => code === type) ?? (type === RUN_ENDED ? 'not_pending' : null);
 }
 
 /** What reconciliation asks the engine about a call's run. */

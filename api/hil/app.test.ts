@@ -13,7 +13,7 @@ import { GateError } from '../../domain/errors.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
 import { openReviewStore, reviewIdOf, type ReviewStore } from '../../domain/review/review-store.js';
-import { SETTLES_AS } from '../../domain/review/transitions.js';
+import { DECISION_REFUSALS, SETTLES_AS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { createHilService } from './app.js';
@@ -702,15 +702,12 @@ describe('POST /decide/{id}', () => {
       expect(await reviews.get(row.id)).toMatchObject({ status: 'expired' });
     });
 
-    it.each(['not_pending', 'decision_refused', 'already_decided', 'pending_expired'] as const)(
-      '%s without telling how the review stands: 409, row unchanged',
-      async (code) => {
-        const row = await park();
-        answering(() => ({ outcome: 'refused', code }));
-        expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: code, status: 'pending' } });
-        expect(await reviews.get(row.id)).toEqual(row);
-      },
-    );
+    it.each(DECISION_REFUSALS)('%s without telling how the review stands: 409, row unchanged', async (code) => {
+      const row = await park();
+      answering(() => ({ outcome: 'refused', code }));
+      expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: code, status: 'pending' } });
+      expect(await reviews.get(row.id)).toEqual(row);
+    });
 
     it('a call that ended meanwhile, by a faster decision: 409 already_decided with that decision, not only that nothing waits', async () => {
       const row = await park();
@@ -722,6 +719,25 @@ describe('POST /decide/{id}', () => {
         status: 409,
         body: { error: 'already_decided', status: 'denied', decided_by: 'operator:ada' },
       });
+    });
+
+    it('of a call that was closed as tampered: 409 call_tampered, at once and ever after, and no word of a deadline', async () => {
+      const row = await park();
+      const settled = { ...first(row), status: 'expired' as const, decided_by: 'system:tamper-check' };
+      answering(() => ({ outcome: 'refused', code: 'call_tampered', settled }));
+      const told = await decide(row.id);
+      expect(told).toMatchObject({
+        status: 409,
+        body: {
+          error: 'call_tampered',
+          reason: expect.stringContaining('not what Gate wrote'),
+          status: 'expired',
+          decided_by: 'system:tamper-check',
+        },
+      });
+      expect(JSON.stringify(told.body)).not.toMatch(/deadline/i);
+      answering(() => ({ outcome: 'refused', code: 'not_pending' }));
+      expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: 'call_tampered' } });
     });
 
     it('not in time: 503, row unchanged, and the same decision may be sent again', async () => {

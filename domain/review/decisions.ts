@@ -5,7 +5,7 @@ import { signDecision } from './decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from './ports.js';
 import type { ReviewStore } from './review-store.js';
 import { storable } from './storable.js';
-import { isDecidedBy, whyNotDecidable } from './transitions.js';
+import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
 
 /**
  * One decision of somebody whose credential has been checked; `principal` comes from that, never from a body
@@ -40,7 +40,7 @@ export interface DecisionsOptions {
  * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): look at the row, sign, send it to the call's workflow, write
  * the row from what the workflow answered, and only then answer. The workflow alone says which decision was first; the look at the row
  * merely spares it the others. Refusals: `not_found` (unknown, withdrawn or foreign), `already_decided`, `pending_expired`,
- * `not_pending`, `decision_refused`, `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still
+ * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still
  * take effect until `not_after`. The same decision again, by the same decider under the same request id, has the answer that it came to.
  */
 export function createDecisions({
@@ -118,12 +118,10 @@ const standing = ({ status, decided_at, decided_by, decision_request_id: request
   request_id,
 });
 
-const REFUSALS = ['already_decided', 'pending_expired', 'not_pending', 'decision_refused'] as const;
-
 const refusal = (
-  code: (typeof REFUSALS)[number],
+  code: DecisionRefusal,
   { status, decided_by, decided_at }: PendingRequest | SettledReview,
 ): GateError => new GateError(code, undefined, { fields: { status, decided_by, decided_at } });
 
 const resultOf = (error: unknown): DecisionResult =>
-  REFUSALS.find((code) => error instanceof GateError && error.code === code) ?? 'failed';
+  DECISION_REFUSALS.find((code) => error instanceof GateError && error.code === code) ?? 'failed';

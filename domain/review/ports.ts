@@ -1,4 +1,5 @@
 import type { NewReview, PendingRequest, SettledReview, SignedDecision } from '../../contracts/review.js';
+import type { DecisionRefusal } from './transitions.js';
 
 /**
  * The review rows as the pipeline needs them: in the same process or over HTTP (`activities/clients/hil-client.ts`). All three are
@@ -22,7 +23,7 @@ export type DecisionOutcome =
   | { readonly outcome: 'applied'; readonly settled: SettledReview }
   | {
       readonly outcome: 'refused';
-      readonly code: 'already_decided' | 'pending_expired' | 'not_pending' | 'decision_refused';
+      readonly code: DecisionRefusal;
       /** How the review stands, where the refusing side knows. */
       readonly settled?: SettledReview;
     };

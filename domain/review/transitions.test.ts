@@ -10,6 +10,8 @@ import {
   SETTLES_AS,
   whyNotDecidable,
   type ReviewEvent,
+  TAMPER_CHECK,
+  TTL_SWEEP,
 } from './transitions.js';
 
 const created_at = '2026-11-02T10:00:00.000Z';
@@ -65,6 +67,11 @@ describe('the deadline of a review', () => {
     expect(whyNotDecidable({ ...review, status: 'approved' }, deadline + 1)).toBe('already_decided');
     expect(whyNotDecidable({ ...review, status: 'denied' }, deadline + 1)).toBe('already_decided');
     expect(whyNotDecidable({ ...review, status: 'expired' }, 0)).toBe('pending_expired');
+  });
+
+  it('has nothing to do with a call that was closed as tampered', () => {
+    expect(whyNotDecidable({ ...review, status: 'expired', decided_by: TAMPER_CHECK }, 0)).toBe('call_tampered');
+    expect(whyNotDecidable({ ...review, status: 'expired', decided_by: TTL_SWEEP }, 0)).toBe('pending_expired');
   });
 });
 

@@ -71,6 +71,18 @@ export const isSettled = (status: ReviewStatus): status is SettledStatus =>
 
 /** Who closed a row that nobody decided, and through what (docs/architecture/reviews.md#deadline). */
 export const TTL_SWEEP = 'system:ttl-sweep';
+/** Who closed a row whose call's record is not what Gate wrote. Its deadline has nothing to do with that. */
+export const TAMPER_CHECK = 'system:tamper-check';
+
+/** Why a decision is not taken (docs/architecture/reviews.md#decisions). */
+export const DECISION_REFUSALS = [
+  'already_decided',
+  'pending_expired',
+  'not_pending',
+  'decision_refused',
+  'call_tampered',
+] as const;
+export type DecisionRefusal = (typeof DECISION_REFUSALS)[number];
 
 /** Seconds a review stays open by tier when its creator names none. */
 export const DEFAULT_TTL_SECONDS = { auto: 120, standard: 600, strict: 1800 } as const;
@@ -84,11 +96,16 @@ export const deadlineOf = (review: { readonly created_at: string; readonly ttl_s
  * The caller brings the clock: a workflow its own, HIL the server's.
  */
 export function whyNotDecidable(
-  review: { readonly status: ReviewStatus; readonly created_at: string; readonly ttl_seconds: number },
+  review: {
+    readonly status: ReviewStatus;
+    readonly created_at: string;
+    readonly ttl_seconds: number;
+    readonly decided_by?: string | null;
+  },
   nowMs: number,
-): 'already_decided' | 'pending_expired' | 'not_pending' | null {
+): Exclude<DecisionRefusal, 'decision_refused'> | null {
   if (review.status === 'tampered') return 'not_pending';
-  if (review.status === 'expired') return 'pending_expired';
+  if (review.status === 'expired') return review.decided_by === TAMPER_CHECK ? 'call_tampered' : 'pending_expired';
   if (isSettled(review.status)) return 'already_decided';
   return nowMs >= deadlineOf(review) ? 'pending_expired' : null;
 }

@@ -345,6 +345,9 @@ describe('a decision', () => {
     await edited(() => undefined);
     await gate.send('GET', '/pending');
     expect(kinds(id).filter((kind) => kind === 'alarm.review_tampered')).toHaveLength(1);
+    expect(
+      sql("select tenant from ledger_entries where event_kind = 'alarm.review_tampered' and correlation_id = ?", id),
+    ).toEqual(sql("select distinct tenant from ledger_entries where event_kind = 'proxy.verdict'"));
     expect(await gate.send('POST', `/decide/${rowOf(other)?.['id']}`, { body: { decision: 'approve' } })).toMatchObject(
       {
         status: 200,

@@ -61,7 +61,10 @@ describe.each([
       expect(await bot.request('GET', `/authorizations/${asked.correlationId}`)).toMatchObject(refused);
       const kinds = await gate.rows(parked.correlationId, (seen) => seen.includes('alarm.record_tampered'));
       expect(kinds.map(({ event_kind }) => event_kind)).not.toContain('upstream.outcome');
-      expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBeGreaterThanOrEqual(400);
+      expect(await gate.operator.decide(parked.correlationId, 'approve')).toMatchObject({
+        status: 409,
+        body: { error: 'call_tampered' },
+      });
       expect(await vendorHolds()).toBe(before);
       expect((await gate.operator.decide(good.correlationId, 'approve')).status).toBe(200);
       await gate.rows(good.correlationId, (seen) => seen.includes('upstream.outcome'));

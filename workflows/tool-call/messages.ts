@@ -27,4 +27,5 @@ export const FAILURES = {
   decided: 'already_decided',
   expired: 'pending_expired',
   notPending: 'not_pending',
+  tampered: 'call_tampered',
 } as const;

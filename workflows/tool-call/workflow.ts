@@ -113,7 +113,7 @@ export async function toolCall(
     async (sent) => {
       await condition(() => !deciding && review !== 'ahead');
       if (settled && stands && isDecidedBy(stands, sent)) return { applied: true, summary: settled, settled: stands };
-      if (settled) return { applied: false, code: 'already_decided', settled: stands, summary: settled };
+      if (settled) return { applied: false, code: lateFor(settled), settled: stands, summary: settled };
       if (review === 'over') return { applied: false, code: 'not_pending', settled: null, summary: null };
       deciding = true;
       try {
@@ -133,7 +133,7 @@ export async function toolCall(
         }
         // A failed task is retried, and its updates may come in another order. The decision that won before still wins.
         if (settled && stands && isDecidedBy(stands, sent)) return;
-        if (settled) throw refusal(FAILURES.decided, 'the first decision stands');
+        if (settled) throw refusal(lateFor(settled), 'the first decision stands');
         if (review === 'over') throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
         // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
         if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
@@ -278,6 +278,9 @@ const unavailable = (call: CallInput, layer: string, reason: string): Applicatio
   ApplicationFailure.nonRetryable(reason, FAILURES.unavailable, layer, call.received_ms);
 
 /** A refused update; the type is what its sender reads. */
+/** What a decision is told that came after the end of the review. */
+const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tampered : FAILURES.decided);
+
 const refusal = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
 
 /**
