@@ -36,6 +36,7 @@ import { operatorsClasses, toolClassing } from '../domain/tool-classes/tool-clas
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { Store } from '../domain/store/database.js';
 import { openLocalFile } from '../domain/store/local-file.js';
+import { logStream } from '../domain/store/log-stream.js';
 import { sqliteFault, wordsOf } from '../domain/store/words.js';
 import type { Found } from '../activities/clients/detected-upstream.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -447,12 +448,11 @@ export async function startLite({
   }
 }
 
+const STANDARD_ERROR = 2;
+
 function liteLogger({ logLevel, logFormat }: LiteConfig): Logger {
-  const stderr = pino.destination({ dest: 2, sync: false });
-  return pino(
-    { level: logLevel },
-    logFormat === 'json' ? stderr : { write: (line) => void stderr.write(logText(line)) },
-  );
+  const stderr = logStream(STANDARD_ERROR);
+  return pino({ level: logLevel }, logFormat === 'json' ? stderr : { write: (line) => stderr.write(logText(line)) });
 }
 
 const addressOf = ({ address, port, family }: AddressInfo): string =>

@@ -10,7 +10,6 @@ import type { Mode } from '../contracts/call.js';
 import { vacuumFault } from '../config/ledger.js';
 import type { START_SETTINGS } from '../config/processes.js';
 import type { ENGINE_SETTINGS } from '../config/shared.js';
-import { PRIVATE_FILE, tightenFile } from '../domain/store/durable-file.js';
 import { errorText } from '../domain/errors.js';
 import { egressSource } from '../domain/evidence/egress/source.js';
 import { openLedgerWithEvidenceThread } from '../domain/evidence/evidence.js';
@@ -29,7 +28,8 @@ import { closeEngineRuntime, installEngineRuntime } from '../workers/runtime.js'
 import { warmUp } from '../workers/warm-up.js';
 import { createWorker } from '../workers/worker.js';
 import type { DevPki } from './certificates/dev-pki.js';
-import { replaceFile } from '../domain/store/durable-file.js';
+import { replaceFile, tightenFile } from '../domain/store/durable-file.js';
+import { logStream } from '../domain/store/log-stream.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { DevelopmentFile, Stack } from './development.js';
 import { type Engine, type EngineStart, mendable, QUICK_STOP_LIMIT_MS } from './engine-process.js';
@@ -438,9 +438,6 @@ function developmentFile(
 export function stackLogger(stateDir: string, level: string): Logger {
   mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
   tightenFile(join(stateDir, 'logs', 'gate.log'));
-  const file = pino.destination({ dest: join(stateDir, 'logs', 'gate.log'), sync: false, mode: PRIVATE_FILE });
-  // A full disk takes no line of a log. What cannot be recorded is refused elsewhere, and the process goes on for when there is room.
-  file.on('error', () => undefined);
   const logger = pino(
     {
       level,
@@ -449,7 +446,8 @@ export function stackLogger(stateDir: string, level: string): Logger {
     pino.multistream([
       {
         level: level as pino.Level,
-        stream: file,
+        // A full disk takes no line of a log. What cannot be recorded is refused elsewhere, and the process goes on for when there is room.
+        stream: logStream(join(stateDir, 'logs', 'gate.log')),
       },
       { level: 'error', stream: process.stderr },
     ]),

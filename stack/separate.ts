@@ -24,6 +24,7 @@ import { openLedgerWithEvidenceThread } from '../domain/evidence/evidence.js';
 import { openReviewStore } from '../domain/review/review-store.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { logStream } from '../domain/store/log-stream.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
@@ -82,6 +83,8 @@ export interface ApartProcess {
   stop(): Promise<void>;
 }
 
+const STANDARD_OUTPUT = 1;
+
 /** What a composition is given: its settings, its certificate, and where to leave what must be undone. */
 interface Apart<Name extends ProcessName> {
   readonly config: ApartConfig<Name>;
@@ -113,11 +116,7 @@ const workloadOf = (name: ProcessName): string => (name === 'worker' ? 'proxy' :
 export async function startApart<Name extends ProcessName>(name: Name, env: Env): Promise<ApartProcess> {
   const { config, tls } = loadSettings(name, env);
   const { trustDomain, logLevel } = config.shared;
-  const logger = pino({
-    level: logLevel,
-    base: { service: name },
-    redact: LOG_REDACTION,
-  });
+  const logger = pino({ level: logLevel, base: { service: name }, redact: LOG_REDACTION }, logStream(STANDARD_OUTPUT));
   const undo = new Undo();
   let settle: { resolve(): void; reject(error: unknown): void } | undefined;
   const stopped = new Promise<void>((resolve, reject) => {

@@ -1,0 +1,106 @@
+import { openSync, write, writeSync } from 'node:fs';
+import { PRIVATE_FILE } from './durable-file.js';
+
+/** Lines that were refused wait for room, and the oldest go when more than this wait. */
+const KEPT_CHARACTERS = 1024 * 1024;
+const ASK_AGAIN_MS = 100;
+/** What a reader who is slow may take of the exit of a process. */
+const FLUSH_LIMIT_MS = 1_000;
+const NEWLINE = 10;
+const FLUSH_PAUSE_MS = 20;
+/** The other end takes nothing just now. */
+const BUSY = new Set<unknown>(['EAGAIN', 'EBUSY']);
+
+/** Where a logger writes. Never throws, never ends the process, and never keeps it from ending. */
+export interface LogStream {
+  write(line: string): void;
+  /** Writes what waits, as far as that goes; at the exit of the process it is done by itself. */
+  flushSync(): void;
+}
+
+const streams = new Set<LogStream>();
+const flushAll = () => {
+  for (const stream of streams) stream.flushSync();
+};
+
+/**
+ * Lines for a file, or for a descriptor that is open. Pino's own destination asks a disk that refuses a line again and again, for ever,
+ * when the process exits; here what the disk does not take then is lost, and the process ends.
+ */
+export function logStream(to: string | number): LogStream {
+  const descriptor = typeof to === 'number' ? to : openSync(to, 'a', PRIVATE_FILE);
+  let waiting: string[] = [];
+  let characters = 0;
+  let unwritten: Buffer | null = null;
+  let writing = false;
+  let refused = false;
+  let closed = false;
+
+  const take = (): Buffer => {
+    const rest = unwritten ?? Buffer.alloc(0);
+    const lines = Buffer.concat([rest, Buffer.from(waiting.join(''))]);
+    waiting = [];
+    characters = 0;
+    return lines;
+  };
+  /** Bytes that were refused are tried with the next line. */
+  const keep = (bytes: Buffer) => {
+    const over = bytes.length - KEPT_CHARACTERS;
+    // Lines go as a whole; the newline stays, for one that is half written.
+    const from = over > 0 ? bytes.indexOf(NEWLINE, over) : 0;
+    unwritten = from < 0 || bytes.length === 0 ? null : bytes.subarray(from);
+  };
+  /** Nobody reads at the other end any more. */
+  const gone = (error: NodeJS.ErrnoException) => {
+    closed = error.code === 'EPIPE' || error.code === 'EBADF';
+    if (!closed) return;
+    waiting = [];
+    unwritten = null;
+  };
+
+  function next(): void {
+    const bytes = take();
+    if (bytes.length === 0) return;
+    writing = true;
+    unwritten = null;
+    write(descriptor, bytes, (error, written) => {
+      writing = false;
+      refused = error !== null;
+      keep(bytes.subarray(error ? 0 : written));
+      if (error) gone(error);
+      if (!error) return next();
+      if (BUSY.has(error.code)) setTimeout(() => (writing ? undefined : next()), ASK_AGAIN_MS).unref();
+    });
+  }
+
+  const stream: LogStream = {
+    write(line) {
+      if (closed) return;
+      waiting.push(line);
+      characters += line.length;
+      while (refused && characters > KEPT_CHARACTERS) characters -= waiting.shift()?.length ?? characters;
+      if (!writing) next();
+    },
+    flushSync() {
+      if (closed) return;
+      let bytes = take();
+      const untilMs = performance.now() + FLUSH_LIMIT_MS;
+      while (bytes.length > 0) {
+        try {
+          bytes = bytes.subarray(writeSync(descriptor, bytes));
+        } catch (error) {
+          const busy = BUSY.has((error as NodeJS.ErrnoException).code) && performance.now() < untilMs;
+          if (!busy) {
+            keep(bytes);
+            return gone(error as NodeJS.ErrnoException);
+          }
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FLUSH_PAUSE_MS);
+        }
+      }
+      unwritten = null;
+    },
+  };
+  if (streams.size === 0) process.on('exit', flushAll);
+  streams.add(stream);
+  return stream;
+}
