@@ -1,6 +1,7 @@
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { toolClass } from '../contracts/policy.js';
+import { toolName } from '../contracts/storable.js';
 import type { ClassedTool, ListedTool, ToolList } from '../contracts/tools.js';
 import { oneLine } from '../domain/printable.js';
 import { suggestClasses } from '../domain/tool-classes/suggest.js';
@@ -125,14 +126,22 @@ export function registerTools(program: Command): void {
         return;
       }
       const shownAs = new Map(known.map((tool) => [tool.tool, tool.definition_sha256]));
-      for (const one of proposed)
+      let count = 0;
+      for (const one of proposed) {
+        const fault = toolName.safeParse(one.tool).error?.issues[0]?.message;
+        if (fault !== undefined) {
+          process.stderr.write(`skipped ${oneLine(one.tool)}, which no class can be set for: ${fault}\n`);
+          continue;
+        }
         await ask<ClassedTool>(given, 'POST', '/tools/class', {
           tool: one.tool,
           class: one.class,
           reason: `suggested: ${one.why}`,
           ...(shownAs.get(one.tool) && { definition_sha256: shownAs.get(one.tool) }),
         });
-      if (!asJson && proposed.length > 0) process.stdout.write(`set ${proposed.length} classes\n`);
+        count += 1;
+      }
+      if (!asJson && proposed.length > 0) process.stdout.write(`set ${count} classes\n`);
     });
 }
 

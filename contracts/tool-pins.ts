@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { storableString, toolName } from './storable.js';
 
-const agent = z.string().min(1).max(256);
-const tool = z.string().min(1).max(256);
-const reason = z.string().max(1_000).nullish();
+const agent = storableString(1, 256);
+const reason = storableString(0, 1_000).nullish();
+
+/** Whose pins are asked about. */
+export const pinsOf = z.object({ agent });
 
 /** An agent whose tools are pinned. */
 export const pinnedAgent = z.object({
@@ -33,7 +36,7 @@ export type PinDiff = z.infer<typeof pinDiff>;
 /** Each tool with the digest that the operator was shown as seen, `null` for one that is gone: another one by now is not accepted. */
 export const acceptPins = z.strictObject({
   agent,
-  seen: z.record(tool, z.string().length(64).nullable()),
+  seen: z.record(toolName, z.string().length(64).nullable()),
   reason,
 });
 export type AcceptPins = z.infer<typeof acceptPins>;

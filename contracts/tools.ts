@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toolClass } from './policy.js';
+import { storableString, toolName } from './storable.js';
 
-const toolName = z.string().min(1).max(256);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** An operator's word on a tool, as it is kept. */
@@ -18,7 +18,7 @@ export type ClassedTool = z.infer<typeof classedTool>;
 export const setToolClass = z.strictObject({
   tool: toolName,
   class: toolClass,
-  reason: z.string().max(1_000).nullish(),
+  reason: storableString(0, 1_000).nullish(),
   /** Refused where the definition shown last is another one. */
   definition_sha256: sha256.nullish(),
 });

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { isStorable } from '../../contracts/storable.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { clipped, storableText } from '../text.js';
@@ -69,8 +70,6 @@ function surelyFitting(row: OwnRow): boolean {
   }
   return SIDECARS.every(([, bytes]) => (row[bytes]?.length ?? 0) * 3 <= MAX_SIDECAR_BYTES);
 }
-
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 /** How many of `bytes` remain after a value that fits as it is, estimated generously; below zero when the value must be shortened. */
 function roomLeft(value: unknown, depth: number, bytes: number): number {

@@ -3,7 +3,7 @@ import type { Ledger, LedgerEntry, NewLedgerRow } from '../../contracts/ledger.j
 import type { ClassedTool } from '../../contracts/tools.js';
 import { uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
-import { fittingRow } from '../ledger/fitting-row.js';
+import { fittingJson, fittingRow } from '../ledger/fitting-row.js';
 import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from './class-store.js';
 
 /** What is asked of the ledger about the classes of an upstream: the rows of one correlation id, in the chain's order. */
@@ -115,9 +115,9 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
   ): Promise<ClassSet | null> {
     const { unfinished } = set;
     if (!unfinished) return set;
-    const first = rows.find((row) => saysIt(row, set.generation + 1, unfinished) || withdraws(row, unfinished));
-    if (!first) return null;
-    const next = { generation: set.generation + 1, tools: withdraws(first, unfinished) ? set.tools : changed(set) };
+    const end = endOf(rows, set.generation + 1, unfinished);
+    if (!end) return null;
+    const next = { generation: set.generation + 1, tools: end === 'in force' ? changed(set) : set.tools };
     await store.replace(tenant, upstream, set.found, next);
     remember(tenant, upstream, next.generation);
     return next;
@@ -195,8 +195,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
           const begun = await store.read(tenant, upstream);
           const rows = await rowsOf(tenant, upstream);
           if (begun.unfinished?.row === unfinished.row) await settledBy(rows, tenant, upstream, begun);
-          if (rows.find((row) => row.id === unfinished.row || withdraws(row, unfinished))?.id === unfinished.row)
-            return;
+          if (endOf(rows, before.generation + 1, unfinished) === 'in force') return;
         }
         throw new GateError('tool_classes_busy');
       }),
@@ -250,9 +249,21 @@ function changed({ tools, unfinished }: StoredClasses): ClassSet['tools'] {
   return new Map(said ? [...others, [tool, said]] : others);
 }
 
-/** Whether the row is the one of this change: by its id, and by what it says. */
+/** What the ledger says of a change; `null` where it says nothing yet. */
+function endOf(
+  rows: readonly LedgerEntry[],
+  generation: number,
+  change: UnfinishedChange,
+): 'in force' | 'withdrawn' | null {
+  const first = rows.find((row) => saysIt(row, generation, change) || withdraws(row, change));
+  if (!first) return null;
+  return withdraws(first, change) ? 'withdrawn' : 'in force';
+}
+
+/** Whether the row is the one of this change: by its id, and by what it says. Rows are told in the form that the ledger takes. */
 function saysIt({ id, policy_decision: said }: LedgerEntry, generation: number, change: UnfinishedChange): boolean {
-  if (id !== change.row || said?.['generation'] !== generation || (said['tool'] ?? null) !== change.tool) return false;
+  if (id !== change.row || said?.['generation'] !== generation) return false;
+  if ((said['tool'] ?? null) !== fittingJson(change.tool)) return false;
   return change.said === null || said['class'] === change.said.class;
 }
 

@@ -34,7 +34,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   let open: OpenClasses[];
   let rows: NewLedgerRow[];
   let ledgerIsAway: boolean;
-  const process_ = async (keys = KEYS, upstream = UPSTREAM) => {
+  const process_ = async (keys = KEYS, upstream = UPSTREAM, written = (row: NewLedgerRow) => row) => {
     const ledger = {
       byCorrelation: async (id: string) => {
         if (ledgerIsAway) throw new Error('the ledger is away');
@@ -42,7 +42,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       },
       append: async (added: readonly NewLedgerRow[]) => {
         if (ledgerIsAway) throw new Error('the ledger is away');
-        rows.push(...added);
+        rows.push(...added.map(written));
         return [];
       },
     };
@@ -124,6 +124,32 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     await set('create_issue', 'change');
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
     expect(rows.map(({ event_kind: kind }) => kind)).toEqual(['tool_class.withdrawn', 'tool_class.set']);
+  });
+
+  it('settles a name whose row the ledger takes in another form, and holds up no other tool', async () => {
+    await set('create_issue', 'change');
+    await set('a\0b', 'deny');
+    expect(rows.at(-1)).toMatchObject({ policy_decision: { tool: 'a\ufffdb' } });
+    const said = { create_issue: { class: 'change' }, 'a\0b': { class: 'deny' } };
+    expect(await gate.of('create_issue', 'a\0b')).toEqual(said);
+    expect(await (await process_()).of('create_issue', 'a\0b')).toEqual(said);
+    expect(rows.map(({ event_kind: kind }) => kind)).toEqual(['tool_class.set', 'tool_class.set']);
+  });
+
+  it.each([
+    ['another tool', { tool: 'other' }],
+    ['every tool', { tool: null }],
+    ['another class', { class: 'deny' }],
+    ['another version', { generation: 7 }],
+  ])('is not in force where the row of its id speaks of %s, and says so', async (_what, other) => {
+    const deceived = await process_(KEYS, UPSTREAM, (row) =>
+      row.event_kind === 'tool_class.set' ? { ...row, policy_decision: { ...row.policy_decision, ...other } } : row,
+    );
+    await expect(deceived.classing.set(OPERATOR, { tool: 'create_issue', class: 'read' })).rejects.toMatchObject({
+      code: expect.stringMatching(/^tool_classes_(busy|unreadable)$/),
+    });
+    expect(await deceived.of('create_issue')).not.toEqual({ create_issue: { class: 'read' } });
+    expect(await (await process_()).of('create_issue')).not.toEqual({ create_issue: { class: 'read' } });
   });
 
   it('loses no word where two operators speak at once', async () => {

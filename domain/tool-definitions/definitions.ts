@@ -76,8 +76,9 @@ export function toldIn(method: string, answer: string): readonly ToldText[] {
   });
 }
 
-/** A name that no store holds as it is must not hide its list: it stands for itself in a form that every store holds. */
-const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\\0');
+/** A name that is not kept as it is must not hide its list: it stands for itself in a form that every store holds and operators can name. */
+const storable = (text: string): string =>
+  text === '__proto__' ? String.raw`\__proto__` : text.toWellFormed().replaceAll('\0', String.raw`\0`);
 
 /** What a list says of a tool, all of it, in any order of keys: title, description, both schemas, annotations, icons, `_meta`, and what is not known yet. */
 export const definitionDigest = (tool: JsonObject): string => digestOf(tool);

@@ -216,9 +216,10 @@ export function toolPinStoreOver(
     async accept(owner, accepted) {
       let other: [string, string | null][] = [];
       await changePins(owner, (set) => {
-        other = [...accepted].filter(([tool, sha256]) => (set.tools[tool]?.sha256 ?? null) !== sha256);
+        const before = new Map(Object.entries(set.tools));
+        other = [...accepted].filter(([tool, sha256]) => (before.get(tool)?.sha256 ?? null) !== sha256);
         const named = new Map(other);
-        const kept = Object.entries(set.tools).filter(([tool]) => !named.has(tool));
+        const kept = [...before].filter(([tool]) => !named.has(tool));
         const pinned = other.flatMap(([tool, sha256]) => (sha256 === null ? [] : [[tool, sha256] as const]));
         return { ...set, tools: { ...Object.fromEntries(kept), ...entries(new Map(pinned)) } };
       });

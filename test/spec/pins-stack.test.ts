@@ -107,6 +107,18 @@ describe('gate pins, over the running stack', () => {
     expect(await gate.verify()).toMatchObject({ valid: true });
   }, 120_000);
 
+  it.each([
+    ['a tool', { agent: 'pins-bot', seen: { 'a\0b': null } }],
+    ['half a character of a tool', { agent: 'pins-bot', seen: { 'a\ud800b': null } }],
+    ['an agent', { agent: 'pins\0bot', seen: {} }],
+    ['a reason', { agent: 'pins-bot', seen: {}, reason: 'half \ud800' }],
+    ['__proto__', JSON.parse('{"agent":"pins-bot","seen":{"__proto__":null}}') as JsonObject],
+  ])('refuses what no store or reader keeps as it is: %s', async (_what, body) => {
+    const headers = { authorization: `Bearer ${gate.development.operator_token}` };
+    const refused = await console_.request('POST', '/pins/accept', { headers, body });
+    expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
   it('is for the console with an operator of the tenant: no agent, no stranger, no workload without a token', async () => {
     const token = { authorization: `Bearer ${gate.development.operator_token}` };
     const before = await acceptances();

@@ -208,6 +208,38 @@ describe('gate tools, in lite', () => {
     expect((await cli('suggest')).out).toContain('nothing to propose');
   }, 60_000);
 
+  it.each(['a\0b', 'a\ud800b', '__proto__', '\udc00'])(
+    'refuses the name %j, which no store or reader keeps as it is, and goes on with the others',
+    async (tool) => {
+      const post = (path: string, body: JsonObject) => gate.send('POST', path, { body, headers: AS_OPERATOR });
+      for (const [path, body] of [
+        ['/tools/class', { tool, class: 'read' }],
+        ['/tools/forget', { tool }],
+        ['/tools/class', { tool: 'create_issue', class: 'read', reason: 'half \ud800' }],
+      ] as const) {
+        const refused = await post(path, body);
+        expect(refused.status).toBe(400);
+        expect(refused.body).toMatchObject({ error: 'invalid_request' });
+        expect(JSON.stringify(refused.body)).toMatch(/no store keeps|no name of a tool/);
+      }
+      expect((await cli('list')).code).toBe(0);
+      expect((await post('/tools/class', { tool: 'create_issue', class: 'change' })).status).toBe(200);
+      expect(await statusOf('create_issue')).toBe(200);
+    },
+    60_000,
+  );
+
+  it('skips, with a line, what it proposes of a name that takes no class', async () => {
+    await again({ GATE_LITE_MODE: 'observe' });
+    expect([await statusOf('__proto__'), await statusOf('constructor')]).toEqual([200, 200]);
+    const applied = await cli('suggest', '--apply');
+    expect(applied.out).toContain('skipped __proto__');
+    expect(applied.out).toContain('set 1 classes');
+    expect((await cli()).out).toContain('__proto__');
+    await again();
+    expect([await statusOf('__proto__'), await statusOf('constructor')]).toEqual([202, 202]);
+  }, 60_000);
+
   it('takes the word of an operator alone', async () => {
     const asked = { tool: 'create_issue', class: 'change' };
     for (const headers of [{}, { authorization: 'Bearer an-agents-own-token-of-some-length' }])

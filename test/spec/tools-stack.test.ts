@@ -76,6 +76,17 @@ describe('gate tools, over the running stack', () => {
     expect(await gate.verify()).toMatchObject({ valid: true });
   }, 60_000);
 
+  it.each(['a\0b', 'a\ud800b', '__proto__'])(
+    'refuses the name %j, and every other tool stays as it was said',
+    async (tool) => {
+      const headers = { authorization: `Bearer ${gate.development.operator_token}` };
+      const refused = await console_.request('POST', '/tools/class', { headers, body: { tool, class: 'read' } });
+      expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+      expect(JSON.stringify(refused.body)).toMatch(/no store keeps|no name of a tool/);
+      expect((await console_.request('GET', '/tools', { headers })).status).toBe(200);
+    },
+  );
+
   it('is for the console with an operator of the tenant: no agent, no stranger, no workload without a token', async () => {
     const token = { authorization: `Bearer ${gate.development.operator_token}` };
     const post = (who: Http, headers: Record<string, string> = {}) =>

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   acceptedPins,
   acceptPins,
@@ -6,12 +5,11 @@ import {
   forgottenPins,
   pinDiff,
   pinnedAgents,
+  pinsOf,
 } from '../../../contracts/tool-pins.js';
 import type { ToolPinning } from '../../../domain/tool-definitions/pinning.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { type OperatorOf, operatorsOnly } from './operators-only.js';
-
-const ByAgent = z.object({ agent: z.string().min(1).max(256) });
 
 export interface PinRouteOptions {
   readonly pinning: ToolPinning;
@@ -24,7 +22,7 @@ export function pinRoutes(app: ServiceApp, { pinning, operatorOf }: PinRouteOpti
   app.get('/pins', { schema: { response: { 200: pinnedAgents } }, onRequest }, (request) =>
     pinning.list(operatorOf(request).tenant),
   );
-  app.get('/pins/:agent', { schema: { params: ByAgent, response: { 200: pinDiff } }, onRequest }, (request) =>
+  app.get('/pins/:agent', { schema: { params: pinsOf, response: { 200: pinDiff } }, onRequest }, (request) =>
     pinning.diff(operatorOf(request).tenant, request.params.agent),
   );
   app.post('/pins/accept', { schema: { body: acceptPins, response: { 200: acceptedPins } }, onRequest }, (request) =>
