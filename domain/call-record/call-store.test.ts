@@ -6,14 +6,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import type { CallInput } from '../../contracts/call.js';
+import { callMigrations } from '../../migrations/calls.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf } from '../../test/support/pipeline-fixture.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
-import type { StoreTarget } from '../store/database.js';
-import { type CallStore, openCallStore } from './call-store.js';
+import { openStore, type StoreTarget } from '../store/database.js';
+import { type CallStore, callStoreOver, type CallTables, openCallStore } from './call-store.js';
 import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from './record.js';
 
 const KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;
@@ -660,6 +661,36 @@ describe.each([
     await expect(stranger(`k2:${'fedcba9876543210'.repeat(4)}`)).rejects.toThrow('no key k1 in this ring');
     await expect(stranger(`k1:${'fedcba9876543210'.repeat(4)}`)).rejects.toMatchObject({ code: 'store_unavailable' });
     expect((await store.find(call.correlation_id))?.state).toBe('allowed');
+  });
+
+  it('stores the verdict it returns, also where the one in its way is taken back before it is found', async () => {
+    const opened = await openStore<CallTables>(place.target, callMigrations);
+    let committed: () => Promise<void> = async () => undefined;
+    /** As the store sees its database, with a pause behind each commit. */
+    const db = new Proxy(opened.db, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (name !== 'connection') return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+        return () => ({
+          async execute(work: Parameters<ReturnType<(typeof target)['connection']>['execute']>[0]) {
+            await target.connection().execute(work);
+            await committed();
+          },
+        });
+      },
+    });
+    const slow = callStoreOver({ ...opened, db }, { keys: parseKeyRing(KEYS), now: () => clock });
+    others.push(slow);
+    const call = callOf();
+    await store.admit(call, staged, NO_LIMIT);
+    await store.commitVerdict('decided', evidenceOf(call));
+    let commits = 0;
+    committed = async () => {
+      if ((commits += 1) === 1) await store.takeBack(call.correlation_id);
+    };
+    expect(await slow.commitVerdict('allowed', evidenceOf(call))).toMatchObject({ state: 'allowed', version: 1 });
+    expect(await store.find(call.correlation_id)).toMatchObject({ state: 'allowed' });
+    expect(await slow.move(call.correlation_id, 'claim')).toMatchObject({ applied: true });
   });
 
   it('takes back a verdict that nothing followed, and no other', async () => {

@@ -423,18 +423,22 @@ export function callStoreOver(
     async commitVerdict(state, evidence, outcome) {
       const { call } = evidence;
       const row = sealing.newRecord(state, evidence, outcome, now());
-      const inserted = await writer.run(async (transaction) => {
-        const first = await transaction
-          .insertInto('call_records')
-          .values(row)
-          .onConflict((conflict) => conflict.column('correlation_id').doNothing())
-          .returning('correlation_id')
-          .executeTakeFirst();
-        if (first && row.counted_ms !== null) await keepSensitive(transaction, evidence, row.counted_ms);
-        return first;
-      });
-      const record = inserted ? null : await find(call.correlation_id);
-      if (record) return record;
+      const inserted = () =>
+        writer.run(async (transaction) => {
+          const first = await transaction
+            .insertInto('call_records')
+            .values(row)
+            .onConflict((conflict) => conflict.column('correlation_id').doNothing())
+            .returning('correlation_id')
+            .executeTakeFirst();
+          if (first && row.counted_ms !== null) await keepSensitive(transaction, evidence, row.counted_ms);
+          return first !== undefined;
+        });
+      while (!(await inserted())) {
+        const first = await find(call.correlation_id);
+        if (first) return first;
+        // What was in the way was taken back before it was found: the place is free.
+      }
       const mine = sealing.read(row);
       if (mine.fault !== undefined) throw new Error(mine.fault);
       vouched.set(call.correlation_id, true);
