@@ -3,19 +3,28 @@ import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import type { ErrorCodeName } from '../contracts/error-codes.js';
 import { errorText, GateError } from './errors.js';
+import { createFairQueue } from './fair-queue.js';
 
 /** From being asked to having answered, waiting and the start of a thread included. Below what a workflow gives the step. */
 const LIMIT_MS = 4_000;
 /** A thread that is not there by then is given up. Longer than any request waits: the next one finds what this one waited for. */
 const START_MS = 30_000;
-/** Large requests that may wait for a thread; those that could not be answered in time anyway are refused at once. */
+/** The part of the limit that a thread may work on one request while other agents wait for a thread. */
+const SHARE_WHILE_OTHERS_WAIT = 1 / 3;
+/** Large requests of one agent that may wait for a thread; those that could not be answered in time anyway are refused at once. */
 const LONGEST_QUEUE = 32;
+/** So many agents may have as much waiting as one may; beyond that everybody is refused. */
+const FULL_QUEUES = 4;
 /** A thread that needs more ends, and the request it had is refused. */
 const MEMORY_MB = 512;
 
-/** Threads of one kind. What they cannot answer in time is refused with the kind's code, and was not looked at; asking again is safe. */
+/**
+ * Threads of one kind, in turns of the agents: of each agent one request is worked on at a time, and nobody waits for more than one of
+ * another's. What they cannot answer in time is refused with the kind's code, and was not looked at; asking again is safe.
+ */
 export interface Threads<Question, Answer> {
-  ask(question: Question): Promise<Answer>;
+  /** `agent` is whose request it is, its tenant included. */
+  ask(question: Question, agent: string): Promise<Answer>;
   /** Starts a thread, so that the first question finds one. */
   warm(): void;
   /** Ends the threads; what they were asked is refused. */
@@ -25,6 +34,9 @@ export interface Threads<Question, Answer> {
 export interface ThreadLimits {
   readonly threads?: number;
   readonly limitMs?: number;
+  /** How long a thread may work on one request while other agents wait. */
+  readonly turnMs?: number;
+  /** How many requests of one agent may wait. */
   readonly longestQueue?: number;
 }
 
@@ -42,6 +54,7 @@ type ThreadAnswer<Answer> =
   | { readonly refused: { readonly code: ErrorCodeName | null; readonly message: string } };
 
 interface Asked<Question, Answer> {
+  readonly agent: string;
   readonly question: Question;
   readonly settle: (answer: ThreadAnswer<Answer>) => void;
 }
@@ -51,6 +64,13 @@ export function compiledScript(beside: URL): URL {
   if (existsSync(beside)) return beside;
   const at = beside.href.lastIndexOf('/domain/');
   return new URL(`${beside.href.slice(0, at)}/dist${beside.href.slice(at)}`);
+}
+
+interface Turn<Question, Answer> {
+  readonly asked: Asked<Question, Answer>;
+  readonly timer: NodeJS.Timeout;
+  /** It was worked on as long as it may be while others wait. */
+  over: boolean;
 }
 
 /** The other side of `ask`: one question at a time, answered by a thread. */
@@ -73,13 +93,14 @@ export function createThreads<Question, Answer>({
   material,
   threads = Math.max(1, Math.min(4, availableParallelism() - 1)),
   limitMs = LIMIT_MS,
+  turnMs = Math.ceil(limitMs * SHARE_WHILE_OTHERS_WAIT),
   longestQueue = LONGEST_QUEUE,
 }: ThreadKind): Threads<Question, Answer> {
   type One = Asked<Question, Answer>;
   const starting = new Map<Worker, NodeJS.Timeout>();
   const idle: Worker[] = [];
-  const busy = new Map<Worker, One>();
-  const waiting: One[] = [];
+  const busy = new Map<Worker, Turn<Question, Answer>>();
+  const waiting = createFairQueue<One>();
   let closed = false;
   const refusal = (message: string): ThreadAnswer<Answer> => ({ refused: { code, message } });
 
@@ -94,9 +115,9 @@ export function createThreads<Question, Answer>({
     late.unref();
     starting.set(worker, late);
     worker.on('message', (said: ThreadAnswer<Answer> | 'ready') => {
-      const asked = busy.get(worker);
       // What was ended while it spoke is not heard.
-      if (said === 'ready' ? !started(worker) : !busy.delete(worker)) return;
+      const asked = said === 'ready' ? null : turnEnded(worker);
+      if (asked === null ? !started(worker) : asked === undefined) return;
       if (!closed) idle.push(worker);
       if (said !== 'ready') asked?.settle(said);
       next();
@@ -110,31 +131,77 @@ export function createThreads<Question, Answer>({
     return starting.delete(worker);
   }
 
+  function turnOf(worker: Worker, asked: One): void {
+    const timer = setTimeout(() => {
+      turn.over = true;
+      makeRoom();
+    }, turnMs);
+    timer.unref();
+    const turn = { asked, timer, over: false };
+    busy.set(worker, turn);
+  }
+
+  function turnEnded(worker: Worker): One | undefined {
+    const turn = busy.get(worker);
+    if (turn === undefined) return undefined;
+    clearTimeout(turn.timer);
+    busy.delete(worker);
+    waiting.done(turn.asked.agent);
+    return turn.asked;
+  }
+
   /** A thread that is no more. One that failed to start takes a request with it: the next start is for the next request. */
   function lost(worker: Worker, why: string): void {
-    const asked = started(worker) ? waiting.shift() : busy.get(worker);
-    busy.delete(worker);
+    if (started(worker)) {
+      const taken = waiting.take();
+      if (taken !== undefined) waiting.done(taken.who);
+      taken?.item.settle(refusal(why));
+    } else {
+      turnEnded(worker)?.settle(refusal(why));
+    }
     if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
-    asked?.settle(refusal(why));
     next();
   }
 
   function next(): void {
-    while (waiting.length > 0 && idle.length > 0) {
-      const [asked, worker] = [waiting.shift() as One, idle.pop() as Worker];
-      busy.set(worker, asked);
+    while (waiting.ready > 0 && idle.length > 0) {
+      const [asked, worker] = [waiting.take()?.item as One, idle.pop() as Worker];
+      turnOf(worker, asked);
       worker.postMessage(asked.question);
     }
-    while (!closed && starting.size < waiting.length && starting.size + busy.size < threads) start();
+    while (!closed && starting.size < waiting.ready && starting.size + busy.size < threads) start();
+    makeRoom();
   }
 
-  const answerOf = (question: Question): Promise<ThreadAnswer<Answer>> =>
+  /** Where somebody waits for whom no thread is coming, one that had its time is ended, and with it that request alone. */
+  function makeRoom(): void {
+    if (waiting.ready <= starting.size) return;
+    const worker = [...busy].find(([, turn]) => turn.over)?.[0];
+    if (worker === undefined) return;
+    const asked = turnEnded(worker);
+    asked?.settle(
+      refusal(
+        `${work} took longer than ${turnMs} ms while other agents waited and was ended; the request was not looked at to its end`,
+      ),
+    );
+    void worker.terminate();
+    next();
+  }
+
+  const answerOf = (question: Question, agent: string): Promise<ThreadAnswer<Answer>> =>
     new Promise((resolve) => {
       if (closed) return resolve(refusal(`${work} is being stopped`));
-      // One for each thread that is being started does not wait for others.
-      if (waiting.length - starting.size >= longestQueue)
-        return resolve(refusal(`${longestQueue} large requests wait for ${work} already; try again later`));
+      // What a thread is being started for does not wait for others.
+      if (waiting.waitingOf(agent) - Math.min(1, starting.size) >= longestQueue)
+        return resolve(
+          refusal(`${longestQueue} large requests of this agent wait for ${work} already; try again later`),
+        );
+      if (waiting.size - starting.size >= longestQueue * FULL_QUEUES)
+        return resolve(
+          refusal(`${longestQueue * FULL_QUEUES} large requests wait for ${work} already; try again later`),
+        );
       const asked: One = {
+        agent,
         question,
         settle(answer) {
           clearTimeout(timer);
@@ -143,22 +210,22 @@ export function createThreads<Question, Answer>({
       };
       // One time for all of it. The thread that worked on it is ended; one that is only starting is left for who comes next.
       const timer = setTimeout(() => {
-        const worker = [...busy].find(([, one]) => one === asked)?.[0];
-        if (worker === undefined) waiting.splice(waiting.indexOf(asked), 1);
-        else busy.delete(worker);
+        const worker = [...busy].find(([, turn]) => turn.asked === asked)?.[0];
+        if (worker === undefined) waiting.remove(agent, asked);
+        else turnEnded(worker);
         asked.settle(
           refusal(`${work} took longer than ${limitMs} ms and was ended; the request was not looked at to its end`),
         );
         void worker?.terminate();
         next();
       }, limitMs);
-      waiting.push(asked);
+      waiting.add(agent, asked);
       next();
     });
 
   return {
-    async ask(question) {
-      const said = await answerOf(question);
+    async ask(question, agent) {
+      const said = await answerOf(question, agent);
       if ('answer' in said) return said.answer;
       throw new GateError(said.refused.code ?? code, said.refused.message);
     },
@@ -168,8 +235,7 @@ export function createThreads<Question, Answer>({
     async close() {
       closed = true;
       const workers = [...idle.splice(0), ...busy.keys(), ...starting.keys()];
-      const asked = [...waiting.splice(0), ...busy.values()];
-      busy.clear();
+      const asked = [...waiting.clear(), ...[...busy.keys()].flatMap((worker) => turnEnded(worker) ?? [])];
       for (const one of asked) one.settle(refusal(`${work} is being stopped`));
       await Promise.all(workers.map((worker) => worker.terminate()));
     },

@@ -166,9 +166,10 @@ export function withDetail(answer: Answer, { evidence: { inspection } }: CallRec
 const RETRY_AFTER_SECS = 2;
 
 /** What an agent is told when a part is away. What failed exactly is in the log, under the same correlation id. */
+const LARGE = 'or had no time for a request as large as this, or too many of them wait';
 const OUTAGES: Readonly<Record<string, string>> = {
-  brain: `the inspection does not answer, and nothing is allowed without it; ${ASK_AGAIN}`,
-  policy: `the policy engine does not answer, and nothing is allowed without it; ${ASK_AGAIN}`,
+  brain: `the inspection does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
+  policy: `the policy engine does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
   hil: `the review cannot be stored, and nothing waits without it; ${ASK_AGAIN}`,
   engine: `the workflow engine does not answer; ${ASK_AGAIN}`,
 };

@@ -108,6 +108,119 @@ describe('a large request in a thread', () => {
   });
 });
 
+describe('large requests of several agents', () => {
+  const of = (agent_id: string, content = LARGE): InspectRequest => ({ ...asking(content), agent_id });
+  /** What each was answered, in the order of the answers. */
+  async function answersOf(
+    threads: InspectionThreads,
+    asked: readonly (readonly [name: string, request: InspectRequest])[],
+  ): Promise<string[]> {
+    const order: string[] = [];
+    await Promise.all(
+      asked.map(async ([name, request]) => {
+        const said = await threads.inspect(request).then(
+          () => 'inspected',
+          (error: Error) => error.message,
+        );
+        order.push(`${name}: ${said}`);
+      }),
+    );
+    return order;
+  }
+  /** Answers what says "quick", after 300 ms what says "slow", and goes on for ever with the rest. */
+  const asTheySay = (): URL =>
+    threadThat(
+      `parentPort.on('message', ([{ params }]) => {
+        const { content } = params.arguments;
+        const answer = () => parentPort.postMessage({ answer: [{ authorized: true }] });
+        if (content.startsWith('quick')) return answer();
+        if (content.startsWith('slow')) return setTimeout(answer, 300);
+        for (;;);
+      });
+      parentPort.postMessage('ready');`,
+    );
+
+  it('are inspected in turns: nobody waits for more than one of another agent', async () => {
+    const flood = [1, 2, 3, 4].map((at) => [`flood ${at}`, of('flood', `${LARGE}${at}`)] as const);
+    const others = [
+      ['other 1', of('other')],
+      ['namesake of the flood', { ...of('flood'), tenant: 'umbrella' }],
+      ['other 2', of('other')],
+    ] as const;
+    expect(await answersOf(inspecting({ limitMs: 60_000 }), [...flood, ...others])).toEqual(
+      ['flood 1', 'other 1', 'namesake of the flood', 'flood 2', 'other 2', 'flood 3', 'flood 4'].map(
+        (name) => `${name}: inspected`,
+      ),
+    );
+  });
+
+  it('leave each other threads: of one agent one is under way', async () => {
+    const threads = inspecting({ script: asTheySay(), threads: 2, limitMs: 60_000, turnMs: 60_000 });
+    const endless = [1, 2, 3].map(() => threads.inspect(of('flood')));
+    const refused = Promise.allSettled(endless);
+    expect((await threads.inspect(of('other', `quick ${LARGE}`))).authorized).toBe(true);
+    await threads.close();
+    expect((await refused).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  it('are each refused after the time that one may take while others wait, and the others answered', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 200 });
+    const tooLong =
+      'inspection took longer than 200 ms while other agents waited and was ended; the request was not looked at to its end';
+    expect(
+      await answersOf(threads, [
+        ['flood 1', of('flood')],
+        ['flood 2', of('flood')],
+        ['other 1', of('other', `quick ${LARGE}`)],
+        ['other 2', of('other', `quick ${LARGE}`)],
+      ]),
+    ).toEqual([`flood 1: ${tooLong}`, 'other 1: inspected', `flood 2: ${tooLong}`, 'other 2: inspected']);
+  });
+
+  it('have the whole time where nobody else waits, and end at once when somebody comes later', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 100 });
+    expect(
+      await answersOf(threads, [
+        ['alone 1', of('flood', `slow ${LARGE}`)],
+        ['alone 2', of('flood', `slow ${LARGE}`)],
+      ]),
+    ).toEqual(['alone 1: inspected', 'alone 2: inspected']);
+    const endless = threads.inspect(of('flood')).catch((error: Error) => error.message);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await threads.inspect(of('other', `quick ${LARGE}`))).authorized).toBe(true);
+    expect(await endless).toContain('took longer than 100 ms while other agents waited');
+  });
+
+  it('are refused at once beyond what one agent may have waiting, and those of another are not', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, longestQueue: 2 });
+    const quick = (agent: string) => of(agent, `quick ${LARGE}`);
+    expect(
+      await answersOf(threads, [
+        ...[1, 2, 3, 4].map((at) => [`flood ${at}`, quick('flood')] as const),
+        ['other', quick('other')],
+      ]),
+    ).toEqual([
+      'flood 4: 2 large requests of this agent wait for inspection already; try again later',
+      'flood 1: inspected',
+      'other: inspected',
+      'flood 2: inspected',
+      'flood 3: inspected',
+    ]);
+  });
+
+  it('are refused at once where too many agents have as many waiting', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, longestQueue: 1 });
+    const order = await answersOf(
+      threads,
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((agent) => [agent, of(agent, `quick ${LARGE}`)] as const),
+    );
+    expect(order).toEqual([
+      'f: 4 large requests wait for inspection already; try again later',
+      ...['a', 'b', 'c', 'd', 'e'].map((agent) => `${agent}: inspected`),
+    ]);
+  });
+});
+
 describe('what is not inspected is refused as provider_unavailable', () => {
   it('after the time limit, and the next request has a new thread', async () => {
     const threads = inspecting({ script: forever(), limitMs: 300 });

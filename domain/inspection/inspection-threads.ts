@@ -33,8 +33,8 @@ export const inspectEach = (
 
 /**
  * The same inspector with large requests in threads of its own, so that inspecting a megabyte holds up nobody else, however many calls
- * it is divided into. Fails closed, as `provider_unavailable`: when a verdict takes longer than the limit (the thread is ended), when
- * too many wait, when a thread ends. A request that is refused was not inspected, and asking again is safe.
+ * it is divided into, and agents take turns. Fails closed, as `provider_unavailable`: when a verdict takes longer than the limit, a
+ * shorter one while other agents wait (the thread is ended), when too many wait, when a thread ends. A request that is refused was not inspected, and asking again is safe.
  */
 export function inspectLargeInThreads(
   inPlace: ReadyInspector,
@@ -48,7 +48,7 @@ export function inspectLargeInThreads(
     ...limits,
   });
   const inspectAll = (calls: readonly InspectRequest[]) =>
-    isLarge(calls) ? threads.ask(calls) : inspectEach(inPlace, calls);
+    isLarge(calls) ? threads.ask(calls, agentOf(calls)) : inspectEach(inPlace, calls);
   return {
     inspectAll,
     inspect: async (call) => (await inspectAll([call]))[0] as InspectionResponse,
@@ -61,6 +61,9 @@ export function inspectLargeInThreads(
 /** Whether the calls of a request together hold more than may be inspected in place. */
 export const isLarge = (calls: readonly Pick<InspectRequest, 'method' | 'params'>[]): boolean =>
   sizeOf(calls.map(({ method, params }) => [method, params])) > LOOKED_AT_IN_PLACE;
+
+/** Whose request it is: the calls of one have the same agent. */
+const agentOf = ([call]: readonly InspectRequest[]): string => `${call?.tenant ?? ''}/${call?.agent_id ?? ''}`;
 
 /** Personas as a thread can be given them. */
 const entriesOf = (personas: Personas): [string, Persona][] =>

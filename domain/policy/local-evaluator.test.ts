@@ -45,6 +45,31 @@ describe('a large input is judged in a thread', () => {
     });
   });
 
+  it('of one agent after that of another, however many the one has waiting', async () => {
+    const evaluator = evaluatorWith(undefined, { threads: 1, limitMs: 60_000 });
+    const order: string[] = [];
+    const asked = async (agent_id: string, name: string) => {
+      await evaluator.evaluate({ ...asking(MANY), tenant: 'acme', agent_id });
+      order.push(name);
+    };
+    const flood = ['flood 1', 'flood 2', 'flood 3', 'flood 4'].map((name) => asked('acme/flood', name));
+    await Promise.all([...flood, asked('acme/other', 'other 1'), asked('acme/other', 'other 2')]);
+    expect(order).toEqual(['flood 1', 'other 1', 'flood 2', 'other 2', 'flood 3', 'flood 4']);
+  });
+
+  it('or refused at once where its agent has too many waiting, and another agent has not', async () => {
+    const evaluator = evaluatorWith(undefined, { threads: 1, limitMs: 60_000, longestQueue: 2 });
+    const of = (agent_id: string) => evaluator.evaluate({ ...asking(MANY), tenant: 'acme', agent_id });
+    const ends = await Promise.allSettled([...[1, 2, 3, 4].map(() => of('acme/flood')), of('acme/other')]);
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(ends[3]).toMatchObject({
+      reason: {
+        code: 'policy_unavailable',
+        message: '2 large requests of this agent wait for policy evaluation already; try again later',
+      },
+    });
+  });
+
   it('and an invalid one is refused as it is in place', async () => {
     const input = { ...asking(MANY), intent_score: 'x' } as unknown as PolicyInput;
     await expect(evaluatorWith().evaluate(input)).rejects.toMatchObject({ code: 'policy_input_invalid' });
@@ -55,7 +80,7 @@ describe('many small inputs at once', () => {
   const busyFor = (ms: number) => () => {
     for (const until = performance.now() + ms; performance.now() < until; );
   };
-  const never = () => new Error('late');
+  const never = { agent: 'a', late: () => new Error('late') };
 
   it('leave the event loop turns between them, and keep their order', async () => {
     const said: string[] = [];
@@ -75,6 +100,18 @@ describe('many small inputs at once', () => {
     await Promise.all([work, others]);
     expect(said.filter((one) => one !== 'another')).toEqual(['one', 'two', 'three']);
     expect(said.indexOf('another')).toBeLessThan(said.indexOf('three'));
+  });
+
+  it('are judged in turns of their agents', async () => {
+    const said: string[] = [];
+    const turns = createTurns({ turnMs: 1 });
+    const doing = async (agent: string, name: string) => {
+      await turns.run(busyFor(2), { ...never, agent });
+      said.push(name);
+    };
+    const batch = ['batch 1', 'batch 2', 'batch 3', 'batch 4'].map((name) => doing('batch', name));
+    await Promise.all([...batch, doing('other', 'other 1')]);
+    expect(said).toEqual(['batch 1', 'batch 2', 'other 1', 'batch 3', 'batch 4']);
   });
 
   it('are refused where their turn comes too late, and what comes later is not', async () => {

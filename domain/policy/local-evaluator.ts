@@ -16,11 +16,11 @@ export interface LocalEvaluator extends PolicyEvaluator {
 }
 
 /** More than the calls of a batch, each of which may be large. */
-const LONGEST_QUEUE = 256;
+const LONGEST_QUEUE = 128;
 
 /**
  * Policy in this process, holding up nobody else: an input that is large is judged in a thread, and of small ones only so many in one
- * turn of the event loop, since a batch is many at once. An invalid input is a rejection with `policy_input_invalid`; one that is not
+ * turn of the event loop, since a batch is many at once. Agents take turns at both. An invalid input is a rejection with `policy_input_invalid`; one that is not
  * judged in time is one with `policy_unavailable`.
  */
 export function createLocalEvaluator(
@@ -44,11 +44,14 @@ export function createLocalEvaluator(
       const started = performance.now();
       const judgement =
         sizeOf(input) > LOOKED_AT_IN_PLACE
-          ? await threads.ask(input)
-          : await turns.run(() => policies.judge(input), late);
+          ? await threads.ask(input, agentOf(input))
+          : await turns.run(() => policies.judge(input), { agent: agentOf(input), late });
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
     },
     close: () => threads.close(),
   };
 }
+
+/** Whose call it is; what names nobody is one agent. Not checked yet: it may be anything. */
+const agentOf = (input: Partial<PolicyInput> | null): string => `${input?.tenant ?? ''}/${input?.agent_id ?? ''}`;
