@@ -142,9 +142,14 @@ function verifyParts(archive, publicKeyPem, check, notes) {
   const links = check('chain_links.ndjson', () => readLinks(files.get('chain_links.ndjson'), manifest));
   check('entries.ndjson', () => readEntries(files.get('entries.ndjson'), manifest, links));
   check('verified_chain', () => {
-    const { contract, commitment, signed_rows, verified_signed_rows, cryptographic_status } = manifest.verified_chain;
+    const { contract, commitment, signed_rows, nothing_signed, verified_signed_rows, cryptographic_status } =
+      manifest.verified_chain;
     ensure(contract === 'gate.regulatory-bundle-signing/v1', `contract ${contract} is not known here`);
     ensure(commitment.contract === 'gate.verified-chain/v1', `commitment ${commitment.contract} is not known here`);
+    ensure(
+      nothing_signed === undefined || nothing_signed === (signed_rows === 0),
+      'signed_rows and nothing_signed contradict each other',
+    );
     ensure(verified_signed_rows <= signed_rows, 'more rows were verified than were signed');
     ensure(
       cryptographic_status !== 'verified' || verified_signed_rows === signed_rows,
@@ -157,7 +162,7 @@ function verifyParts(archive, publicKeyPem, check, notes) {
     const head = links.get(commitment.length);
     ensure(!head || head.entry_hash === commitment.head_hash, 'the head of the chain is another');
     return [
-      `${commitment.length} entries, head ${commitment.head_hash}; signed rows: ${verified_signed_rows} of ${signed_rows} verified (${cryptographic_status})`,
+      `${commitment.length} entries, head ${commitment.head_hash}; ${signed_rows === 0 ? 'no row is signed' : `signed rows: ${verified_signed_rows} of ${signed_rows} verified`} (${cryptographic_status})`,
     ];
   });
   check('README.txt', () => {

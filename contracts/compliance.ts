@@ -29,6 +29,7 @@ export const complianceRegister = z.object({
     first_invalid_seq: z.number().int().nullable(),
     cryptographic_status: z.enum(['verified', 'unavailable', 'invalid']),
     signed_rows: count,
+    nothing_signed: z.boolean(),
     verified_signed_rows: count,
     tsa_verified: count,
     tsa_failed: count,

@@ -43,6 +43,8 @@ export const cryptographicVerification = z.object({
     })
     .nullable(),
   signed_rows: count,
+  /** `verified` then says that nothing was found wrong, and vouches for no row. */
+  nothing_signed: z.boolean(),
   verified_signed_rows: count,
   unsigned_rows: count,
   legacy_unverifiable: z.null(),

@@ -30,8 +30,17 @@ describe.each(STORES)('POST /compliance/evidence on %s', (kind) => {
       generated_at: '2026-01-02T03:04:05.006Z',
       window: { from: '2026-01-02T00:00:00.000Z', to: '2026-01-03T00:00:00.000Z' },
       row_count: 0,
-      chain_verify: { valid: true, entries_checked: 0, first_invalid_seq: null, cryptographic_status: 'unavailable' },
+      chain_verify: {
+        valid: true,
+        entries_checked: 0,
+        first_invalid_seq: null,
+        cryptographic_status: 'unavailable',
+        nothing_signed: true,
+      },
     });
+    const words = body.controls.map(({ narrative }) => narrative).filter((text) => /sign/.test(text));
+    expect(words).toContain('0 verdicts; no row is signed (unavailable).');
+    expect(words.join()).not.toMatch(/row signatures: /);
     expect(body.controls.map(({ control_id }) => control_id)).toEqual([
       'EU-AI-Act-Article-14',
       'EU-AI-Act-Article-15',

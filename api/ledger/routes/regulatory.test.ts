@@ -115,6 +115,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
           cryptographic_contract: 'gate.cryptographic-verification/v2',
           cryptographic_status: 'verified',
           signed_rows: 0,
+          nothing_signed: true,
           legacy_unverifiable_rows: 0,
         },
         article_scope: ['EU-AI-Act-Article-11', 'EU-AI-Act-Article-12'],
@@ -135,6 +136,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
       const verdict = await verdictOf(bytes);
       expect(verdict.checks.filter(({ holds }) => !holds)).toEqual([]);
       expect(verdict.valid).toBe(true);
+      expect(verdict.checks.find(({ what }) => what === 'verified_chain')?.detail).toContain('no row is signed');
     });
 
     it('holds what was asked for besides, each file committed to', async () => {

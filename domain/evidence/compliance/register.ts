@@ -1,5 +1,5 @@
 import type { ComplianceControl, ComplianceRegister } from '../../../contracts/compliance.js';
-import type { AssuredVerifyResult } from '../../../contracts/ledger-evidence.js';
+import type { AssuredVerifyResult, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
 import type { Fact, Facts } from './facts.js';
 
 const DISCLAIMER =
@@ -30,6 +30,7 @@ export function complianceRegister(input: RegisterInput): ComplianceRegister {
       first_invalid_seq: verification.first_invalid_seq,
       cryptographic_status: cryptography.status,
       signed_rows: cryptography.signed_rows,
+      nothing_signed: cryptography.nothing_signed,
       verified_signed_rows: cryptography.verified_signed_rows,
       tsa_verified: cryptography.tsa.verified,
       tsa_failed: cryptography.tsa.failed,
@@ -42,6 +43,9 @@ export function complianceRegister(input: RegisterInput): ComplianceRegister {
 const rows = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 const chainWords = ({ valid }: AssuredVerifyResult): string =>
   valid ? 'the walk of the chain found every row as it was appended' : 'the walk of the chain found a fault';
+/** Of no signature nothing was verified, whatever the status says of the rest. */
+const signatureWords = ({ status, nothing_signed }: CryptographicVerification): string =>
+  nothing_signed ? `no row is signed${status === 'verified' ? '' : ` (${status})`}` : `row signatures: ${status}`;
 const samplesOf = (...facts: readonly Fact[]): number[] =>
   [...new Set(facts.flatMap(({ samples }) => samples))].sort((a, b) => a - b).slice(0, 5);
 
@@ -88,9 +92,10 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
         denials: facts.denials.count,
         denials_signed: facts.signedDenials.count,
         cryptographic_status: cryptographicStatus,
+        nothing_signed: cryptography.nothing_signed,
       },
       samplesOf(facts.denials),
-      `${rows(facts.denials.count, 'denied call')}, ${facts.signedDenials.count} of them in a signed row; row signatures: ${cryptographicStatus}.`,
+      `${rows(facts.denials.count, 'denied call')}, ${facts.signedDenials.count} of them in a signed row; ${signatureWords(cryptography)}.`,
     ),
     control(
       ['EU-AI-Act-Article-50', 'EU AI Act', 'Transparency'],
@@ -137,10 +142,11 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
       {
         verdicts: facts.verdicts.count,
         cryptographic_status: cryptographicStatus,
+        nothing_signed: cryptography.nothing_signed,
         signed_rows: facts.signedRows.count,
       },
       samplesOf(facts.verdicts),
-      `${rows(facts.verdicts.count, 'verdict')}; row signatures: ${cryptographicStatus}.`,
+      `${rows(facts.verdicts.count, 'verdict')}; ${signatureWords(cryptography)}.`,
     ),
     control(
       ['NIST-AI-RMF-MANAGE-4.1', 'NIST AI RMF', 'Post-deployment monitoring'],
@@ -168,10 +174,11 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
         brain_evidence_sha256: facts.committedEvidence.count,
         signed_rows: facts.signedRows.count,
         cryptographic_status: cryptographicStatus,
+        nothing_signed: cryptography.nothing_signed,
       },
       samplesOf(facts.committedPayloads, facts.committedEvidence, facts.signedRows),
       `${rows(facts.committedPayloads.count, 'row')} committed to its payload, ${facts.committedEvidence.count} to evidence of the ` +
-        `inspection, ${facts.signedRows.count} signed; row signatures: ${cryptographicStatus}.`,
+        `inspection, ${facts.signedRows.count} signed; ${signatureWords(cryptography)}.`,
     ),
   ];
 }

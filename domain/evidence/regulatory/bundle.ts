@@ -309,6 +309,7 @@ async function writeFiles(
         cryptographic_status: cryptography.status,
         historical_key_lineage_sha256: cryptography.key_set?.lineage_sha256 ?? null,
         signed_rows: cryptography.signed_rows,
+        nothing_signed: cryptography.nothing_signed,
         verified_signed_rows: cryptography.verified_signed_rows,
         legacy_unverifiable_rows: 0,
         tsa_required: cryptography.tsa.required,

@@ -32,6 +32,7 @@ export interface Manifest {
     readonly cryptographic_status: 'verified' | 'unavailable' | 'invalid';
     readonly historical_key_lineage_sha256: string | null;
     readonly signed_rows: number;
+    readonly nothing_signed: boolean;
     readonly verified_signed_rows: number;
     readonly legacy_unverifiable_rows: number;
     readonly tsa_required: boolean;

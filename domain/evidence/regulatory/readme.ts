@@ -23,7 +23,7 @@ not from whoever gave you this file. Or run all steps at once, with Node.js 20 a
         sha256sum technical_documentation.md
  5. "verified_chain" says what the ledger found when it walked its whole chain before it signed: how long the chain was, the hash of its head,
     how many rows were signed and how many of those signatures held. A "cryptographic_status" other than "verified" is no fault of the
-    rows, it says what could not be verified.
+    rows, it says what could not be verified. Where "nothing_signed" is true no row is signed, and "verified" vouches for none.
  6. The manifest is signed. Blank the signature, hash, verify:
         sed -e '/^  "signature": {$/,/^  },$/{s/^  },$/  "signature": null,/;t' -e 'd}' manifest.json > blanked.json
         openssl dgst -sha256 -binary blanked.json > digest.bin

@@ -116,6 +116,7 @@ function verificationOf(
     status: wrong ? 'invalid' : missing ? 'unavailable' : 'verified',
     key_set,
     signed_rows,
+    nothing_signed: signed_rows === 0,
     verified_signed_rows,
     unsigned_rows: Math.max(entriesChecked - signed_rows, 0),
     legacy_unverifiable: null,

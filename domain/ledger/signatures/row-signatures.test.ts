@@ -226,6 +226,7 @@ describe.each(STORES)('row signatures on %s', (kind) => {
         signed_rows: 2,
         verified_signed_rows: 2,
         unsigned_rows: 1,
+        nothing_signed: false,
         legacy_unverifiable: null,
         first_failure: null,
         tsa: {
