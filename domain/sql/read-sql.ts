@@ -1,8 +1,9 @@
 import type { SqlFinding, SqlFacts } from '../../contracts/policy.js';
 import { eachText } from '../argument-texts.js';
+import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import type { SqlNode, SqlParser } from './parser.js';
-import { block, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
+import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
 import { ACTION_WORDS, CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
 
@@ -64,25 +65,39 @@ export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions
       if (others.has(place) || others.size < SQL_BOUNDS.findings)
         others.set(place, { path: [...path], plain: plain && others.get(place)?.plain !== false });
     };
-    const read = (text: string, path: readonly string[], isName: boolean): void => {
+    const optionsAt = (path: readonly string[]): TextOptions => {
       const names = path.map((name) => name.toLowerCase());
-      const options = {
+      return {
         parser,
         budget,
         strict: strict.has(names.at(-1) ?? ''),
         within: names.some((name) => strict.has(name)),
       };
+    };
+    /** What a text only becomes: a change counts, and nothing that only looks like a statement. */
+    const readDerived = (text: string, path: readonly string[]): void => {
+      if (!hasChangingWord(text)) return;
+      const finding = readText(text, optionsAt(path));
+      const beyond = finding?.kind === BEYOND;
+      if (finding && (beyond || finding.effect === 'destructive' || finding.effect === 'change' || finding.buried))
+        found.push(entryOf(finding, path));
+    };
+    const read = (text: string, path: readonly string[], isName: boolean): void => {
+      const options = optionsAt(path);
       // What a person or a tool may take for the same: without what nobody sees, and with letters of every width made plain.
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
       let proven = true;
       for (const reading of plain === text ? [text] : [text, plain]) {
         const finding = readText(reading, options);
-        if (finding) found.push({ ...finding, path: [...path] });
+        if (finding) found.push(entryOf(finding, path));
         proven &&= finding?.effect === 'read' && finding.form === 'statement';
       }
       if (!proven) note(text, path, isName);
+      const undone = undoEscapes(plain);
+      if (undone !== plain) readDerived(undone, path);
     };
-    eachText(value, { text: read });
+    // A statement in pieces: ["DROP", "TABLE", "accounts"].
+    eachText(value, { text: read, list: (items, path) => readDerived(items.join(' '), path) });
     if (found.length === 0) return others.size === 0 ? NOTHING : { ...NOTHING, other: [...others.values()] };
     const rank = ({ effect }: SqlFinding): number => RANKS.indexOf(effect);
     found.sort((one, other) => rank(other) - rank(one));
@@ -121,7 +136,25 @@ interface Parsed {
 }
 /** By Postgres' parser, where the part's tokens say that it will take it in bounded time. */
 type PartParser = (part: string, lexed: Lexed) => Parsed | null;
-type TextFinding = Omit<SqlFinding, 'path'>;
+interface TextFinding extends Omit<SqlFinding, 'path'> {
+  /** A change in the middle of a text. */
+  readonly buried?: boolean;
+}
+
+const entryOf = ({ effect, kind, form }: TextFinding, path: readonly string[]): SqlFinding => ({
+  effect,
+  kind,
+  form,
+  path: [...path],
+});
+
+/** `DROP%20TABLE`, `DROP\\u0020TABLE`, and the blanks of a form that is sent: `DROP+TABLE`. */
+function undoEscapes(text: string): string {
+  const undone = /[%&\\]/.test(text) ? decodeEscapes(text) : text;
+  return undone.includes('+') && !/\s/.test(text) ? undone.replaceAll('+', ' ') : undone;
+}
+
+const BEYOND = 'more text than is read';
 
 /** No text without one of these is a statement of any kind. */
 const HINT = /\b(?:[a-z]{2,}|[xs]p_[a-z_]+)\b/i;
@@ -130,7 +163,7 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
   const other = strict && text.trim() !== '' ? ({ effect: 'text', kind: 'text', form: 'statement' } as const) : null;
   if (!HINT.test(text)) return other;
   if (text.length > budget.read) {
-    return mayHoldStatement(text) ? { effect: 'unreadable', kind: 'more text than is read', form: 'statement' } : other;
+    return mayHoldStatement(text) ? { effect: 'unreadable', kind: BEYOND, form: 'statement' } : other;
   }
   budget.read -= text.length;
   const lexed = lex(text, POSTGRES);
@@ -309,7 +342,9 @@ function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | n
     add(fragmentOf(tokens));
   }
   if (worst) return { ...(worst as Reading), form: 'statement' };
-  return labelled && { ...(labelled as Reading), form: 'phrase' };
+  if (labelled) return { ...(labelled as Reading), form: 'phrase' };
+  const buried = readings.reduce<Reading | null>((before, { tokens }) => before ?? buriedIn(text, tokens), null);
+  return buried && { ...buried, form: 'phrase', buried: true };
 }
 
 /** So many places of a piece are tried: each costs a parse. */
@@ -339,4 +374,22 @@ function behindLabel(piece: readonly Token[], whole: string, parse: (part: strin
       return parsed.reading;
   }
   return null;
+}
+
+/** Quoted texts of a text that are looked into, each once. */
+const QUOTED = 16;
+
+/** A change anywhere in a text, whatever stands before it, also between quotes. */
+function buriedIn(text: string, tokens: readonly Token[]): Reading | null {
+  const found = buriedShape(tokens, text);
+  if (found) return found;
+  const quoted = tokens.filter((token) => (token.kind === 'text' || token.kind === 'name') && /\s/.test(token.text));
+  for (const { text: inside } of quoted.slice(0, QUOTED)) {
+    const shape = buriedShape(lex(inside, POSTGRES).tokens, inside);
+    if (shape) return shape;
+  }
+  // Nobody quotes so much in a word of English.
+  return quoted.slice(QUOTED).some((token) => hasChangingWord(token.text))
+    ? { effect: 'unreadable', kind: 'more quoted texts than are read' }
+    : null;
 }

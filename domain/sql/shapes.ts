@@ -591,3 +591,39 @@ export function mentionOf(tokens: readonly Token[]): Reading | null {
   }
   return null;
 }
+
+/** A statement that changes, at any place of a text: behind words, in a fence, in brackets, between tags. */
+export function buriedShape(tokens: readonly Token[], text: string): Reading | null {
+  const asks = text.includes('?');
+  for (let at = 0; at < tokens.length; at += 1) {
+    const next = tokens[at + 1];
+    if (is(tokens[at], 'do') && next?.kind === 'text' && text[next.from] === '$') return unreadable('DO');
+    if (is(tokens[at], 'drop') && is(next, 'owned') && is(tokens[at + 2], 'by')) return unreadable('DROP OWNED');
+    const truncates = is(tokens[at], 'truncate') && shouted(text, tokens[at] as Token) && !asks;
+    if (!truncates && !beginsChange(tokens, at)) continue;
+    const part = tokens.slice(at, at + LOOK_AHEAD);
+    const end = part.findIndex((token, place) => place > 1 && symbol(token, ...ENDS));
+    const shape = shapeOf(part) ?? (end > 0 ? shapeOf(part.slice(0, end)) : null);
+    if (shape) return shape;
+    // In capitals, with a name behind it, and no question: no English, whatever follows.
+    const [verb, object, name] = part;
+    const sets = is(verb, 'update') && part.slice(0, 10).some((token) => is(token, 'set') && shouted(text, token));
+    if (!asks && verb && object && name && shouted(text, verb) && (sets || (shouted(text, object) && named(name))))
+      return unreadable(sets ? 'UPDATE' : `${verb.text} ${object.text}`.toUpperCase());
+  }
+  return null;
+}
+
+const ENDS = [';', '`', ')', ']', '}', '<', '>', '|', '&', '!', ',', '\\', '/', "'", '"'];
+
+const beginsChange = (tokens: readonly Token[], at: number): boolean => {
+  const [token, next] = [tokens[at], tokens[at + 1]];
+  if (is(token, 'drop', 'alter')) return next?.kind === 'word' && OBJECT_WORDS.has(next.text);
+  if (is(token, 'truncate')) return is(next, 'table');
+  if (is(token, 'delete')) return is(next, 'from', 'top');
+  if (is(token, 'insert', 'merge')) return is(next, 'into');
+  if (is(token, 'copy')) return tokens.slice(at, at + 10).some((other) => is(other, 'program'));
+  return is(token, 'update') && tokens.slice(at, at + 10).some((other) => is(other, 'set'));
+};
+
+const shouted = (text: string, { from, to }: Token): boolean => /^[A-Z]+$/.test(text.slice(from, to));
