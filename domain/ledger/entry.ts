@@ -26,7 +26,7 @@ export interface PreparedRow {
 
 export const MAX_JSON_BYTES = 262_144;
 export const MAX_JSON_DEPTH = 32;
-/** Twice the largest request body, so that a request and the policy input made of it fit in one sidecar. */
+/** Four times the largest request body. What is larger all the same is left out, with its digest in the row. */
 export const MAX_SIDECAR_BYTES = 4_194_304;
 
 interface Bounds {

@@ -43,15 +43,42 @@ async function* pages(facts: readonly Fact[]): AsyncGenerator<Fact[]> {
   for (const fact of facts) yield [fact];
 }
 const tell = (rows: readonly Timed[], window: NarrativeWindow = '7d') => {
-  const facts = factsOf(rows);
+  const all = factsOf(rows);
+  const facts = all.filter((fact) => fact.agentId !== 'gate-proxy');
   return tellNarrative(
     { agentId: 'agent-a', window, nowMs: NOW },
     pages(facts),
     pages(facts.filter((fact) => fact.kind === 'deep_review_finding')),
+    pages(all.filter((fact) => fact.kind.startsWith('alarm.'))),
   );
 };
 const storyOf = async (rows: readonly Timed[], window?: NarrativeWindow) =>
   (await tell(rows, window)).story.map(({ text }) => text);
+
+describe('alarms about the calls of an agent', () => {
+  const alarm = (agoMs: number, kind: string, name: string): Timed => ({
+    agoMs,
+    row: testRow({ event_kind: kind, agent_id: 'gate-proxy', correlation_id: correlationOf(name), reasoning: 'why' }),
+  });
+
+  it('are told with their places, though their rows are Gate’s own, and end the waiting of a call that was tampered with', async () => {
+    const told = await tell([
+      ...call(HOUR, { name: 'waits', tier: 'yellow' }),
+      ...call(HOUR, { name: 'edited', tier: 'yellow' }),
+      alarm(HOUR / 2, 'alarm.record_tampered', 'edited'),
+      alarm(HOUR / 3, 'alarm.forged_decision', 'waits'),
+      alarm(HOUR / 4, 'alarm.record_tampered', 'a call of somebody else'),
+    ]);
+    expect(told.hil.pending).toBe(1);
+    expect(told.notable.slice(0, 2).map(({ event_kind }) => event_kind)).toEqual([
+      'alarm.forged_decision',
+      'alarm.record_tampered',
+    ]);
+    const alarms = told.notable.slice(0, 2).map(({ seq }) => seq);
+    expect(told.story.find(({ text }) => text.startsWith('Alarms'))?.seqs).toEqual(alarms.toReversed());
+    expect(told.notable.filter(({ event_kind }) => event_kind.startsWith('alarm.'))).toHaveLength(2);
+  });
+});
 
 describe('an agent’s activity as a story', () => {
   it('of an agent nobody knows is a story of zeros', async () => {

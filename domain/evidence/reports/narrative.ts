@@ -11,6 +11,7 @@ const MAX_REASONS = 500;
 const SHOWN_REASONS = 20;
 const MAX_SIGNALS = 50;
 const SAMPLE = 5;
+const MAX_ALARMS = 1_000;
 
 export interface NarrativeRequest {
   readonly agentId: string;
@@ -28,14 +29,17 @@ type DeepReview = Narrative['deep_review'];
 
 /**
  * An agent's window as a story (docs/architecture/ledger-reads.md#narrative): what is counted here is what the sentences say. `facts` are
- * the agent's rows of the window in chain order, `findings` its deep-review findings of the last seven days. A pure function of its
- * arguments; rows are seen once and not kept.
+ * the agent's rows of the window in chain order, `findings` its deep-review findings of the last seven days, `alarms` what Gate itself raised
+ * in the window about anybody's calls: those about this agent's are found by their calls. A pure function of its arguments; rows are seen
+ * once and not kept, but for alarms.
  */
 export async function tellNarrative(
   request: NarrativeRequest,
   facts: AsyncIterable<readonly Fact[]>,
   findings: AsyncIterable<readonly Fact[]>,
+  alarms: AsyncIterable<readonly Fact[]>,
 ): Promise<Narrative> {
+  const raised = await alarmsByCall(alarms, request.agentId);
   const { agentId, window } = request;
   const { from, to } = narrativeSpan(request);
   const points = emptyPoints(from, to, window);
@@ -59,6 +63,7 @@ export async function tellNarrative(
         notable.push(fact);
         if (notable.length > MAX_NOTABLE) notable.shift();
       }
+      if (fact.correlationId !== null) raised.met(fact.correlationId);
       const outcome = outcomeOf(fact);
       if (outcome !== null) {
         total += 1;
@@ -94,6 +99,13 @@ export async function tellNarrative(
       if (fact.kind.startsWith('alarm.')) samples.take('alarm', fact.seq);
     }
   }
+  for (const fact of raised.own()) {
+    notable.push(fact);
+    samples.take('alarm', fact.seq);
+    if (fact.correlationId !== null && ENDS_WAITING.has(fact.kind)) waiting.delete(fact.correlationId);
+  }
+  notable.sort((a, b) => a.seq - b.seq);
+  notable.splice(0, Math.max(0, notable.length - MAX_NOTABLE));
   hil.pending = waiting.size;
 
   const denyReasons = [...reasons.values()].toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
@@ -132,7 +144,25 @@ const ENDS_WAITING: ReadonlySet<string> = new Set([
   'hil.expired',
   'call.aborted',
   'call.abandoned',
+  'alarm.record_tampered',
 ]);
+
+/** The newest alarms by the call they are about; the rows of an alarm are Gate's own, not the agent's. */
+async function alarmsByCall(alarms: AsyncIterable<readonly Fact[]>, agentId: string) {
+  const kept: Fact[] = [];
+  for await (const page of alarms) {
+    kept.push(...page.filter((fact) => fact.agentId !== agentId && fact.correlationId !== null));
+    kept.splice(0, Math.max(0, kept.length - MAX_ALARMS));
+  }
+  const about = new Set(kept.map(({ correlationId }) => correlationId));
+  const met = new Set<string | null>();
+  return {
+    met(correlationId: string): void {
+      if (about.has(correlationId)) met.add(correlationId);
+    },
+    own: (): readonly Fact[] => kept.filter(({ correlationId }) => met.has(correlationId)),
+  };
+}
 
 /** Whatever is not the routine of an allowed call. */
 function isNotable(fact: Fact): boolean {

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { EVENT_KINDS } from '../../../contracts/event-kinds.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type {
   BehavioralBaseline,
@@ -81,6 +82,8 @@ interface ReportOptions {
   readonly clock: () => number;
 }
 
+const ALARM_KINDS = EVENT_KINDS.filter((kind) => kind.startsWith('alarm.'));
+
 /** The narrative of an agent, over the rows of a ledger that is open. */
 export const narrativeOver =
   (db: Kysely<LedgerTables>, clock: () => number): LedgerReports['narrative'] =>
@@ -92,6 +95,7 @@ export const narrativeOver =
         request,
         factPages(db, { ...scope, agentId, ...narrativeSpan(request) }),
         factPages(db, { ...scope, agentId, ...sevenDays, methods: ['deep_review_finding'] }),
+        factPages(db, { ...scope, ...narrativeSpan(request), eventKinds: ALARM_KINDS }),
       );
     });
 
