@@ -76,6 +76,30 @@ describe('a large input is judged in a thread', () => {
   });
 });
 
+describe('arguments of a few thousand characters, which take their time to be read as SQL and by a shell,', () => {
+  const inPlaceOrNot = async (text: string) => {
+    let judged = 0;
+    const evaluator = createLocalEvaluator({
+      material: policies.material,
+      judge: (input) => {
+        judged += 1;
+        return policies.judge(input);
+      },
+    });
+    open.push(evaluator);
+    const decision = await evaluator.evaluate(asking({ text }));
+    expect(decision).toEqual(policies.evaluate(asking({ text })));
+    return judged === 1 ? 'in place' : 'in a thread';
+  };
+
+  it.each([`$(${'rm;'.repeat(1_400)})`, `a="${'x '.repeat(60)}";${'rm $a$a;'.repeat(500)}`, "';drop ".repeat(600)])(
+    'are judged in a thread: %#',
+    async (text) => expect(await inPlaceOrNot(text)).toBe('in a thread'),
+  );
+
+  it('and shorter ones in place', async () => expect(await inPlaceOrNot('rm;'.repeat(1_000))).toBe('in place'));
+});
+
 describe('many small inputs at once', () => {
   const busyFor = (ms: number) => () => {
     for (const until = performance.now() + ms; performance.now() < until; );

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
-import { LOOKED_AT_IN_PLACE, sizeOf } from '../large.js';
+import { JUDGED_IN_PLACE, LOOKED_AT_IN_PLACE, sizeOf } from '../large.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads.js';
 import { createTurns } from '../turns.js';
 import type { PolicyEvaluator } from './evaluator.js';
@@ -42,10 +42,11 @@ export function createLocalEvaluator(
   return {
     async evaluate(input) {
       const started = performance.now();
-      const judgement =
-        sizeOf(input) > LOOKED_AT_IN_PLACE
-          ? await threads.ask(input, agentOf(input))
-          : await turns.run(() => policies.judge(input), { agent: agentOf(input), late });
+      const agent = agentOf(input);
+      const large = sizeOf(input.arguments, JUDGED_IN_PLACE) > JUDGED_IN_PLACE || sizeOf(input) > LOOKED_AT_IN_PLACE;
+      const judgement = large
+        ? await threads.ask(input, agent)
+        : await turns.run(() => policies.judge(input), { agent, late });
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
     },
