@@ -30,6 +30,8 @@ const DEEPEST = 32;
 /** What is put in for a variable that the text itself sets, so that `$a$a$a` stays as long as it is. */
 const LONGEST_VALUE = 64;
 const LONGEST_EXPANDED = 1_024;
+/** Characters put in for the variables of a text together: `$a`, two characters, can stand for thirty words at each use. */
+const MOST_EXPANDED = 8_192;
 
 /** Words of a command that are kept where none of them is worth more: sentences are long, and begin with no program. */
 const KEPT = 8;
@@ -56,12 +58,24 @@ interface OpenCommand {
   ticked: boolean;
 }
 
+export interface Commands {
+  readonly commands: readonly Command[];
+  /** The text's variables stand for more than is put in: what it runs was not all read. */
+  readonly more: boolean;
+}
+
+/** Adds one by one: a list of any length does not fit into the arguments of one call. */
+const addAll = (list: Command[], more: readonly Command[]): void => {
+  for (const one of more) list.push(one);
+};
+
 /**
  * Every simple command of a text, those inside of substitutions included, in time that grows with its length: each character is read
  * once. A quote that nobody closes is a character. Of a command none of whose first words may matter only those are kept. Never throws.
  */
-export function readCommands(text: string, mayMatter: (word: string) => boolean = () => true): readonly Command[] {
+export function readCommands(text: string, mayMatter: (word: string) => boolean = () => true): Commands {
   const found: Command[] = [];
+  let expanded = 0;
   const variables = new Map<string, string>();
   const length = text.length;
   const lastSingle = text.lastIndexOf("'");
@@ -81,7 +95,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
     word.raw = '$';
     if (next === '(') {
       at += 2;
-      word.runs.push(...commands(')', depth + 1, false));
+      addAll(word.runs, commands(')', depth + 1, false));
       return null;
     }
     if (next === "'" && !inQuotes && at + 1 < lastSingle) {
@@ -121,7 +135,9 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       word.text += `$${called}`;
       return null;
     }
-    if (word.text.length < LONGEST_EXPANDED) word.text += value;
+    if (word.text.length >= LONGEST_EXPANDED) return null;
+    expanded += value.length;
+    if (expanded <= MOST_EXPANDED) word.text += value;
     return null;
   }
 
@@ -177,13 +193,15 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       if (equals > 0 && command.words.length === 0 && NAME.test(done.text.slice(0, equals))) {
         variables.set(done.text.slice(0, equals), done.text.slice(equals + 1, equals + 1 + LONGEST_VALUE));
         // FOO=bar in front of a program is no program; what it runs is.
-        here.push(...done.runs);
+        addAll(here, done.runs);
         return;
       }
       matters ||= done.quoted || done.raw.length !== done.text.length || mayMatter(done.text);
       // A variable that holds several words is several words.
       if (!done.quoted && done.raw.includes('$') && done.text.includes(' ')) {
-        for (const part of done.text.split(' ')) if (part !== '') command.words.push({ ...done, text: part });
+        const parts = done.text.split(' ').filter((part) => part !== '');
+        for (const [index, part] of parts.entries())
+          command.words.push({ ...done, text: part, runs: index === parts.length - 1 ? done.runs : [] });
       } else command.words.push(done);
     };
     const endCommand = (reads = false): void => {
@@ -262,7 +280,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
           if (text[at + 1] === '(' && depth < DEEPEST) {
             const open = begin();
             at += 2;
-            open.runs.push(...commands(')', depth + 1, false));
+            addAll(open.runs, commands(')', depth + 1, false));
             open.text += sign;
             break;
           }
@@ -309,7 +327,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
           if (at < lastTick && depth < DEEPEST) {
             const open = begin();
             at += 1;
-            open.runs.push(...commands('`', depth + 1, true));
+            addAll(open.runs, commands('`', depth + 1, true));
           } else {
             endCommand();
             at += 1;
@@ -394,7 +412,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       } else if (sign === '`' && at < lastTick && depth < DEEPEST) {
         take();
         at += 1;
-        open.runs.push(...commands('`', depth + 1, true));
+        addAll(open.runs, commands('`', depth + 1, true));
         from = at;
       } else at += 1;
     }
@@ -402,5 +420,5 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
   }
 
   while (at < length) commands(null, 0, false);
-  return found;
+  return { commands: found, more: expanded > MOST_EXPANDED };
 }

@@ -186,17 +186,15 @@ const push: Judge = ({ args }) => {
   }
 };
 
-const KUBE_CHANGES = 'drain cordon uncordon taint replace patch evict attach scale';
+const KUBE_CHANGES = words(
+  `delete exec apply create run edit rollout expose set label annotate debug cp port-forward drain cordon uncordon taint replace patch
+  evict attach scale`,
+);
+const KUBE_READS = words('get describe logs top explain version diff events api-resources config auth');
 const kube: Judge = ({ args }) => {
   const plain = plainArgs(args);
-  const at = plain.findIndex((word) =>
-    words(
-      `delete exec apply create run edit rollout expose set label annotate debug cp port-forward ${KUBE_CHANGES}`,
-    ).has(word),
-  );
-  const reading = plain.findIndex((word) =>
-    words('get describe logs top explain version diff events api-resources config auth').has(word),
-  );
+  const at = plain.findIndex((word) => KUBE_CHANGES.has(word));
+  const reading = plain.findIndex((word) => KUBE_READS.has(word));
   if (at < 0 || (reading >= 0 && reading < at)) return null;
   if (plain[at] === 'rollout' && ['status', 'history'].includes(plain[at + 1] ?? '')) return null;
   return args.length > 1 ? changes('a change of a cluster') : null;

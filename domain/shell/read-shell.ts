@@ -11,6 +11,8 @@ export type ShellReader = (argumentsOfCall: unknown) => ShellFacts;
 const FINDINGS = 16;
 /** Commands written into the arguments of others: `bash -c "sh -c '...'"`. */
 const DEEPEST = 4;
+/** Commands of a text that name a known program; scripts have some hundred, and behind so many nothing is vouched for. */
+const MOST_COMMANDS = 4_096;
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 
 const RANKS: readonly ShellFinding['effect'][] = ['changes', 'takes_over', 'removes_root'];
@@ -53,38 +55,41 @@ function readText(text: string): ShellReading | null {
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
 
 function readPlain(text: string, depth: number): ShellReading | null {
-  const commands = readCommands(text, mayMatter);
   const shown = shownAsCode(text);
-  let worst: ShellReading | null = null;
+  const { commands, more } = readCommands(shown ?? text, mayMatter);
+  let worst = more ? UNREAD : null;
   const files = new Set<string>();
   const functions = new Set<string>();
   let fifo = false;
   let evaluates = false;
+  let known = 0;
   const sources: Sources = new Map();
   for (const command of commands) {
-    sources.set(command, sourceOf(command, sources));
-    if (shown !== null && (command.ticked || shown.fenced)) continue;
-    worst = worse(worst, judge(command, sources, depth));
+    const call = callOf(command.words);
+    if (call !== null && isKnownProgram(call.program)) known += 1;
+    if (known > MOST_COMMANDS) return worse(worst, UNREAD);
+    const fetches = isFetcher(command, call);
+    sources.set(command, sourceOf(command, call, fetches, sources));
+    if (shown !== null && command.ticked) continue;
+    worst = worse(worst, judge(command, call, sources, depth));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
     worst = worse(worst, forkBomb(command, functions));
-    const call = callOf(command.words);
     if (call === null) continue;
     if (call.program === 'mkfifo' || (call.program === 'mknod' && call.args.includes('p'))) fifo = true;
     if (fifo && /^(?:nc|ncat|netcat|telnet|openssl)$/.test(call.program) && call.args.length > 1)
       worst = worse(worst, SHELL_AWAY);
     // IEX (iwr http://...): what stands between the brackets is a command of its own.
     if (/^(?:iex|invoke-expression)\(?/.test(call.program)) evaluates = true;
-    if (
-      evaluates &&
-      (isFetcher(command) || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word)))
-    )
+    if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
       worst = worse(worst, DOWNLOADED);
     if (runsWhatItFetched(call, files)) worst = worse(worst, DOWNLOADED);
   }
   return worst;
 }
 
+/** Waits in whatever tool: what was not read may be anything. */
+const UNREAD: ShellReading = { effect: 'takes_over', kind: 'more commands than are read' };
 const SHELL_AWAY: ShellReading = { effect: 'takes_over', kind: 'a shell handed to another machine' };
 const DOWNLOADED: ShellReading = { effect: 'takes_over', kind: 'a program that runs what it downloads' };
 const DECODED: ShellReading = { effect: 'takes_over', kind: 'a command that hides what it runs' };
@@ -97,19 +102,30 @@ const ENGLISH = words(
   from and or vs versus not it its this that these those my your our their i we you they by as if after before using because than then
   so about into explained explain meaning safely instead difference between actually really never always just please`,
 );
-/** Words of a command that no program is told, but a reader is. */
-const isEnglish = (command: readonly Word[]): boolean => {
-  const spoken = command
-    .slice(1)
-    .filter(({ text, quoted }) => !quoted && ENGLISH.has(text.toLowerCase().replace(/[,.:;!?]$/, '')));
-  if (spoken.length >= 2) return true;
-  const last = command.at(-1);
-  return command.length > 2 && last !== undefined && !last.quoted && /[a-z]\?$/i.test(last.text) && spoken.length > 0;
-};
+/**
+ * Whether a command whose first word names a program is a sentence: "find the file that is missing". Its first words say so, and nothing
+ * in it may be an option, a path or a number: words of English behind a command are arguments that the program takes or complains of.
+ */
+const isProse = ([, ...behind]: readonly Word[]): boolean =>
+  isEnglish(behind[0]) &&
+  behind.slice(1).some(isEnglish) &&
+  behind.every(({ text, quoted, runs }) => !quoted && runs.length === 0 && PLAIN_WORD.test(text));
+const PLAIN_WORD = /^[A-Za-z](?:[A-Za-z'-]{0,30}[A-Za-z])?[,.:;!?]{0,3}$/;
+const isEnglish = (word: Word | undefined): boolean =>
+  word !== undefined && !word.quoted && ENGLISH.has(word.text.toLowerCase().replace(/[,.:;!?]$/, ''));
 
-/** Markdown: sentences around code that is shown, between backticks or in a fence. */
-function shownAsCode(text: string): { readonly fenced: boolean } | null {
+/**
+ * Markdown: a text that begins with a sentence and shows code, between backticks or in a fence. Returns what stands outside of its
+ * fences; null where the text is none. A fence that nobody closes holds what a shell would run.
+ */
+function shownAsCode(text: string): string | null {
   if (!text.includes('`')) return null;
+  const [first = ''] = text
+    .slice(0, FIRST_WORD)
+    .replace(/^[\s#>*'"-]+/, '')
+    .split(/\s/, 1);
+  if (!/^[A-Za-z][A-Za-z']{0,20}[,.:;!?]?$/.test(first) || namesProgram(first.replace(/\W$/, '').toLowerCase()))
+    return null;
   let outside = 0;
   let english = 0;
   let inside = false;
@@ -121,8 +137,12 @@ function shownAsCode(text: string): { readonly fenced: boolean } | null {
       }
     inside = !inside;
   }
-  return outside >= 3 && english >= 1 ? { fenced: text.includes('```') } : null;
+  if (outside < 3 || english < 1) return null;
+  const parts = text.split('```');
+  return parts.filter((_, at) => at % 2 === 0 || at === parts.length - 1).join('\n');
 }
+/** Characters in which the first word of a text is looked for. */
+const FIRST_WORD = 64;
 
 const SHELLS = words('sh bash zsh dash ksh ash fish csh tcsh rbash cmd busybox-sh');
 const INTERPRETERS = words(
@@ -134,7 +154,7 @@ const FETCHERS = words(
 const DECODERS = words('base64 base32 xxd rev openssl gunzip gzip zcat uudecode tr printf hex python perl');
 
 /** In front of the program that runs: with options, and with values of their own behind some of them. */
-const PREFIXES: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
+const PREFIXES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   (
     [
       ['sudo', '-u -g -h -p -C -r -t -U -D'],
@@ -175,6 +195,7 @@ const ONE_MORE = words('timeout chroot flock');
 const OPENERS = words('{ ! then do else elif if while until $ % - * • & . function @echo run execute please type');
 
 const baseName = (word: Word): string => {
+  if (word.raw === word.text && /^[a-z][a-z0-9-]*$/.test(word.raw)) return word.raw;
   // docs/rm is a name of a file: a program has a path from the root, from here, or none.
   const cooked = /^(?:\/|\.{1,2}\/|~|\$)/.test(word.text) ? word.text.slice(word.text.lastIndexOf('/') + 1) : word.text;
   // C:\Windows\System32\cmd.exe: a backslash is a folder's, not an escape.
@@ -188,10 +209,14 @@ const baseName = (word: Word): string => {
     .toLowerCase();
 };
 
+interface Called extends Omit<Call, 'command'> {
+  /** The words from the program on. */
+  readonly rest: readonly Word[];
+  readonly prefixed: boolean;
+}
+
 /** The program that a simple command runs in the end, and its arguments; null where it names none. */
-function callOf(
-  all: readonly Word[],
-): (Omit<Call, 'command'> & { readonly rest: readonly Word[]; readonly prefixed: boolean }) | null {
+function callOf(all: readonly Word[]): Called | null {
   let at = 0;
   let prefixed = false;
   while (at < all.length) {
@@ -211,7 +236,7 @@ function callOf(
       const [first = '', ...args] = braces;
       return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed };
     }
-    const valued = PREFIXES[program];
+    const valued = PREFIXES.get(program);
     if (valued === undefined || at + 1 >= all.length)
       return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed };
     prefixed = true;
@@ -237,9 +262,10 @@ const mayMatter = (word: string): boolean => {
     if ((unit < 0x61 || unit > 0x7a) && unit !== 0x2c) return true;
   }
   if (word.length > LONGEST_NAME) return false;
-  const known = word.toLowerCase();
-  return isKnownProgram(known) || INTERPRETERS.has(known) || FETCHERS.has(known) || known in PREFIXES;
+  return namesProgram(word.toLowerCase());
 };
+const namesProgram = (word: string): boolean =>
+  isKnownProgram(word) || INTERPRETERS.has(word) || FETCHERS.has(word) || PREFIXES.has(word);
 /** Letters of the longest name of a program that is letters only. */
 const LONGEST_NAME = 24;
 
@@ -253,12 +279,11 @@ const braced = ({ text, quoted }: Word): readonly string[] | null =>
 const byPattern = ({ text, quoted }: Word): boolean =>
   !quoted && /^\/[a-z?*[\]/]{2,64}$/.test(text) && /[?*]/.test(text) && text.lastIndexOf('/') > 0;
 
-function judge(command: Command, sources: Sources, depth: number): ShellReading | null {
+function judge(command: Command, call: Called | null, sources: Sources, depth: number): ShellReading | null {
   let worst = redirected(command);
-  const call = callOf(command.words);
   if (call === null) return worst;
   const { program, args, rest } = call;
-  if (isEnglish(rest)) return worst;
+  if (isProse(rest)) return worst;
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
   // What is run is itself made by a command: `$(echo cm0= | base64 -d) -rf /`.
@@ -282,46 +307,35 @@ function judge(command: Command, sources: Sources, depth: number): ShellReading 
   return worst;
 }
 
-const isFetcher = (command: Command): boolean => {
-  const call = callOf(command.words);
-  if (call === null) return false;
-  return (
-    (FETCHERS.has(call.program) && call.args.length > 0) ||
-    command.words.some(
+const isFetcher = ({ words: all }: Command, call: Called | null): boolean =>
+  call !== null &&
+  ((FETCHERS.has(call.program) && call.args.length > 0) ||
+    all.some(
       ({ text }, at) =>
-        FETCHERS.has(text.toLowerCase()) &&
-        at + 1 < command.words.length &&
-        /[./:-]/.test(command.words[at + 1]?.text ?? ''),
-    )
-  );
-};
+        at + 1 < all.length && FETCHERS.has(text.toLowerCase()) && /[./:-]/.test(all[at + 1]?.text ?? ''),
+    ));
 /** Where the output of a command comes from, all that it reads included. */
 type Source = 'given' | 'decoded' | 'fetched';
 /** Kept for each command of a text: those that it reads come before it. */
 type Sources = Map<Command, Source>;
 
-function sourceOf(command: Command, sources: Sources): Source {
-  const before = command.reads === null ? 'given' : (sources.get(command.reads) ?? 'given');
-  if (before === 'fetched' || isFetcher(command)) return 'fetched';
-  return before === 'decoded' || DECODERS.has(callOf(command.words)?.program ?? '') ? 'decoded' : 'given';
+function sourceOf({ reads }: Command, call: Called | null, fetches: boolean, sources: Sources): Source {
+  const before = reads === null ? 'given' : (sources.get(reads) ?? 'given');
+  if (before === 'fetched' || fetches) return 'fetched';
+  return before === 'decoded' || DECODERS.has(call?.program ?? '') ? 'decoded' : 'given';
 }
 
 /** A shell or another interpreter, and what it gets to run. */
-function interpreted(
-  call: NonNullable<ReturnType<typeof callOf>>,
-  command: Command,
-  sources: Sources,
-  depth: number,
-): ShellReading | null {
+function interpreted(call: Called, command: Command, sources: Sources, depth: number): ShellReading | null {
   const { program, args, rest } = call;
   let worst: ShellReading | null = null;
-  const runs = rest.flatMap((word) => word.runs);
   const evaluates = program === 'eval' || program === 'source' || program === '.';
   if (INTERPRETERS.has(program) || evaluates || program === 'tclsh') {
-    for (const inner of runs) {
-      const source = sources.get(inner) ?? 'given';
-      if (source !== 'given') worst = worse(worst, RUNS[source]);
-    }
+    for (const { runs } of rest)
+      for (const inner of runs) {
+        const source = sources.get(inner) ?? 'given';
+        if (source !== 'given') worst = worse(worst, RUNS[source]);
+      }
     // A script of its own is not its input.
     const script = args.some((arg) => !arg.startsWith('-') && arg !== '');
     const stdin = !script || args.includes('-s') || args.includes('-');
@@ -337,7 +351,7 @@ function interpreted(
 }
 
 /** The text that a program is told to run as a command. */
-function innerCommand({ program, args }: NonNullable<ReturnType<typeof callOf>>): string | null {
+function innerCommand({ program, args }: Called): string | null {
   const behind = (...options: readonly string[]): string | null => {
     const at = args.findIndex((arg) => options.includes(arg.toLowerCase()));
     return at >= 0 ? (args[at + 1] ?? null) : null;
