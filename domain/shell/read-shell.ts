@@ -122,7 +122,7 @@ function shownAsCode(text: string): string | null {
   if (!text.includes('`')) return null;
   const [first = ''] = text
     .slice(0, FIRST_WORD)
-    .replace(/^[\s#>*'"-]+/, '')
+    .replace(/^[\s#>*'"-]{1,32}/, '')
     .split(/\s/, 1);
   if (!/^[A-Za-z][A-Za-z']{0,20}[,.:;!?]?$/.test(first) || namesProgram(first.replace(/\W$/, '').toLowerCase()))
     return null;
@@ -195,7 +195,7 @@ const ONE_MORE = words('timeout chroot flock');
 const OPENERS = words('{ ! then do else elif if while until $ % - * • & . function @echo run execute please type');
 
 const baseName = (word: Word): string => {
-  if (word.raw === word.text && /^[a-z][a-z0-9-]*$/.test(word.raw)) return word.raw;
+  if (word.raw === word.text && /^[a-z][a-z0-9-]{0,31}$/.test(word.raw)) return word.raw;
   // docs/rm is a name of a file: a program has a path from the root, from here, or none.
   const cooked = /^(?:\/|\.{1,2}\/|~|\$)/.test(word.text) ? word.text.slice(word.text.lastIndexOf('/') + 1) : word.text;
   // C:\Windows\System32\cmd.exe: a backslash is a folder's, not an escape.
