@@ -43,8 +43,7 @@ export function createLocalEvaluator(
     async evaluate(input) {
       const started = performance.now();
       const agent = agentOf(input);
-      const large = sizeOf(input.arguments, JUDGED_IN_PLACE) > JUDGED_IN_PLACE || sizeOf(input) > LOOKED_AT_IN_PLACE;
-      const judgement = large
+      const judgement = isLarge(input)
         ? await threads.ask(input, agent)
         : await turns.run(() => policies.judge(input), { agent, late });
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
@@ -56,3 +55,6 @@ export function createLocalEvaluator(
 
 /** Whose call it is; what names nobody is one agent. Not checked yet: it may be anything. */
 const agentOf = (input: Partial<PolicyInput> | null): string => `${input?.tenant ?? ''}/${input?.agent_id ?? ''}`;
+
+const isLarge = (input: Partial<PolicyInput> | null): boolean =>
+  sizeOf(input?.arguments, JUDGED_IN_PLACE) > JUDGED_IN_PLACE || sizeOf(input) > LOOKED_AT_IN_PLACE;
