@@ -7,6 +7,7 @@ import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
+import { isOver } from '../domain/review/transitions.js';
 import type { CallbackActivities } from './deliver.js';
 import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
@@ -107,8 +108,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
     const alarm = { ...setbackOf(correlation_id, 'alarm', reason), state };
     await calls.setbacks.put(alarm);
     await runs.end(correlation_id, reason);
-    if (state === 'parked' && open.deadline_ms !== null && now() > open.deadline_ms)
-      await review.expireReview(correlation_id);
+    if (state === 'parked' && isOver(open.deadline_ms, now())) await review.expireReview(correlation_id);
     else await record.abortCall(correlation_id, reason);
     options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
     const owed = (work: Promise<unknown>) => work.then(() => true).catch(() => false);

@@ -9,7 +9,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import type { Reviews } from '../domain/review/ports.js';
-import { type DecisionRefusal, isDecidedBy, TAMPER_CHECK } from '../domain/review/transitions.js';
+import { type DecisionRefusal, isDecidedBy, isOver, TAMPER_CHECK } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { tamperedReview, tenantOf } from './ledger.js';
@@ -169,7 +169,7 @@ export const createReviewActivities = ({
     if (moved.applied || mine)
       return { applied: true, summary: summarize(moved.record), settled: settled as SettledReview };
     if (moved.record.state === 'parked') {
-      const expired = record.deadline_ms !== null && record.deadline_ms <= lateMs;
+      const expired = isOver(record.deadline_ms, lateMs);
       return { applied: false, code: expired ? 'pending_expired' : 'decision_refused', settled: null, summary: null };
     }
     const code = !settled ? 'not_pending' : settled.status === 'expired' ? 'pending_expired' : 'already_decided';

@@ -17,7 +17,8 @@ import type { UpstreamSessions } from '../activities/clients/upstream-sessions.j
 import { createEgressActivities, type EgressActivities } from '../activities/egress.js';
 import type { CallRunner } from '../workers/call-runner.js';
 import type { EngineAddress, EngineClient } from '../workers/client.js';
-import { type GateWorker, runWorker } from '../workers/worker.js';
+import type { GateWorker } from '../workers/both-queues.js';
+import { runWorker } from '../workers/worker.js';
 import { ensureStreams } from '../workers/streams.js';
 import { egressMetrics } from '../workers/egress-metrics.js';
 import type { BRAIN_SETTINGS } from '../config/brain.js';

@@ -35,7 +35,8 @@ import { connectClient, connectNative, type EngineClient } from '../workers/clie
 import { closeEngineRuntime, installEngineRuntime } from '../workers/runtime.js';
 import { ensureReconcileSchedule } from '../workers/schedules.js';
 import { warmUp } from '../workers/warm-up.js';
-import { createWorker, type GateWorker, type WorkerOptions } from '../workers/worker.js';
+import type { GateWorker } from '../workers/both-queues.js';
+import { createWorker, type WorkerOptions } from '../workers/worker.js';
 import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { engineNews } from './engine-news.js';

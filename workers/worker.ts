@@ -12,6 +12,7 @@ import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { GateActivities } from './activities.js';
 import { parkedQueueOf } from './call-runner.js';
 import type { OnForeignPayload } from './codec.js';
+import { bothQueues, type GateWorker } from './both-queues.js';
 import { dataConverter } from './client.js';
 
 export interface WorkerOptions {
@@ -28,9 +29,6 @@ export interface WorkerOptions {
   /** Awaited before parked calls are served. Never rejects. */
   readonly parkedAfter?: Promise<unknown>;
 }
-
-/** What the owner of both workers needs of them. */
-export type GateWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /** Workflow tasks that the parked calls of one worker may have under way: enough for operators, too few to stand before new calls. */
 const PARKED_TASKS = 8;
@@ -67,43 +65,14 @@ export async function createWorker({
     maxConcurrentLocalActivityExecutions: 200,
   };
   const fresh = await Worker.create(shared);
-  const both = [fresh];
-  let stopping = false;
-  const shutdown = () => {
-    stopping = true;
-    for (const worker of both) if (worker.getState() === 'RUNNING') worker.shutdown();
-  };
-  /** Its thread loads the workflows a second time; new calls do not wait for that. */
-  async function serveParked(ended: Promise<unknown>): Promise<void> {
-    await Promise.race([parkedAfter, ended.catch(() => undefined)]);
-    if (stopping) return;
-    const parked = await Worker.create({
+  const parked = () =>
+    Worker.create({
       ...shared,
       taskQueue: parkedQueueOf(taskQueue),
       maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,
       maxCachedWorkflows: PARKED_CACHE,
     });
-    const running = parked.run();
-    both.push(parked);
-    if (stopping) parked.shutdown();
-    await running;
-  }
-  return {
-    shutdown,
-    getState: () => both.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
-    async run() {
-      const served = fresh.run();
-      const running = [served, serveParked(served)];
-      try {
-        // If one ends early the other is stopped too, because half a worker would look healthy.
-        await Promise.race(running);
-      } finally {
-        shutdown();
-        await Promise.allSettled(running);
-      }
-      await Promise.all(running);
-    },
-  };
+  return bothQueues(fresh, parked, parkedAfter);
 }
 
 /** Runs the worker. `finished` rejects when it fails; `stop` lets it finish what it has begun, and never throws. */

@@ -4,6 +4,7 @@ import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { intentScore } from '../../domain/pipeline/verdict.js';
+import { isOver } from '../../domain/review/transitions.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
 export interface Answer {
@@ -15,9 +16,11 @@ export interface Answer {
 /** How long the approver has, as the 202 says; the same at every replay. */
 const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.call.ttl_secs[approval_tier];
 
-/** The record's effective state: past its deadline a parked call is expired, whether or not its workflow is alive to say so. */
-export const effectiveState = (record: CallRecord, nowMs: number): CallRecord['state'] =>
-  record.state === 'parked' && record.deadline_ms !== null && nowMs > record.deadline_ms ? 'expired' : record.state;
+/** The record's effective state: from its deadline on a parked call is expired, whether or not its workflow is alive to say so. */
+export const effectiveState = (
+  { state, deadline_ms }: Pick<CallRecord, 'state' | 'deadline_ms'>,
+  nowMs: number,
+): CallRecord['state'] => (state === 'parked' && isOver(deadline_ms, nowMs) ? 'expired' : state);
 
 /**
  * What the caller is told of its call, as a function of the record (docs/architecture/requests-and-answers.md#answers): the same answer

@@ -663,6 +663,19 @@ describe.each([
     expect((await store.find(call.correlation_id))?.state).toBe('allowed');
   });
 
+  it('keeps no request of a call that was closed as tampered: what lies there is looked at again', async () => {
+    const [one, two] = [await judged(), await judged('allowed', { correlation_id: randomUUID() })];
+    const [at, from] = [one.correlation_id, two.correlation_id];
+    expect(await store.request(at, one.digest)).toEqual(staged);
+    await place.sql(
+      `update call_requests set sealed = (select sealed from call_requests where correlation_id = '${from}') where correlation_id = '${at}'`,
+    );
+    expect(await store.request(at, one.digest)).toEqual(staged);
+    await store.condemn(at, 'another store says otherwise');
+    expect(await store.request(at, one.digest)).toBeInstanceOf(NotAsStaged);
+    expect(await store.request(from, two.digest)).toEqual(staged);
+  });
+
   it('stores the verdict it returns, also where the one in its way is taken back before it is found', async () => {
     const opened = await openStore<CallTables>(place.target, callMigrations);
     let committed: () => Promise<void> = async () => undefined;

@@ -3,6 +3,7 @@ import type { SignedDecision } from '../../contracts/review.js';
 import type { CallRecord } from '../call-record/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
+import { isOver } from './transitions.js';
 
 /** Checks HIL's signature over a decision; throws with the reason when it does not hold. */
 export type VerifyDecision = (decision: SignedDecision) => Promise<void>;
@@ -45,7 +46,6 @@ export async function approvalFault(
   // The record was approved by its last move, which is stamped at least one millisecond after the one before.
   if (record.state === 'approved' && record.updated_ms > Date.parse(signed.not_after) + 1)
     return 'the decision was applied after the time it was signed for';
-  if (record.deadline_ms !== null && Date.parse(signed.decided_at) > record.deadline_ms)
-    return 'the decision was made after the deadline';
+  if (isOver(record.deadline_ms, Date.parse(signed.decided_at))) return 'the decision was made after the deadline';
   return otherCallThan(signed, record, body);
 }

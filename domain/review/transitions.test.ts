@@ -4,6 +4,7 @@ import { reviewStatus } from '../../contracts/review.js';
 import {
   deadlineOf,
   findReviewMove,
+  isOver,
   isSettled,
   LEDGER_EVENT_OF,
   REVIEW_MOVES,
@@ -61,6 +62,18 @@ describe('the deadline of a review', () => {
   it('takes a decision until the last millisecond before it, and none from then on', () => {
     expect(whyNotDecidable({ ...review, status: 'pending' }, deadline - 1)).toBeNull();
     expect(whyNotDecidable({ ...review, status: 'pending' }, deadline)).toBe('pending_expired');
+  });
+
+  it('is one rule, to the millisecond', () => {
+    for (const [nowMs, over] of [
+      [deadline - 1, false],
+      [deadline, true],
+      [deadline + 1, true],
+    ] as const) {
+      expect(isOver(deadline, nowMs)).toBe(over);
+      expect(whyNotDecidable({ ...review, status: 'pending' }, nowMs) === 'pending_expired').toBe(over);
+    }
+    expect(isOver(null, deadline)).toBe(false);
   });
 
   it('does not make a decided row expired', () => {

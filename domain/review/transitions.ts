@@ -91,6 +91,10 @@ export const DEFAULT_TTL_SECONDS = { auto: 120, standard: 600, strict: 1800 } as
 export const deadlineOf = (review: { readonly created_at: string; readonly ttl_seconds: number }): number =>
   Date.parse(review.created_at) + review.ttl_seconds * 1000;
 
+/** A review is over from its deadline on: in that very millisecond nobody decides it any more, in the row, the workflow or the answers. */
+export const isOver = (deadlineMs: number | null | undefined, nowMs: number): boolean =>
+  typeof deadlineMs === 'number' && nowMs >= deadlineMs;
+
 /**
  * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null`: it is in time.
  * The caller brings the clock: a workflow its own, HIL the server's.
@@ -107,5 +111,5 @@ export function whyNotDecidable(
   if (review.status === 'tampered') return 'not_pending';
   if (review.status === 'expired') return review.decided_by === TAMPER_CHECK ? 'call_tampered' : 'pending_expired';
   if (isSettled(review.status)) return 'already_decided';
-  return nowMs >= deadlineOf(review) ? 'pending_expired' : null;
+  return isOver(deadlineOf(review), nowMs) ? 'pending_expired' : null;
 }

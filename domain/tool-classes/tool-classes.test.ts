@@ -328,6 +328,15 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     });
 
     it.each([
+      ['no tag', sql`update tool_classes set tag = null where tenant = 'acme'`],
+      ['another tag', sql`update tool_classes set tag = 'k:00' where tenant = 'acme'`],
+    ])('classes nothing with %s, also where the very same text was read a moment ago', async (_what, statement) => {
+      expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'review' } });
+      await edit(statement);
+      expect(await gate.of('create_issue', 'list_files')).toEqual(UNREADABLE);
+    });
+
+    it.each([
       [
         'the set of another tenant',
         [

@@ -24,7 +24,7 @@ import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { SettledReview } from '../../contracts/review.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
-import { isDecidedBy } from '../../domain/review/transitions.js';
+import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
 import type { callback as callbackWorkflow } from '../callback/workflow.js';
 import { answerUpdate, decideUpdate, FAILURES, viewQuery, type CallView } from './messages.js';
 
@@ -136,8 +136,7 @@ export async function toolCall(
         if (settled) throw refusal(lateFor(settled), 'the first decision stands');
         if (review === 'over') throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
         // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
-        if (summary?.deadline_ms && Date.now() > summary.deadline_ms)
-          throw refusal(FAILURES.expired, 'the deadline has passed');
+        if (isOver(summary?.deadline_ms, Date.now())) throw refusal(FAILURES.expired, 'the deadline has passed');
         // Its own `not_after` is checked with the record, which may already hold this decision after a crash.
       },
     },
