@@ -75,6 +75,7 @@ export const policyData = z.strictObject({
       obtaining_verbs: words,
       money: words,
       about_money: words,
+      outright: entries,
       purposes: entries,
       rights: entries,
       amount_arguments: words,

@@ -199,6 +199,9 @@ is_known(word) if is_plain_noun(word)
 
 is_known(word) if word in data.gate.plain_reads.prefixes
 
+# The whole action, where nothing says of what: "get_request" asks an address, "get_pull_request" reads one; "read_queue" takes from it.
+asks_for_much if concat("_", plain_action) in data.gate.plain_reads.outright
+
 # What is secret, and what reaches outside.
 asks_for_much if tool_is_any_of(data.gate.plain_reads.secrets)
 

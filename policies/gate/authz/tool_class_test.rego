@@ -38,7 +38,8 @@ test_what_obtains_money_secrets_or_somebody_elses_rights_waits if {
 	every name in [
 		"read_secret", "get_secret", "read_password", "get_credentials", "fetch_funds", "retrieve_funds", "get_cash", "get_loan",
 		"get_refund", "get_credit_line", "getUserMoney", "funds_get", "list_for_sale", "list_on_market", "listOnMarketplace",
-		"view_as_root", "read_rights_transfer", "show_ownership_transfer",
+		"view_as_root", "read_rights_transfer", "show_ownership_transfer", "view_as", "view_as_alice", "get_admin", "get_root",
+		"get_sudo", "get_seat", "get_lease",
 	] {
 		waits(name)
 	}
