@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { ErrorCodeName } from '../contracts/error-codes.js';
 import type { Json } from '../contracts/json.js';
@@ -9,7 +8,7 @@ export type Line = Pick<MessagePort | Worker, 'postMessage' | 'on'>;
 
 /** What is asked: a function by its path, the next item of a stream, or the end of one. */
 type Asked = { readonly id: number } & (
-  | { readonly path: readonly (string | number)[]; readonly args: readonly unknown[] }
+  | { readonly path: string; readonly args: readonly unknown[] }
   | { readonly next: number }
   | { readonly end: number }
 );
@@ -25,13 +24,12 @@ interface Refused {
   readonly fields: Readonly<Record<string, Json>>;
 }
 
-/** Stands in an answer for what cannot be sent: a stream, or a function of the answer. */
-interface Reference {
-  readonly threadReference: 'stream' | 'function';
-  readonly key: number;
+/** Stands in an answer for a stream, which stays in its thread. */
+interface StreamReference {
+  readonly threadStream: number;
 }
-const isReference = (value: unknown): value is Reference =>
-  typeof value === 'object' && value !== null && 'threadReference' in value;
+const isReference = (value: unknown): value is StreamReference =>
+  typeof value === 'object' && value !== null && 'threadStream' in value;
 const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 /** An object written as `{…}`, whichever thread it was made in. */
@@ -40,65 +38,61 @@ const isPlain = (value: unknown): value is Record<string, unknown> => {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 };
+const mapped = (value: Record<string, unknown>, map: (part: unknown) => unknown): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).map(([name, part]) => [name, map(part)]));
 
 /** Answers calls that come over a line with the functions of `target`, found by their path in it. */
 export function answerCalls(line: Line, target: object): void {
-  const streams = new Map<number, AsyncIterator<unknown>>();
-  const functions = new Map<number, (...args: unknown[]) => unknown>();
+  const streams = new Map<
+    number,
+    { readonly source: AsyncIterable<unknown>; readonly items: AsyncIterator<unknown> }
+  >();
   let keys = 0;
 
-  /** Streams and functions stay here, as the value itself or one level below it; everything else is copied. */
-  function sendable(value: unknown): unknown {
-    if (isStream(value)) {
-      streams.set((keys += 1), value[Symbol.asyncIterator]());
-      return { threadReference: 'stream', key: keys } satisfies Reference;
-    }
-    if (typeof value === 'function') {
-      functions.set((keys += 1), value as (...args: unknown[]) => unknown);
-      return { threadReference: 'function', key: keys } satisfies Reference;
-    }
-    if (!isPlain(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, part]) => [
-        name,
-        isStream(part) || typeof part === 'function' ? sendable(part) : part,
-      ]),
-    );
+  const kept = (value: unknown): unknown => {
+    if (!isStream(value)) return value;
+    streams.set((keys += 1), { source: value, items: value[Symbol.asyncIterator]() });
+    return { threadStream: keys } satisfies StreamReference;
+  };
+  /** Streams stay here, as the value itself or one level below it; everything else is copied. */
+  const sendable = (value: unknown): unknown => (isPlain(value) ? mapped(value, kept) : kept(value));
+
+  function functionAt(path: string): (...args: unknown[]) => unknown {
+    const names = path.split('.');
+    let [owner, found]: [unknown, unknown] = [null, target];
+    for (const name of names) [owner, found] = [found, (found as Record<string, unknown> | undefined)?.[name]];
+    if (typeof found !== 'function') throw new Error(`nothing answers ${path}`);
+    return (found as (...args: unknown[]) => unknown).bind(owner);
   }
 
-  function functionAt(path: readonly (string | number)[]): (...args: unknown[]) => unknown {
-    const [first, ...rest] = path;
-    if (typeof first === 'number') {
-      const found = functions.get(first);
-      if (found) return found;
-      throw new Error('no such function any more');
-    }
-    let owner: unknown = target;
-    for (const name of path.slice(0, -1)) owner = (owner as Record<string, unknown>)[name];
-    const found = (owner as Record<string, unknown>)[rest.at(-1) ?? (first as string)];
-    if (typeof found !== 'function') throw new Error(`nothing answers ${path.join('.')}`);
-    return (found as (...args: unknown[]) => unknown).bind(owner);
+  async function end(key: number): Promise<void> {
+    const stream = streams.get(key);
+    streams.delete(key);
+    await stream?.items.return?.();
+    // One that nobody has begun to read hears nothing of its iterator's end.
+    const destroy: unknown = stream && (stream.source as { destroy?: unknown }).destroy;
+    if (typeof destroy === 'function') destroy.call(stream?.source);
   }
 
   async function answer(asked: Asked): Promise<Said> {
     const { id } = asked;
     if ('path' in asked) return { id, value: sendable(await functionAt(asked.path)(...asked.args)) };
     if ('end' in asked) {
-      const stream = streams.get(asked.end);
-      streams.delete(asked.end);
-      await stream?.return?.();
+      await end(asked.end);
       return { id, ended: true };
     }
-    const { done, value } = (await streams.get(asked.next)?.next()) ?? { done: true, value: undefined };
+    const { done, value } = (await streams.get(asked.next)?.items.next()) ?? { done: true, value: undefined };
     if (!done) return { id, item: value };
     streams.delete(asked.next);
     return { id, ended: true };
   }
 
   line.on('message', (asked: Asked) => {
-    void answer(asked)
-      .catch((error: unknown): Said => ({ id: asked.id, refused: refusedBy(error) }))
-      .then((said) => line.postMessage(said));
+    const refuse = (error: unknown) => line.postMessage({ id: asked.id, refused: refusedBy(error) } satisfies Said);
+    // What cannot be copied to the other thread is refused like what was thrown.
+    answer(asked)
+      .then((said) => line.postMessage(said))
+      .catch(refuse);
   });
 }
 
@@ -107,9 +101,14 @@ const refusedBy = (error: unknown): Refused =>
     ? { code: error.code, message: error.message, fields: error.fields }
     : { code: null, message: errorText(error), fields: {} };
 
+/** A stream that another thread makes. `return` ends it there, also before its first item; it does not throw. */
+export interface ThreadStream<Item> extends AsyncIterableIterator<Item> {
+  return(): Promise<IteratorResult<Item>>;
+}
+
 /** Calls over a line. */
 export interface ThreadCalls {
-  /** Calls the function there; a stream of the answer is read as it is asked for. Throws what the function threw. */
+  /** Calls the function there; a stream of the answer is a `ThreadStream`. Throws what the function threw. */
   call(path: string, ...args: readonly unknown[]): Promise<unknown>;
   /** What was asked and is asked from now on is refused. */
   refuseAll(error: Error): void;
@@ -128,44 +127,48 @@ export function callsOver(line: Line): ThreadCalls {
     new Promise<Said>((resolve, reject) => {
       if (gone) return reject(gone);
       const id = (ids += 1);
-      open.set(id, { resolve, reject });
       line.postMessage({ id, ...question });
+      open.set(id, { resolve, reject });
     }).then((said) => {
       if (!('refused' in said)) return said;
       const { code, message, fields } = said.refused;
       throw code === null ? new Error(message) : new GateError(code, message, { fields });
     });
 
-  async function* items(key: number): AsyncGenerator<unknown> {
+  function streamAt(key: number): ThreadStream<unknown> {
     let over = false;
-    try {
-      for (;;) {
-        const said = await ask({ next: key });
-        over = !('item' in said);
-        if (!('item' in said)) return;
-        yield said.item;
-      }
-    } catch (error) {
-      over = true;
-      throw error;
-    } finally {
-      if (!over) await ask({ end: key });
-    }
+    const ended = { done: true, value: undefined } as const;
+    return {
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+      async next() {
+        if (over) return ended;
+        try {
+          const said = await ask({ next: key });
+          if ('item' in said) return { done: false, value: said.item };
+          over = true;
+          return ended;
+        } catch (error) {
+          over = true;
+          throw error;
+        }
+      },
+      async return() {
+        // A thread that is gone has ended it already.
+        if (!over) await ask({ end: key }).catch(() => undefined);
+        over = true;
+        return ended;
+      },
+    };
   }
-  const asked = async (path: readonly (string | number)[], args: readonly unknown[]): Promise<unknown> => {
-    const said = await ask({ path, args });
-    return 'value' in said ? received(said.value) : undefined;
-  };
-  const received = (value: unknown): unknown => {
-    if (isReference(value))
-      return value.threadReference === 'stream' ? items(value.key) : (...args: unknown[]) => asked([value.key], args);
-    if (!isPlain(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, part]) => [name, isReference(part) ? received(part) : part]),
-    );
-  };
+  const received = (value: unknown): unknown => (isReference(value) ? streamAt(value.threadStream) : value);
   return {
-    call: (path, ...args) => asked(path.split('.'), args),
+    async call(path, ...args) {
+      const said = await ask({ path, args });
+      const value = 'value' in said ? said.value : undefined;
+      return isPlain(value) && !isReference(value) ? mapped(value, received) : received(value);
+    },
     refuseAll(error) {
       gone = error;
       for (const { reject } of open.values()) reject(error);
@@ -173,12 +176,3 @@ export function callsOver(line: Line): ThreadCalls {
     },
   };
 }
-
-/** A stream whose beginning is still being asked for. */
-export async function* streamOf<Item>(coming: Promise<unknown>): AsyncGenerator<Item> {
-  yield* (await coming) as AsyncIterable<Item>;
-}
-
-/** The same as bytes to send. */
-export const bytesOf = (coming: Promise<unknown>): Readable =>
-  Readable.from(streamOf<Uint8Array>(coming), { objectMode: false });

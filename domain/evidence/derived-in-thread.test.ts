@@ -1,21 +1,32 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import { createGunzip } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { ledgerPlace, STORES, testKeys, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { keyFileSigner } from '../ledger/signatures/blob-signer.js';
 import { coldSinkAt } from './cold-tier/cold-place.js';
 import { derivedInThread } from './derived-in-thread.js';
 import { type LedgerWithEvidence, openLedgerWithEvidence, openLedgerWithEvidenceThread } from './evidence.js';
 
+/** The machine's time is the limit of the test. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 const WINDOW = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
 
 describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind) => {
   let place: TestLedgerPlace;
   let folder: string;
+  let scratch: string;
   let here: LedgerWithEvidence;
   let threaded: LedgerWithEvidence;
   beforeEach(async () => {
@@ -26,7 +37,8 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     const options = { target: place.target, sidecarKeys: place.keys, keySet: signer.keySet, signer };
     const coldPlace = { at: { directory: folder }, retentionMs: 0 };
     here = await openLedgerWithEvidence({ ...options, coldSink: coldSinkAt(coldPlace) });
-    threaded = await openLedgerWithEvidenceThread({ ...options, coldPlace });
+    scratch = mkdtempSync(join(tmpdir(), 'gate-scratch-'));
+    threaded = await openLedgerWithEvidenceThread({ ...options, coldPlace, scratch });
     await here.ledger.append([
       testRow({ agent_id: 'one', tenant: 'acme', event_kind: 'proxy.verdict', method: 'tools/call' }),
       testRow({ agent_id: 'two', tenant: 'acme', event_kind: 'upstream.outcome' }),
@@ -38,6 +50,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     await threaded.ledger.close();
     await place.remove();
     rmSync(folder, { recursive: true, force: true });
+    rmSync(scratch, { recursive: true, force: true });
   });
   /** What says when it was made differs, and nothing else. */
   const timeless = (report: unknown): unknown =>
@@ -82,16 +95,44 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     expect(await threaded.ledger.verify()).toMatchObject({ valid: true });
   });
 
+  it.each([
+    ['before the first piece', (bytes: Readable) => bytes.destroy()],
+    [
+      'in the middle',
+      async (bytes: Readable) => {
+        await once(bytes, 'readable');
+        bytes.destroy();
+      },
+    ],
+    ['by its end', (bytes: Readable) => text(bytes)],
+  ])('leaves nothing of a bundle on disk whose reader goes %s', async (_when, read) => {
+    const { stream } = await threaded.evidence.exportRegulatory({ tenant: 'acme', ...WINDOW });
+    expect(readdirSync(scratch)).toHaveLength(1);
+    await read(stream());
+    await until(() => readdirSync(scratch).length === 0);
+  });
+
+  it('leaves nothing of one that nobody wants, and clears away what a crash left a day ago', async () => {
+    const left = join(scratch, 'gate-bundle-left');
+    mkdirSync(left);
+    utimesSync(left, 1, 1);
+    mkdirSync(join(scratch, 'gate-bundle-young'));
+    const { discard } = await threaded.evidence.exportRegulatory({ tenant: 'acme', ...WINDOW });
+    await discard();
+    await until(() => readdirSync(scratch).length === 1);
+    expect(readdirSync(scratch)).toEqual(['gate-bundle-young']);
+  });
+
   it('copies rows and gives a window as Parquet', async () => {
     expect(await threaded.evidence.coldTier.export()).toMatchObject({ Wrote: { row_count: 3 } });
     const { bytes } = await threaded.evidence.coldTier.parquet(WINDOW);
     expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('PAR1');
     // The vacuum asks for the same copies from the ledger's side.
-    expect(await here.evidence.coldTier.copiedThrough(0)).toBe(3);
-    const check = threaded.evidence.coldTier.copyCheck();
+    expect(await threaded.evidence.coldCopies.copiedThrough(0)).toBe(3);
+    const check = threaded.evidence.coldCopies.copyCheck();
     await expect(check(1, 3)).resolves.toBeUndefined();
     rmSync(join(folder, 'data'), { recursive: true });
-    await expect(threaded.evidence.coldTier.copyCheck()(1, 3)).rejects.toMatchObject({
+    await expect(threaded.evidence.coldCopies.copyCheck()(1, 3)).rejects.toMatchObject({
       code: 'export_sink_unavailable',
     });
   });
@@ -99,19 +140,18 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
   it('tells what the watchdogs flagged to whoever observes the ledger', async () => {
     const seen: unknown[] = [];
     threaded.evidence.observeFlags((flagged, flags) => seen.push([flagged, flags]));
-    await new Promise((resolve) => setTimeout(resolve, 20));
     const flags = await threaded.evidence.watchdogs.silence({ thresholdHours: 0 });
     expect(seen).toEqual(flags > 0 ? [['agent_silent', flags]] : []);
     expect(flags).toBeGreaterThan(0);
   });
 
   it('refuses after the close, and leaves nothing waiting', async () => {
-    const asked = threaded.evidence.reports.spend({ limit: 10 });
-    await threaded.ledger.close();
-    await asked.then(
+    const asked = threaded.evidence.reports.spend({ limit: 10 }).then(
       () => undefined,
       (error: unknown) => expect(error).toMatchObject({ code: 'ledger_store_unavailable' }),
     );
+    await threaded.ledger.close();
+    await asked;
     await expect(threaded.evidence.reports.spend({ limit: 10 })).rejects.toMatchObject({
       code: 'ledger_store_unavailable',
     });
@@ -152,3 +192,42 @@ it('a thread that failed is made anew for the next question', async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+it('a close in the middle of a report or of a walk ends the process as usual', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
+  const from = (path: string) => JSON.stringify(pathToFileURL(join(PROJECT_ROOT, 'dist', path)).href);
+  // In a process of its own: what went wrong here took the whole process with it.
+  const program = `
+    const { openLedgerWithEvidenceThread } = await import(${from('domain/evidence/evidence.js')});
+    const { keyRing } = await import(${from('domain/crypto/key-ring.js')});
+    const { testRow } = await import(${from('test/support/ledger.js')});
+    const open = () => openLedgerWithEvidenceThread({
+      target: { file: ${JSON.stringify(join(folder, 'ledger.db'))} },
+      sidecarKeys: keyRing(new Map([['k', Buffer.alloc(32, 7)]])),
+      verifyThreads: { threads: 1, rowsPerThread: 10 },
+    });
+    const { ledger } = await open();
+    await ledger.append(Array.from({ length: 4_000 }, () => testRow({ event_kind: 'proxy.verdict' })));
+    await ledger.close();
+    for (const afterMs of [0, 1, 3, 8, 20, 50]) {
+      const { ledger, evidence } = await open();
+      await evidence.reports.spend({ limit: 1 });
+      const asked = [evidence.watchdogs.silence({ thresholdHours: 0 }), evidence.reports.hunt({}, 10), ledger.verify()];
+      for (const one of asked) one.catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await ledger.close();
+      await Promise.allSettled(asked);
+    }
+    process.stdout.write('closed');
+  `;
+  try {
+    const script = join(folder, 'closes.mjs');
+    writeFileSync(script, program);
+    const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', script], {
+      encoding: 'utf8',
+    });
+    expect({ status, signal, stdout, stderr }).toEqual({ status: 0, signal: null, stdout: 'closed', stderr: '' });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);

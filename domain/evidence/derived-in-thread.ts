@@ -1,13 +1,14 @@
+import { Readable } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { type KeyRing, keysOf } from '../crypto/key-ring.js';
+import { askToEnd, type EndFlag, endedWithin, endFlag } from '../end-thread.js';
 import { GateError } from '../errors.js';
 import type { StoreTarget } from '../store/database.js';
-import { answerCalls, bytesOf, callsOver, streamOf, type ThreadCalls } from '../thread-calls.js';
+import { answerCalls, callsOver, type ThreadCalls, type ThreadStream } from '../thread-calls.js';
 import { compiledScript } from '../threads.js';
 import type { ColdPlace } from './cold-tier/cold-place.js';
 import type { Derived, EvidenceLedger } from './derived.js';
 import type { Bundle } from './regulatory/bundle.js';
-import type { ChosenCorpus } from './reports/corpus.js';
 
 /** What the thread is started with. */
 export interface DerivedThreadInput {
@@ -17,6 +18,8 @@ export interface DerivedThreadInput {
   readonly legalHold: boolean;
   /** Where bundles are signed by the ledger's side; nobody signs otherwise. */
   readonly signs: boolean;
+  readonly ending: EndFlag;
+  readonly scratch: string | undefined;
   /** Over it the thread asks the ledger. */
   readonly ledger: MessagePort;
 }
@@ -26,8 +29,15 @@ export interface DerivedThreadOptions {
   readonly sidecarKeys: KeyRing;
   readonly coldPlace: ColdPlace | undefined;
   readonly legalHold: boolean;
+  readonly scratch?: string | undefined;
 }
 
+/** A bundle as the thread hands it over. */
+export interface SentBundle extends Omit<Bundle, 'stream' | 'discard'> {
+  readonly bytes: ThreadStream<Uint8Array>;
+}
+
+const END_LIMIT_MS = 4_000;
 const gone = (why: string): GateError => new GateError('ledger_store_unavailable', `the thread of the reports ${why}`);
 
 /**
@@ -35,11 +45,12 @@ const gone = (why: string): GateError => new GateError('ledger_store_unavailable
  * one after it failed; what it was asked then is `ledger_store_unavailable`, and asking again is safe.
  */
 export function derivedInThread(
-  { target, sidecarKeys, coldPlace, legalHold }: DerivedThreadOptions,
+  { target, sidecarKeys, coldPlace, legalHold, scratch }: DerivedThreadOptions,
   ledger: EvidenceLedger,
 ): Derived & { close(): Promise<void> } {
   const { signer, ...asked } = ledger;
   let running: { readonly worker: Worker; readonly calls: ThreadCalls } | null = null;
+  const ending = endFlag();
   let closed = false;
 
   function start(): ThreadCalls {
@@ -51,6 +62,8 @@ export function derivedInThread(
       coldPlace: coldPlace ?? null,
       legalHold,
       signs: signer !== null,
+      ending,
+      scratch,
       ledger: port2,
     };
     const worker = new Worker(compiledScript(new URL('./derived-thread.js', import.meta.url)), {
@@ -76,56 +89,61 @@ export function derivedInThread(
     if (closed) throw gone('is being stopped');
     return (running?.calls ?? start()).call(path, ...args);
   };
-  /** Functions of one part, each asked over there under its own name. */
-  const part = <Part extends object>(name: string, members: readonly (keyof Part & string)[]): Part =>
+  /** Functions of one part, each asked over there under its own name. The compiler asks for all of them. */
+  const part = <Part extends object>(name: string, members: Readonly<Record<keyof Part & string, true>>): Part =>
     Object.fromEntries(
-      members.map((member) => [member, (...args: readonly unknown[]) => call(`${name}.${member}`, ...args)]),
+      Object.keys(members).map((member) => [
+        member,
+        (...args: readonly unknown[]) => call(`${name}.${member}`, ...args),
+      ]),
     ) as Part;
 
   return {
-    activeAgents: part('activeAgents', ['invoice', 'adjust']),
-    coldTier: {
-      ...part<Derived['coldTier']>('coldTier', [
-        'export',
-        'exports',
-        'table',
-        'overlapping',
-        'parquet',
-        'copiedThrough',
-      ]),
-      copyCheck() {
-        const check = call('coldTier.copyCheck') as Promise<(seqFrom: number, seqTo: number) => Promise<void>>;
-        return async (seqFrom, seqTo) => (await check)(seqFrom, seqTo);
-      },
-    },
+    activeAgents: part<Derived['activeAgents']>('activeAgents', { invoice: true, adjust: true }),
+    coldTier: part<Derived['coldTier']>('coldTier', {
+      export: true,
+      exports: true,
+      table: true,
+      overlapping: true,
+      parquet: true,
+    }),
     complianceEvidence: (window) => call('complianceEvidence', window) as ReturnType<Derived['complianceEvidence']>,
     async exportRegulatory(request) {
-      type Sent = Omit<Bundle, 'stream'> & { stream(): Promise<unknown> };
-      const bundle = (await call('exportRegulatory', request)) as Sent;
-      return { ...bundle, stream: () => bytesOf(bundle.stream()) };
+      const { bytes, ...bundle } = (await call('exportRegulatory', request)) as SentBundle;
+      return {
+        ...bundle,
+        // Ended also when its reader hangs up before the first piece: what lies on disk for it goes then.
+        stream: () => Readable.from(bytes, { objectMode: false }),
+        discard: async () => void (await bytes.return()),
+      };
     },
-    reports: {
-      ...part<Derived['reports']>('reports', [
-        'narrative',
-        'hunt',
-        'behavioralBaseline',
-        'fleetBehavioralDiff',
-        'driftedAgents',
-        'envelopeRecommendations',
-        'modelUpgradeCanary',
-        'silentAgents',
-        'spend',
-      ]),
-      replayCorpus: (filter, query) => call('reports.replayCorpus', filter, query) as Promise<ChosenCorpus>,
-    },
+    reports: part<Derived['reports']>('reports', {
+      narrative: true,
+      hunt: true,
+      replayCorpus: true,
+      behavioralBaseline: true,
+      fleetBehavioralDiff: true,
+      driftedAgents: true,
+      envelopeRecommendations: true,
+      modelUpgradeCanary: true,
+      silentAgents: true,
+      spend: true,
+    }),
     tenantLifecycle: {
-      ...part<Derived['tenantLifecycle']>('tenantLifecycle', ['step']),
-      artifact: (sha256) => streamOf<Uint8Array>(call('tenantLifecycle.artifact', sha256)),
+      ...part<Pick<Derived['tenantLifecycle'], 'step'>>('tenantLifecycle', { step: true }),
+      async *artifact(sha256) {
+        yield* (await call('tenantLifecycle.artifact', sha256)) as ThreadStream<Uint8Array>;
+      },
     },
-    watchdogs: part('watchdogs', ['silence', 'drift']),
+    watchdogs: part<Derived['watchdogs']>('watchdogs', { silence: true, drift: true }),
     async close() {
       closed = true;
-      await running?.worker.terminate();
+      if (!running) return;
+      const { calls, worker } = running;
+      askToEnd(ending);
+      calls.call('end').catch(() => undefined);
+      // A single long statement is not waited for: the thread ends behind it.
+      await endedWithin(END_LIMIT_MS, [worker]);
     },
   };
 }

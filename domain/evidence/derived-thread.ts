@@ -1,42 +1,66 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { keyRing } from '../crypto/key-ring.js';
+import { assertGoesOn } from '../end-thread.js';
 import { createLedgerReader } from '../ledger/ledger-reader.js';
+import type { BlobSignature } from '../ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../ledger/tables.js';
 import { openStore } from '../store/database.js';
-import { answerCalls, callsOver, streamOf } from '../thread-calls.js';
+import { answerCalls, callsOver, type ThreadStream } from '../thread-calls.js';
 import { coldSinkAt } from './cold-tier/cold-place.js';
 import { derivedOver, type EvidenceLedger } from './derived.js';
 import type { DerivedThreadInput } from './derived-in-thread.js';
+import { type BundleRequest, sweepLeftBundles } from './regulatory/bundle.js';
 
 /** The thread of the reports: reads over a connection of its own, and asks the ledger's thread for what only that one may do. */
-const { target, keys, coldPlace, legalHold, signs, ledger: port } = workerData as DerivedThreadInput;
+const { target, keys, coldPlace, legalHold, signs, ending, scratch, ledger: port } = workerData as DerivedThreadInput;
 const sidecarKeys = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
 const asks = callsOver(port);
+/** Answers as the ledger's own function of that name does. */
 const ask =
-  (name: string) =>
+  <Name extends keyof EvidenceLedger>(name: Name) =>
   (...args: readonly unknown[]) =>
-    asks.call(name, ...args);
+    asks.call(name, ...args) as never as ReturnType<Extract<EvidenceLedger[Name], (...given: never[]) => unknown>>;
 
-const ledger = {
+const ledger: EvidenceLedger = {
   append: ask('append'),
   head: ask('head'),
   verifyAssured: ask('verifyAssured'),
   trustedKey: ask('trustedKey'),
   sealThrough: ask('sealThrough'),
   tombstoneTenant: ask('tombstoneTenant'),
-  anchorLines: (seqLo: number, seqHi: number) => streamOf<readonly string[]>(asks.call('anchorLines', seqLo, seqHi)),
-  signer: signs ? { sign: ask('sign') } : null,
+  async *anchorLines(seqLo, seqHi) {
+    yield* (await asks.call('anchorLines', seqLo, seqHi)) as ThreadStream<readonly string[]>;
+  },
+  signer: signs ? { sign: (...asked) => asks.call('sign', ...asked) as Promise<BlobSignature> } : null,
   flagged: ask('flagged'),
-} as EvidenceLedger;
-const store = await openStore<LedgerTables>(target, ledgerMigrations);
-const reader = createLedgerReader(store, sidecarKeys);
-const derived = derivedOver(store, reader, ledger, {
+};
+const store = await openStore<LedgerTables>(
+  target,
+  ledgerMigrations,
+  {},
+  { beforeStatement: () => assertGoesOn(ending) },
+);
+const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledger, {
   clock: Date.now,
   coldSink: coldPlace && coldSinkAt(coldPlace),
   legalHold,
+  scratch,
 });
-// A bundle's prose arrives as plain bytes.
-const exportRegulatory: typeof derived.exportRegulatory = ({ documentation, ...request }) =>
-  derived.exportRegulatory({ ...request, ...(documentation && { documentation: Buffer.from(documentation) }) });
-if (parentPort) answerCalls(parentPort, { ...derived, exportRegulatory });
+await sweepLeftBundles(Date.now(), scratch);
+
+/** Its bytes begin with it: whoever has it reads them or ends them, and either way nothing of it stays on disk. */
+const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {
+  const { manifest, manifestSha256, stream } = await derived.exportRegulatory({
+    ...request,
+    // Prose arrives as plain bytes.
+    ...(documentation && { documentation: Buffer.from(documentation) }),
+  });
+  return { manifest, manifestSha256, bytes: stream() };
+};
+/** Asked when no statement runs any more: what is under way has been refused its next one. */
+async function end(): Promise<void> {
+  await store.close();
+  setImmediate(() => process.exit(0));
+}
+if (parentPort) answerCalls(parentPort, { ...derived, exportRegulatory, end });

@@ -49,13 +49,15 @@ export interface DerivedOptions {
   readonly clock: () => number;
   readonly coldSink: ColdSink | null;
   readonly legalHold: boolean;
+  /** Where rows of a bundle wait for the signature; the system's folder for such things unless named. */
+  readonly scratch?: string | undefined;
 }
 
 export function derivedOver(
   store: Store<LedgerTables>,
   reader: Pick<LedgerReader, 'pages' | 'sidecar'>,
   ledger: EvidenceLedger,
-  { clock, coldSink, legalHold }: DerivedOptions,
+  { clock, coldSink, legalHold, scratch }: DerivedOptions,
 ): Derived {
   // One database with several tables; each part knows its own.
   const side = store as unknown as Store<SilenceTables & LifecycleTables>;
@@ -72,6 +74,7 @@ export function derivedOver(
     anchorLines: ledger.anchorLines,
     goneFrom,
     clock,
+    folder: scratch,
   });
   const silence = createSilenceAllowlist(side, clock);
   const reports = createLedgerReports({

@@ -3,7 +3,7 @@ import { type LedgerStore, openLedgerStore, type OpenLedgerOptions } from '../le
 import type { BlobSigner } from '../ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../ledger/tables.js';
 import { createGoneFrom } from '../ledger/vacuum/gone.js';
-import type { VacuumPass } from '../ledger/vacuum/vacuum.js';
+import type { ColdCopies, VacuumPass } from '../ledger/vacuum/vacuum.js';
 import type { Store } from '../store/database.js';
 import type { CaseTables } from './cases/case-tables.js';
 import { type Cases, createCases } from './cases/cases.js';
@@ -23,6 +23,8 @@ export interface EvidenceOptions {
   readonly signer?: BlobSigner;
   /** Nothing is to be erased for now; exports say so. */
   readonly legalHold?: boolean;
+  /** Where rows of a bundle wait for the signature; the system's folder for such things unless named. */
+  readonly scratch?: string;
 }
 
 /**
@@ -32,6 +34,8 @@ export interface EvidenceOptions {
 export interface Evidence extends Derived {
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
+  /** What the vacuum asks before it takes anything away. */
+  readonly coldCopies: ColdCopies;
   /** The ledger's vacuum, which takes away only what the cold tier holds. */
   vacuum(pass: VacuumPass): Promise<number>;
   /** Called with what the watchdogs flagged, when they did. */
@@ -52,8 +56,9 @@ export async function openLedgerWithEvidence(
   options: OpenLedgerOptions & EvidenceOptions,
 ): Promise<LedgerWithEvidence> {
   const { ledger, store } = await openLedgerStore(options);
-  const { coldSink = null, clock = Date.now, legalHold = false } = options;
-  const derive = (link: EvidenceLedger): Derived => derivedOver(store, ledger, link, { clock, coldSink, legalHold });
+  const { coldSink = null, clock = Date.now, legalHold = false, scratch } = options;
+  const derive = (link: EvidenceLedger): Derived =>
+    derivedOver(store, ledger, link, { clock, coldSink, legalHold, scratch });
   return { ledger, evidence: evidenceOver(store, ledger, { ...options, derive }) };
 }
 
@@ -69,13 +74,13 @@ export async function openLedgerWithEvidenceThread({
     readonly coldPlace?: ColdPlace | undefined;
   }): Promise<LedgerWithEvidence> {
   const { ledger, store } = await openLedgerStore(options);
-  const { target, sidecarKeys, legalHold = false } = options;
+  const { target, sidecarKeys, legalHold = false, scratch } = options;
   let close: () => Promise<void> = () => Promise.resolve();
   const evidence = evidenceOver(store, ledger, {
     ...options,
     ...(coldPlace && { coldSink: coldSinkAt(coldPlace) }),
     derive(link) {
-      const thread = derivedInThread({ target, sidecarKeys, coldPlace, legalHold }, link);
+      const thread = derivedInThread({ target, sidecarKeys, coldPlace, legalHold, scratch }, link);
       close = thread.close;
       return thread;
     },
@@ -119,7 +124,7 @@ function evidenceOver(
       for (const listener of flagListeners) listener(kind, flags);
     },
   });
-  const copies = createColdTier(store.db as unknown as Kysely<ColdTables>, {
+  const coldCopies = createColdTier(store.db as unknown as Kysely<ColdTables>, {
     sink: coldSink ?? null,
     goneFrom: createGoneFrom(store.db),
     clock,
@@ -134,7 +139,8 @@ function evidenceOver(
     watchdogs: derived.watchdogs,
     cases: createCases(side, clock),
     silence: createSilenceAllowlist(side, clock),
-    vacuum: (pass) => ledger.vacuum(pass, copies),
+    coldCopies,
+    vacuum: (pass) => ledger.vacuum(pass, coldCopies),
     observeFlags: (listener) => {
       flagListeners.push(listener);
     },

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import { keyRing } from '../crypto/key-ring.js';
+import { assertGoesOn } from '../end-thread.js';
 import type { ChainReader } from './chain-store.js';
 import { postgresChain } from './postgres-chain.js';
 import { sqliteChainReader } from './sqlite-chain.js';
@@ -9,7 +10,7 @@ import { walkRange } from './verify.js';
 import type { ThreadInput } from './walk-threads.js';
 
 /** One thread of a walk: reads its part over a connection of its own, answers once, and ends. */
-const { target, keys, range } = workerData as ThreadInput;
+const { target, keys, range, ending } = workerData as ThreadInput;
 const ring = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
 
 function open(): { reader: ChainReader; close(): void | Promise<void> } {
@@ -21,9 +22,24 @@ function open(): { reader: ChainReader; close(): void | Promise<void> } {
   return { reader: postgresChain(pool, ring), close: () => pool.end() };
 }
 
+/** Reads until the thread is asked to end. */
+const untilEnded = (from: ChainReader): ChainReader => ({
+  ...from,
+  page(first, last) {
+    assertGoesOn(ending);
+    return from.page(first, last);
+  },
+  ...(from.rendered && {
+    rendered(first: number, last: number) {
+      assertGoesOn(ending);
+      return (from.rendered as NonNullable<ChainReader['rendered']>)(first, last);
+    },
+  }),
+});
+
 const { reader, close } = open();
 try {
-  parentPort?.postMessage(await walkRange(reader, ring, range));
+  parentPort?.postMessage(await walkRange(untilEnded(reader), ring, range));
 } finally {
   await close();
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { type KeyRing, keysOf } from '../crypto/key-ring.js';
+import { askToEnd, type EndFlag, endedWithin, endFlag } from '../end-thread.js';
 import type { StoreTarget } from '../store/database.js';
 import { joinWalks, type Range, type RangeWalk, type WalkRange } from './verify.js';
 
@@ -22,7 +23,11 @@ export interface ThreadInput {
   readonly target: StoreTarget;
   readonly keys: readonly (readonly [string, Uint8Array])[];
   readonly range: Range;
+  readonly ending: EndFlag;
 }
+
+/** Reading a page takes milliseconds. */
+const END_LIMIT_MS = 2_000;
 
 /**
  * Walks long stretches of the chain in threads, each over a part and a connection of its own; what comes out is what one walk would have
@@ -37,15 +42,18 @@ export function walkInThreads({
 }: ThreadOptions & { readonly target: StoreTarget; readonly keys: KeyRing }): WalkThreads {
   const material = [...keysOf(keys)];
   const running = new Set<Worker>();
+  const ending = endFlag();
   let closed = false;
   const inThread = (range: Range): Promise<RangeWalk> =>
     new Promise((resolve, reject) => {
       // A walk that was still asking the store when all threads were ended must not start others.
       if (closed) return reject(new Error('the threads of the walk were ended'));
-      const worker = new Worker(script, { workerData: { target, keys: material, range } satisfies ThreadInput });
-      running.add(worker);
+      const worker = new Worker(script, {
+        workerData: { target, keys: material, range, ending } satisfies ThreadInput,
+      });
       worker.once('message', resolve);
       worker.once('error', reject);
+      running.add(worker);
       worker.once('exit', (code) => {
         running.delete(worker);
         reject(new Error(`a thread of the walk ended with code ${code}`));
@@ -71,6 +79,9 @@ export function walkInThreads({
     },
     async close() {
       closed = true;
+      askToEnd(ending);
+      await endedWithin(END_LIMIT_MS, [...running]);
+      // Whoever does not read pages any more is in no statement.
       await Promise.all([...running].map((worker) => worker.terminate()));
     },
   };

@@ -27,9 +27,10 @@ export async function openStore<Tables>(
   target: StoreTarget,
   migrations: Record<string, Migration>,
   beside: Readonly<Record<string, Record<string, Migration>>> = {},
+  hooks: StatementHooks = {},
 ): Promise<Store<Tables>> {
   const store =
-    'file' in target ? openSqlite<Tables>(target.file) : await openPostgres<Tables>(target.url, target.schema);
+    'file' in target ? openSqlite<Tables>(target.file, hooks) : await openPostgres<Tables>(target.url, target.schema);
   try {
     const schema = 'schema' in target ? target.schema : undefined;
     await migrate(store, migrations, { schema });
@@ -42,13 +43,19 @@ export async function openStore<Tables>(
   return store;
 }
 
-function openSqlite<Tables>(file: string): Store<Tables> {
+function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> {
   privateDatabase(file);
   const connection = new DatabaseSync(file);
   connection.exec(
     'PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;',
   );
-  return sqliteStore(connection);
+  return sqliteStore(connection, hooks);
+}
+
+/** Called on a SQLite connection before statements run; what one throws is what its query throws. */
+export interface StatementHooks {
+  readonly beforeWrite?: () => void;
+  readonly beforeStatement?: () => void;
 }
 
 const PREPARED_STATEMENTS = 256;
@@ -56,7 +63,7 @@ const PREPARED_STATEMENTS = 256;
 /** A store over an open SQLite connection, as it is: for files that are only read, where no pragma may write. */
 export function sqliteStore<Tables>(
   connection: DatabaseSyncInstance,
-  { beforeWrite }: { readonly beforeWrite?: () => void } = {},
+  { beforeWrite, beforeStatement }: StatementHooks = {},
 ): Store<Tables> {
   const prepare = (query: string) => {
     const statement = connection.prepare(query);
@@ -76,6 +83,7 @@ export function sqliteStore<Tables>(
     database: {
       close: () => connection.close(),
       prepare: (query: string) => {
+        beforeStatement?.();
         if (beforeWrite && !/^\s*select\b/i.test(query)) beforeWrite();
         const known = prepared.get(query) ?? prepare(query);
         prepared.set(query, known);

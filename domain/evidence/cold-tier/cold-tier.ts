@@ -54,7 +54,7 @@ export interface Window {
  * hidden rows included. Nothing is taken out of the chain by it; the vacuum does that, behind it. Without a sink passes and the table are
  * `export_sink_unavailable`, also where it cannot be written.
  */
-export interface ColdTier extends ColdCopies {
+export interface ColdTier {
   /** One pass: the oldest rows that no pass has copied yet become one data file and one snapshot, as many as one file takes. */
   export(): Promise<ExportPass>;
   /** Newest first. */
@@ -85,7 +85,7 @@ export function createColdTier(
     goneFrom,
     clock,
   }: { readonly sink: ColdSink | null; readonly goneFrom: GoneFrom; readonly clock: () => number },
-): ColdTier {
+): ColdTier & ColdCopies {
   const ledger = db as unknown as Kysely<LedgerTables>;
   const bytesPerFile = sink?.bytesPerFile ?? BYTES_PER_FILE;
   let passes: Promise<unknown> = Promise.resolve();

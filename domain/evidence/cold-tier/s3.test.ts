@@ -180,19 +180,19 @@ describe.each(STORES)('the cold tier of %s in an S3-compatible store', (kind) =>
   it('is compared with what was uploaded before an entry may go', async () => {
     await append(3);
     await ledger.coldTier.export();
-    expect(await ledger.coldTier.copiedThrough(0)).toBe(3);
-    await ledger.coldTier.copyCheck()(1, 3);
+    expect(await ledger.coldCopies.copiedThrough(0)).toBe(3);
+    await ledger.coldCopies.copyCheck()(1, 3);
     const data = [...server.objects.keys()].find((key) => key.endsWith('.parquet')) ?? '';
     const bytes = server.objects.get(data) as Buffer;
     server.put(data, Buffer.concat([bytes, Buffer.of(0)]));
-    await expect(ledger.coldTier.copyCheck()(2, 2)).rejects.toThrow(/is not the file that was exported/);
+    await expect(ledger.coldCopies.copyCheck()(2, 2)).rejects.toThrow(/is not the file that was exported/);
     server.put(data, bytes);
     // A file that the table does not name does not count as a copy.
     const metadata = `${KEYS}metadata/v1.metadata.json`;
     server.put(metadata, Buffer.from('{"current-snapshot-id":1}'));
     await ledger.close();
     ledger = await open(place);
-    await expect(ledger.coldTier.copyCheck()(1, 3)).rejects.toThrow(/has a version 1 that this ledger/);
+    await expect(ledger.coldCopies.copyCheck()(1, 3)).rejects.toThrow(/has a version 1 that this ledger/);
   });
 
   it('leaves objects that nobody names when it ends between the upload and the commit', async () => {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
@@ -65,12 +65,14 @@ export interface BundleOptions {
   readonly anchorLines: (seqLo: number, seqHi: number) => AsyncIterable<readonly string[]>;
   readonly clock: () => number;
   /** Where rows wait for the signature; the system's folder for such things unless named. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
 }
 
 const COLUMNS = [...ENTRY_COLUMNS, 'deleted_at', 'demo_deleted_at'] as readonly (keyof EntryTable)[];
 const PAGE_ROWS = 500;
 const SIGNATURE_LIFE_SECONDS = 300;
+const FOLDER_PREFIX = 'gate-bundle-';
+const DAY_MS = 86_400_000;
 
 /**
  * Makes bundles: walks the whole chain first, writes rows and links to a folder of its own, signs the manifest, and checks the signature
@@ -80,12 +82,22 @@ const SIGNATURE_LIFE_SECONDS = 300;
  */
 export type MakeBundle = (request: BundleRequest) => Promise<Bundle>;
 
+/** What bundles that were cut off left behind, by a crash for instance, goes after a day: none takes as long. */
+export async function sweepLeftBundles(nowMs: number, folder = tmpdir()): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(FOLDER_PREFIX)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found && nowMs - found.mtimeMs > DAY_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
 export function createBundleMaker(options: BundleOptions): MakeBundle {
   const { signer, clock } = options;
   return async (request) => {
     if (signer === null) throw new GateError('signing_unavailable', 'no key to sign bundles with is configured');
     const verification = await freshWalk(options.assurance, (await options.head()).length);
-    const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'gate-bundle-'));
+    const folder = await mkdtemp(join(options.folder ?? tmpdir(), FOLDER_PREFIX));
     const discard = () => rm(folder, { recursive: true, force: true });
     try {
       const { files, unsigned } = await writeFiles(options, request, verification, folder);
