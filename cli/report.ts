@@ -15,6 +15,9 @@ interface ReportOptions {
   readonly signingKey?: string;
 }
 
+const NOT_PROVED =
+  'NOT PROVED: the report agrees with the key in it, and anybody can write one that does. Name the key you trust: --pubkey <file>';
+
 const graduation = () => import('../lite/graduation.js');
 
 /** `gate report`: from observe to enforce. `gate report verify` checks one that was signed. */
@@ -50,11 +53,11 @@ export function registerReport(program: Command): void {
 
   report
     .command('verify')
-    .description('check a signed report; 0 holds, 2 is unsigned, changed, forged or unreadable')
+    .description('check a signed report; 0 is signed by the key you name, 2 is anything else')
     .requiredOption('--report <file>', 'the report, as `gate report --signing-key` wrote it')
     .option(
       '--pubkey <file>',
-      'the key that is trusted (PEM); without it the one in the report, which proves no origin',
+      'the key you trust (PEM), from elsewhere; without it nothing is proved: whoever forges a report puts his own in',
     )
     .action(async ({ report: file, pubkey }: { report: string; pubkey?: string }) => {
       const { publicKeyOf, verifyReport } = await graduation();
@@ -67,9 +70,12 @@ export function registerReport(program: Command): void {
       }
       try {
         const { key_id, report: found } = verifyReport(text, key);
+        if (key === null) {
+          process.stdout.write(`${NOT_PROVED}\n`);
+          process.exitCode = 2;
+          return;
+        }
         process.stdout.write(`OK - signature valid (${key_id}); chain_valid=${found.ledger_chain_valid}\n`);
-        if (key === null)
-          process.stdout.write('by the key in the report itself: give --pubkey to know who signed it\n');
       } catch (error) {
         throw error instanceof GateError ? new CliError(`${file}: ${error.message}`, 2) : error;
       }

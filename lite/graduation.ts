@@ -181,8 +181,8 @@ function ed25519(read: () => KeyObject, what: string): KeyObject {
 }
 
 /**
- * Whether the signature is over the very report that is shown. `key` is the one that is trusted; without it the report's own, which says
- * only that nothing was changed since whoever signed it. Throws GateError `invalid_request` naming what does not hold.
+ * Whether the signature is over the very report that is shown. `key` is the one that is trusted; without it the report's own, which proves
+ * nothing of who wrote it: only that it was not changed since. Throws GateError `invalid_request` naming what does not hold.
  */
 export function verifyReport(text: string, key: KeyObject | null): SignedReport {
   let given: unknown;

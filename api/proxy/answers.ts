@@ -168,8 +168,9 @@ export function withDetail(answer: Answer, { evidence: { inspection } }: CallRec
 /** Seconds a 503 asks its caller to wait. */
 const RETRY_AFTER_SECS = 2;
 
-/** What an agent is told when a part is away. What failed exactly is in the log, under the same correlation id. */
 const LARGE = 'or had no time for a request as large as this, or too many of them wait';
+
+/** What an agent is told when a part is away. What failed exactly is in the log, under the same correlation id. */
 const OUTAGES: Readonly<Record<string, string>> = {
   brain: `the inspection does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
   policy: `the policy engine does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,

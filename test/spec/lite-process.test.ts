@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
+import { signReport } from '../../lite/graduation.js';
 import { commandLine } from '../support/command.js';
 import { eventually } from '../support/stack.js';
 import { echoTools, editFile, liteFolder, type EchoTools } from '../support/lite.js';
@@ -392,9 +393,32 @@ describe('commands on the file', () => {
       out: expect.stringContaining('OK - signature valid (gate-lite-file:v1); chain_valid=true'),
     });
     const text = await readFile(join(folder, 'report.json'), 'utf8');
-    await writeFile(join(folder, 'forged.json'), text.replace('"would_deny": 1', '"would_deny": 0'));
+    expect(await done(['report', 'verify', '--report', 'report.json'])).toMatchObject({
+      code: 2,
+      out: expect.stringMatching(/^NOT PROVED: .*--pubkey <file>\n$/),
+    });
+    await writeFile(join(folder, 'changed.json'), text.replace('"would_deny": 1', '"would_deny": 0'));
+    // Written anew and signed with a key of the forger's own, which the report brings along.
+    const signed = JSON.parse(text) as ReturnType<typeof signReport>;
+    const forger = generateKeyPairSync('ed25519');
+    const forged = signReport({ ...signed.report, would_deny: 0, recommend_enforce: true }, forger.privateKey);
+    await writeFile(join(folder, 'forged.json'), JSON.stringify(forged));
+    await writeFile(join(folder, 'forger.pem'), forger.publicKey.export({ type: 'spki', format: 'pem' }));
+    expect(await done(['report', 'verify', '--report', 'forged.json'])).toMatchObject({
+      code: 2,
+      out: expect.stringMatching(/^NOT PROVED: /),
+    });
+    for (const [report, key] of [
+      ['forged.json', 'public.pem'],
+      ['report.json', 'forger.pem'],
+      ['changed.json', 'public.pem'],
+    ] as const)
+      expect(await done(['report', 'verify', '--report', report, '--pubkey', key])).toMatchObject({
+        code: 2,
+        out: expect.stringContaining('cannot be trusted'),
+      });
     for (const args of [
-      ['--report', 'forged.json'],
+      ['--report', 'changed.json'],
       ['--report', 'none.json'],
       ['--report', 'report.json', '--pubkey', 'key.pem.none'],
     ])
