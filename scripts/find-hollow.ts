@@ -17,6 +17,16 @@ export interface Hollow {
   readonly why: string;
 }
 
+/** What is declared and not kept today, and why that is so. A name that is kept by now must leave the list. */
+export const EXPLAINED: Readonly<Record<string, string>> = {
+  'identity.svid_issued': 'written by the identity service, which is not built yet',
+  'identity.grant_issued': 'written by the identity service, which is not built yet',
+  budget_micros: 'a budget belongs to a grant, which identity will issue',
+  cumulative_spend_micros: 'a budget belongs to a grant, which identity will issue',
+  force_hil: 'containment is set on an agent in the registry, which identity will keep',
+  velocity_degraded: 'the counter and the record are one store today, so the rate is known whenever a call is judged',
+};
+
 const PRODUCT = [
   'activities',
   'api',
@@ -160,6 +170,9 @@ export function findHollow(): readonly Hollow[] {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const found = findHollow();
-  for (const { kind, name, why } of found) process.stdout.write(`${kind.padEnd(13)} ${name}: ${why}\n`);
-  process.stdout.write(`${found.length} declared and not kept\n`);
+  const unexplained = found.filter(({ name }) => !Object.hasOwn(EXPLAINED, name));
+  for (const { kind, name, why } of found)
+    process.stdout.write(`${kind.padEnd(13)} ${name}: ${why}; ${EXPLAINED[name] ?? 'NOT EXPLAINED'}\n`);
+  process.stdout.write(`${found.length} declared and not kept, ${unexplained.length} of them unexplained\n`);
+  if (unexplained.length > 0) process.exitCode = 1;
 }
