@@ -83,11 +83,7 @@ describe('what stands at the address of the tools', () => {
   it.each([
     ['another result', 200, 'application/json', '{"jsonrpc":"2.0","id":1,"result":{"done":true}}'],
     ['an error', 200, 'application/json', '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'],
-    ['a page', 200, 'text/html', '<html>hello</html>'],
-    ['nothing', 202, 'text/plain', ''],
-    ['404', 404, 'text/plain', 'no such path'],
-    ['405', 405, 'application/json', '{}'],
-    ['a stream without a reply', 200, 'text/event-stream', 'data: {"jsonrpc":"2.0","method":"x"}\n\n'],
+    ['400 and JSON', 400, 'application/json', '{"error":"no such tool"}'],
   ])(
     'takes calls as they are where it answers initialize with %s, and was asked so once',
     async (_how, status, type, text) => {
@@ -104,19 +100,28 @@ describe('what stands at the address of the tools', () => {
   it.each([
     ['503', 503, 'HTTP 503'],
     ['401', 401, 'HTTP 401'],
+    ['404', 404, 'HTTP 404'],
+    ['405', 405, 'HTTP 405'],
     ['429', 429, 'HTTP 429'],
+    ['a page under 400', 400, 'HTTP 400', '<html>bad</html>'],
+    ['a page', 200, 'no JSON object', '<html>starting</html>'],
+    ['nothing', 202, 'with nothing', ''],
+    ['a fault of its own', 200, 'fails at', '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"starting"}}'],
     ['a closed connection', 0, 'connection closed'],
-  ])('is not known where it answers %s: no call is sent, and the next one asks again', async (_how, status, words) => {
-    const tool = answer;
-    answer = () => (status === 0 ? null : { status, text: '{}' });
-    expect(await upstream.look()).toEqual({ kind: 'unclear', words: expect.stringContaining(words) });
-    const refused = await upstream.callTool(AGENT, call('pay'), LIMIT);
-    expect(refused).toEqual({ kind: 'not_sent', reason: expect.stringContaining('--upstream-adapter') });
-    expect(asked).not.toContain('tools/call');
-    answer = tool;
-    expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'reply' });
-    expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
-  });
+  ])(
+    'is not known where it answers %s: no call is sent, and the next one asks again',
+    async (_how, status, words, text = '{}') => {
+      const tool = answer;
+      answer = () => (status === 0 ? null : { status, text });
+      expect(await upstream.look()).toEqual({ kind: 'unclear', words: expect.stringContaining(words) });
+      const refused = await upstream.callTool(AGENT, call('pay'), LIMIT);
+      expect(refused).toEqual({ kind: 'not_sent', reason: expect.stringContaining('--upstream-adapter') });
+      expect(asked).not.toContain('tools/call');
+      answer = tool;
+      expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'reply' });
+      expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
+    },
+  );
 
   it('is found when it starts after Gate', async () => {
     const { port } = server.address() as AddressInfo;
@@ -126,6 +131,27 @@ describe('what stands at the address of the tools', () => {
     expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'reply' });
   });
 
+  it('is an MCP server where a gateway answered 404 before it was up, and each call is sent once', async () => {
+    const tool = answer;
+    answer = () => ({ status: 404, type: 'text/html', text: '<html>404</html>' });
+    expect(await upstream.look()).toMatchObject({ kind: 'unclear' });
+    expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'not_sent' });
+    const result = {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'late', version: '1' },
+    };
+    answer = (request) =>
+      request['method'] === 'initialize'
+        ? { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: request['id'] ?? null, result }) }
+        : request['id'] === undefined
+          ? { status: 202, text: '' }
+          : tool(request);
+    expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'reply' });
+    expect(await upstream.look()).toEqual({ kind: 'mcp', words: 'MCP server late 1' });
+    expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+
   it('asks once for callers that come together', async () => {
     await Promise.all(Array.from({ length: 5 }, () => upstream.callTool(AGENT, call('pay'), LIMIT)));
     expect(asked.toSorted()).toEqual(['initialize', ...Array<string>(5).fill('tools/call')]);
@@ -133,7 +159,7 @@ describe('what stands at the address of the tools', () => {
 
   it('follows no redirect', async () => {
     answer = () => ({ status: 307, text: '' });
-    expect(await upstream.look()).toMatchObject({ kind: 'json', words: expect.stringContaining('HTTP 307') });
+    expect(await upstream.look()).toMatchObject({ kind: 'unclear', words: expect.stringContaining('HTTP 307') });
     expect(asked).toEqual(['initialize']);
   });
 });

@@ -22,12 +22,18 @@ export interface DetectedUpstream extends Upstream {
 
 const LOOK_LIMIT_MS = 3_000;
 const GOODBYE_LIMIT_MS = 1_000;
-/** The other end is up and says that it cannot or may not answer now. */
-const saysNothing = (status: number) => [401, 403, 407, 408, 429].includes(status) || status >= 500;
+/** The other end is up and says that it cannot or may not answer now, or a gateway before it that nothing stands there yet. */
+const saysNothing = (status: number) =>
+  status < 400 || [401, 403, 404, 405, 407, 408, 429].includes(status) || status >= 500;
+/** JSON-RPC's codes for faults of a server: one that is still starting knows the method and fails at it. */
+const failsForNow = (message: ReadonlyMap<string, string>): boolean => {
+  const code = Number(membersOf(message.get('error') ?? '')?.get('code') ?? 0);
+  return code === -32_603 || (code <= -32_000 && code >= -32_099);
+};
 
 /**
- * The tools at an address, of whichever kind they are. Asked once with `initialize`, which runs nothing; an answer decides for the life of
- * this client. Until there is an answer no call is sent, so that no call is ever sent in both ways.
+ * The tools at an address, of whichever kind they are. Asked with `initialize`, which runs nothing; only an answer that
+ * proves the one or the other decides, for the life of this client. Until then no call is sent, so that none is ever sent in both ways.
  */
 export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   const dispatcher = new Agent({ connect: connectorThatTells({ timeout: LOOK_LIMIT_MS }) });
@@ -58,16 +64,17 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
         isAnswer: (message) => !message.has('method'),
       });
       if (answer.kind === 'refused')
-        return saysNothing(answer.status)
-          ? unclear(`answers HTTP ${answer.status}`)
-          : notMcp(`it answers HTTP ${answer.status} to initialize (is the path right?)`);
-      if (answer.kind === 'accepted') return notMcp('it answers initialize with nothing');
+        return saysNothing(answer.status) || answer.message === null || failsForNow(answer.message)
+          ? unclear(`answers HTTP ${answer.status} to initialize (is the path right?)`)
+          : notMcp(`it answers HTTP ${answer.status} to initialize`);
+      if (answer.kind === 'accepted') return unclear('answers initialize with nothing');
+      if (failsForNow(answer.message)) return unclear('fails at initialize');
       if (!introducesItself(answer.message)) return notMcp('it does not know initialize');
       const session = answer.headers['mcp-session-id'];
       if (typeof session === 'string') void goodbye(session, headers);
       return take('mcp', nameIn(answer.message));
     } catch (error) {
-      return error instanceof NoReply ? notMcp('it answers initialize in other words') : unclear(causeText(error));
+      return unclear(error instanceof NoReply ? 'answers initialize with no JSON object' : causeText(error));
     }
   }
 
