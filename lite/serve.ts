@@ -387,7 +387,11 @@ export async function startLite({
       await upstream?.close();
       serving = false;
       clearTimeout(lookAgain);
-      await file.close();
+      const left = await file.close();
+      if (left !== null)
+        logger.error(
+          `${config.ledger}: ${left}. Part of what it holds stands in ${config.ledger}-wal: the next start goes on from both`,
+        );
     },
   };
 

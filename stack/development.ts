@@ -5,10 +5,13 @@ import { readConfig, readGroups, type Env } from '../config/env.js';
 import type { Mode } from '../contracts/call.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
+import { errorText } from '../domain/errors.js';
 import { tightenFile } from '../domain/store/durable-file.js';
+import { diskFault, writeIn } from '../domain/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
 import { startEngine } from './engine-process.js';
 import { claimStateFolder } from './single-instance.js';
+import { StartError } from './start-error.js';
 import { createVoice } from './voice.js';
 
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
@@ -61,6 +64,7 @@ export interface StackOptions {
 export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);
+  await assertStateFolder(stateDir);
   for (const folder of ['data', 'keys', 'secrets', 'pki', 'logs', 'run', 'demo']) {
     mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
     // Also those that an earlier Gate left open to others.
@@ -106,6 +110,19 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     starting.giveUp(error);
     release();
     throw error;
+  }
+}
+
+/** Keys, stores and logs lie there: where nothing can be written, nothing can be started. */
+async function assertStateFolder(stateDir: string): Promise<void> {
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    await writeIn(stateDir);
+  } catch (error) {
+    throw new StartError(
+      `${stateDir} cannot be written: ${diskFault(error) ?? errorText(error)}; mend that, or set GATE_STATE_DIR to another folder`,
+      { cause: error },
+    );
   }
 }
 

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { ConfigError, type Env, readGroups, type Settings } from '../config/env.js';
 import { START_SETTINGS } from '../config/processes.js';
 import { errorText } from '../domain/errors.js';
+import { diskFault, writeIn } from '../domain/store/writable.js';
 import { presentTemporal } from './programs/find-program.js';
 import { runningGate } from './single-instance.js';
 
@@ -42,7 +43,7 @@ export async function examine(env: Env, nowMs = Date.now()): Promise<readonly Fi
   return [
     node(),
     settings(env),
-    stateFolder(stateDir, running),
+    await stateFolder(stateDir, running),
     disk(stateDir, engine.building ? DISK_TO_BUILD : DISK_NEEDED),
     clock(stateDir, nowMs),
     engine.finding,
@@ -76,7 +77,7 @@ function settings(env: Env): Finding {
   return { what: 'settings', state: 'ok', detail: 'what is set can be read' };
 }
 
-function stateFolder(stateDir: string, running: number | null): Finding {
+async function stateFolder(stateDir: string, running: number | null): Promise<Finding> {
   const what = 'state folder';
   if (running !== null)
     return {
@@ -91,6 +92,15 @@ function stateFolder(stateDir: string, running: number | null): Finding {
     accessSync(existing, constants.W_OK | constants.X_OK);
   } catch {
     return { what, state: 'fault', detail: `${existing} cannot be written by this user; set GATE_STATE_DIR elsewhere` };
+  }
+  try {
+    await writeIn(existing);
+  } catch (error) {
+    return {
+      what,
+      state: 'fault',
+      detail: `${existing} cannot be written: ${diskFault(error) ?? errorText(error)}; mend that, or set GATE_STATE_DIR elsewhere`,
+    };
   }
   return {
     what,

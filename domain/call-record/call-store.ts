@@ -638,7 +638,7 @@ export function callStoreOver(
     waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
 
     async ready() {
-      assertWritable(store.sqlite);
+      await assertWritable(store.sqlite);
       await db.selectFrom('call_records').select('correlation_id').limit(1).execute();
     },
 

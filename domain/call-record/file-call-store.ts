@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { LocalFile } from '../store/local-file.js';
+import { assertWritable } from '../store/writable.js';
 import {
   type Admission,
   type CallStore,
@@ -473,6 +474,7 @@ export function callStoreInFile(
     waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
 
     async ready() {
+      await assertWritable(file.connection);
       file.apply(() => undefined);
     },
 

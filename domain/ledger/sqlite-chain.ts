@@ -326,7 +326,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
       }
     },
     async probe() {
-      assertWritable(connection);
+      await assertWritable(connection);
       connection.exec('BEGIN IMMEDIATE');
       try {
         writer.check();

@@ -27,7 +27,7 @@ export interface Decision {
 export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
 
 export interface DecisionsOptions {
-  readonly reviews: Pick<ReviewStore, 'get' | 'settle'>;
+  readonly reviews: Pick<ReviewStore, 'get' | 'settle' | 'ready'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
@@ -79,6 +79,8 @@ export function createDecisions({
       throw new GateError('action_digest_mismatch', undefined, {
         fields: { action_digest: row.original_payload_digest },
       });
+    // A decision that cannot be written is sent nowhere: it would be waited for until the workflow, whose stores are there too, gives up.
+    await reviews.ready();
     const signed = await sign(row, decision, now);
     const outcome = await sender.decide(signed);
     if (outcome.settled && outcome.settled.pending_id !== row.id)

@@ -12,7 +12,7 @@ import type {
 import { hilMigrations } from '../../migrations/hil.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { GateError } from '../errors.js';
+import { errorText, GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { createTurns } from '../store/turns.js';
 import { assertWritable } from '../store/writable.js';
@@ -488,7 +488,9 @@ export function reviewStoreOver(
     onTampered: (listener) => void listeners.push(listener),
 
     async ready() {
-      assertWritable(store.sqlite);
+      await assertWritable(store.sqlite).catch((cause: unknown) => {
+        throw new GateError('store_unavailable', errorText(cause), { cause });
+      });
       await asked(() => db.selectFrom('reviews').select('id').limit(1).execute());
     },
 

@@ -55,7 +55,7 @@ const inFile = async (file: string, keys: KeyRing): Promise<ReviewStore> => {
   return {
     ...store,
     ready: () => opened.durable(),
-    close: () => opened.close(),
+    close: async () => void (await opened.close()),
   };
 };
 

@@ -23,7 +23,7 @@ const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const modesIn = (place: string) =>
   Object.fromEntries(readdirSync(place).map((name) => [name, modeOf(join(place, name))]));
 
-const opens: readonly (readonly [string, (file: string) => Promise<{ close(): Promise<void> }>])[] = [
+const opens: readonly (readonly [string, (file: string) => Promise<{ close(): Promise<unknown> }>])[] = [
   ['a store', (file) => openStore({ file }, callMigrations)],
   ['the file of lite', (file) => openLocalFile({ file, migrations: { calls: callMigrations } })],
 ];

@@ -30,7 +30,8 @@ export interface LocalFile {
   beforeCommit(hook: () => void): void;
   /** Told after a transaction was undone, and why: what memory holds of it is wrong. */
   onUndone(listener: (why: GateError) => void): void;
-  close(): Promise<void>;
+  /** Resolves with why part of what is durable stays in the log beside the file, or with `null` where the file alone holds everything. */
+  close(): Promise<string | null>;
 }
 
 export interface LocalFileOptions {
@@ -202,6 +203,9 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
       try {
         // The file alone then holds everything, for whoever copies it.
         connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+        return null;
+      } catch (error) {
+        return wordsOf(error);
       } finally {
         connection.close();
       }

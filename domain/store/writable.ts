@@ -1,22 +1,71 @@
-import { utimesSync } from 'node:fs';
+import { open, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { PRIVATE_FILE } from './durable-file.js';
 
-/** A disk that takes nothing any more, and a file that is gone. Others, such as a file of another owner, say nothing of the disk. */
-const LOST = new Set(['EROFS', 'EIO', 'ENOENT']);
+/** A disk that takes nothing any more, and a file that is gone, in words. Others, such as a folder of another owner, say nothing of the disk. */
+const LOST: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EROFS: 'the disk is read-only',
+  EIO: 'the disk failed',
+  ENOENT: 'it is gone',
+};
+/** As much as a small call takes of a store: what is left of a disk that is all but full is not room. */
+const PROBE = Buffer.alloc(64 * 1024, 'gate');
+/** Whoever asks for readiness often costs one write a second. */
+const REMEMBERED_MS = 1_000;
+
+/** What each folder took lately; the stores of one folder share it. */
+const looked = new Map<string, { readonly atMs: number; readonly outcome: Promise<void> }>();
 
 /**
- * Throws where the file of this connection cannot be written any more, as on a disk that became read-only: reading, and even beginning a
- * transaction, succeeds there. Sets the file's times, the least that a file system may refuse; opening the file instead, and closing it,
+ * Throws where the file of this connection cannot be written any more, as on a full disk or one that became read-only: reading, and even
+ * beginning a transaction, succeeds there. Writes some bytes beside it, as far as the disk; opening the file itself, and closing it,
  * would let go of the locks of SQLite.
  */
-export function assertWritable(connection: DatabaseSyncInstance | null): void {
+export async function assertWritable(connection: DatabaseSyncInstance | null): Promise<void> {
   const main = connection?.prepare('PRAGMA database_list').get() as { file?: string } | undefined;
   // A database in memory has no file.
   if (!main?.file) return;
-  const now = new Date();
   try {
-    utimesSync(main.file, now, now);
+    await stat(main.file);
+    await folderTakesWrites(dirname(main.file));
   } catch (error) {
-    if (LOST.has(String((error as NodeJS.ErrnoException).code))) throw error;
+    const words = diskFault(error);
+    if (words !== null) throw new Error(`${basename(main.file)}: ${words}`, { cause: error });
+  }
+}
+
+/** What is wrong with the disk by a failed write; `null` where it says nothing of the disk. */
+export function diskFault(error: unknown): string | null {
+  const { code } = error as NodeJS.ErrnoException;
+  const words = code === undefined ? undefined : LOST[code];
+  return words === undefined ? null : `${words} (${code})`;
+}
+
+function folderTakesWrites(folder: string): Promise<void> {
+  const atMs = performance.now();
+  const last = looked.get(folder);
+  if (last && atMs - last.atMs < REMEMBERED_MS) return last.outcome;
+  const outcome = writeIn(folder);
+  looked.set(folder, { atMs, outcome });
+  outcome.catch(() => undefined);
+  return outcome;
+}
+
+/** Writes and removes a file of this process's own. */
+export async function writeIn(folder: string): Promise<void> {
+  const file = join(folder, `.gate-writes-${process.pid}`);
+  try {
+    const probe = await open(file, 'w', PRIVATE_FILE);
+    try {
+      await probe.writeFile(PROBE);
+      await probe.sync();
+    } finally {
+      await probe.close();
+    }
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined);
   }
 }
