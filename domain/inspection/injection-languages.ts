@@ -51,6 +51,13 @@ const LATIN: Rows = [
     'contrasenas|claves|secretos|tokens|credenciales',
     'a |al |http',
   ],
+  [
+    'override_instructions',
+    16,
+    'no hagas caso|no hagais caso|haz caso omiso|ignora|olvida',
+    'lo que se te|todo lo que se|lo que te',
+    'dijo antes|dijeron|han dicho|ha dicho antes|indicaron|indico antes|ordenaron|ordeno',
+  ],
   // Portuguese
   [
     'override_instructions',
@@ -120,6 +127,13 @@ const LATIN: Rows = [
     'ignoriere|ignorieren sie|vergiss|vergessen sie|missachte|ubergehe|umgehe|befolge nicht|beachte nicht|halte dich nicht',
     'alle |allen |deine|samtliche|jegliche|vorherigen|bisherigen|obigen|fruheren|vorigen',
     'anweisungen|instruktionen|befehle|regeln|vorgaben|richtlinien|einschrankungen',
+  ],
+  [
+    'override_instructions',
+    24,
+    'lass |lasse |lassen sie',
+    'alles vorherige|alles bisherige|alles obige|alles vorige|alles zuvor|alles davor',
+    'ausser acht|au er acht|beiseite|unbeachtet',
   ],
   [
     'reveal_prompt',

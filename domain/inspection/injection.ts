@@ -93,6 +93,16 @@ const STRONG: readonly Phrase[] = [
     ' from now on (?:you )?(?:will |must |shall |should )?(?:act as|behave as|respond as|answer as|pretend|obey only|only obey|ignore|disregard) ',
   ),
   phrase('new_instructions', 'instructions', ' your (?:new|real|actual|true) instructions are '),
+  phrase(
+    'forget_everything',
+    'above|before|prior|previously',
+    ' (?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that|is|was|written|stated|said) ){0,3}(?:above|before|prior|previously) (?:(?:and|then|now|instead|just) ){0,3}(?:act|behave|respond|obey|transfer|wire|send|reveal|email|you|your|from now) ',
+  ),
+  phrase(
+    'new_instructions',
+    'goal|task|objective|mission|purpose',
+    ' (?:from now on your (?:only|sole|new|real|true)|your (?:real|true|actual)) (?:goal|task|objective|mission|purpose) is ',
+  ),
   // The same sentence in five more languages, written so that their letters may be disguised; injection-languages.ts has more.
   inLanguage({
     verbs: 'ignora|ignore|ignorar|olvida|olvide|olvidar|esqueca|descarta|desconsidere',
@@ -209,7 +219,8 @@ function strongIn(inspected: InspectedTexts): Strong {
   matches(STRONG, words, found, mayHold);
   const spelledFound = new Set<string>();
   if (MIXED_DIGITS.test(words)) {
-    const spelled = digitsAsLetters(words);
+    // A one stands for an l as well: `a11`.
+    const spelled = digitsAsLetters(words).replaceAll(' aii ', ' all ');
     matches(STRONG, spelled, spelledFound, (gate) => mayHoldSpelled(gate) && spelled.includes(` ${gate} `));
     matches(GLUED, digitsAsLetters(glued), spelledFound);
   }
