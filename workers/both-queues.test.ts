@@ -66,9 +66,11 @@ describe('the workers of new and of parked calls', () => {
     const finished = both.run();
     await turn();
     both.shutdown();
+    await turn();
     made.resolve(parked.worker);
-    await finished;
+    await turn();
     expect(parked.worker.getState()).toBe('STOPPED');
+    await finished;
   });
 
   it.each(['new', 'parked'] as const)('end both where the one of %s calls fails, with its reason', async (which) => {
