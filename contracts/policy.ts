@@ -113,6 +113,8 @@ export const shellFinding = z.object({
   effect: z.enum(['changes', 'takes_over', 'removes_root']),
   /** What it does, in a few words of Gate's own. */
   kind: z.string(),
+  /** `prose` is written as people write about commands: code that sentences show, words of English behind it. A shell runs it all the same. */
+  form: z.enum(['command', 'prose']),
   /** The argument names that lead to it. */
   path: z.array(z.string()),
 });
@@ -121,8 +123,10 @@ export type ShellFinding = z.infer<typeof shellFinding>;
 /** What shell commands the arguments hold. Set by the policy engine as `input.shell`, like `input.sql`. */
 export const shellFacts = z.object({
   worst: z.enum(['none', ...shellFinding.shape.effect.options]),
-  /** The worst first; no more than are listed. */
+  /** The gravest first: one of each effect at a path, commands before prose. */
   found: z.array(shellFinding),
+  /** There is more than is listed. */
+  more: z.boolean(),
 });
 export type ShellFacts = z.infer<typeof shellFacts>;
 

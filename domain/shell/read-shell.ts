@@ -7,7 +7,7 @@ import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type Shel
 /** What shell commands the arguments of a call hold. A function of the arguments alone; linear in their length; never throws. */
 export type ShellReader = (argumentsOfCall: unknown) => ShellFacts;
 
-/** Findings kept, the worst first. */
+/** Findings kept, the gravest first. */
 const FINDINGS = 16;
 /** Commands written into the arguments of others: `bash -c "sh -c '...'"`. */
 const DEEPEST = 4;
@@ -19,34 +19,57 @@ const RANKS: readonly ShellFinding['effect'][] = ['changes', 'takes_over', 'remo
 const worse = (one: ShellReading | null, other: ShellReading | null): ShellReading | null =>
   one === null || (other !== null && RANKS.indexOf(other.effect) > RANKS.indexOf(one.effect)) ? other : one;
 
+type Found = Omit<ShellFinding, 'path'>;
+/** Every command is graver than one of a sentence: where sentences are looked up, they run. */
+const graveness = ({ form, effect }: Found): number => RANKS.indexOf(effect) + (form === 'command' ? RANKS.length : 0);
+const graver = (one: Found | null, other: Found | null): Found | null =>
+  one === null || (other !== null && graveness(other) > graveness(one)) ? other : one;
+
 export const readShell: ShellReader = (value) => {
   const found: ShellFinding[] = [];
+  let more = false;
+  // One of each effect at a path: what is said of an argument hides nothing that is said of another.
+  const keep = (finding: ShellFinding): void => {
+    const like = found.findIndex(({ effect, path }) => effect === finding.effect && isSamePath(path, finding.path));
+    if (like >= 0) {
+      if (graveness(found[like] as ShellFinding) >= graveness(finding)) return;
+      found.splice(like, 1);
+    }
+    const at = found.findIndex((one) => graveness(one) < graveness(finding));
+    found.splice(at < 0 ? found.length : at, 0, finding);
+    if (found.length > FINDINGS) {
+      found.pop();
+      more = true;
+    }
+  };
   const look = (text: string, path: readonly string[]): void => {
     const reading = readText(text);
-    if (reading !== null) found.push({ ...reading, path: [...path] });
+    if (reading !== null) keep({ ...reading, path: [...path] });
   };
   eachText(value, {
     text: look,
     list: (items, path) => look(commandLine(items), path),
   });
-  found.sort((one, other) => RANKS.indexOf(other.effect) - RANKS.indexOf(one.effect));
-  return { worst: found[0]?.effect ?? 'none', found: found.slice(0, FINDINGS) };
+  return { worst: found[0]?.effect ?? 'none', found, more };
 };
+
+const isSamePath = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((name, at) => name === other[at]);
 
 /** A command as a list of its words. */
 const commandLine = (items: readonly string[]): string =>
   items.map((item) => (/[\s'"|&;<>()$`\\]/.test(item) ? `'${item.replaceAll("'", `'\\''`)}'` : item)).join(' ');
 
 /** Every way a reader may take the text: as written, decoded, and as what stands behind a quote of its own. */
-function readText(text: string): ShellReading | null {
+function readText(text: string): Found | null {
   if (!mayHoldCommand(text)) return null;
   const visible = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
   const decoded = /[%&]|\\[ux]/.test(visible) ? decodeEscapes(visible) : visible;
-  let worst: ShellReading | null = null;
+  let worst: Found | null = null;
   for (const reading of new Set([text, visible, decoded])) {
-    worst = worse(worst, readPlain(reading, 0));
+    worst = graver(worst, readPlain(reading, 0));
     // Put between quotes by whoever builds the command, a quote of its own ends the text there.
-    for (const quote of ["'", '"']) if (reading.includes(quote)) worst = worse(worst, readPlain(quote + reading, 0));
+    for (const quote of ["'", '"']) if (reading.includes(quote)) worst = graver(worst, readPlain(quote + reading, 0));
   }
   return worst;
 }
@@ -54,10 +77,12 @@ function readText(text: string): ShellReading | null {
 /** A command has a blank, or what stands for one; a word alone, a path or a number has none. */
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
 
-function readPlain(text: string, depth: number): ShellReading | null {
-  const shown = shownAsCode(text);
-  const { commands, more } = readCommands(shown ?? text, mayMatter);
-  let worst = more ? UNREAD : null;
+function readPlain(text: string, depth: number): Found | null {
+  const { commands, more } = readCommands(text, mayMatter);
+  // A text that a program is told to run is no sentence.
+  const spoken = depth === 0;
+  const shown = spoken && showsCode(text);
+  let worst: Found | null = more ? UNREAD : null;
   const files = new Set<string>();
   const functions = new Set<string>();
   let fifo = false;
@@ -67,29 +92,31 @@ function readPlain(text: string, depth: number): ShellReading | null {
   for (const command of commands) {
     const call = callOf(command.words);
     if (call !== null && isKnownProgram(call.program)) known += 1;
-    if (known > MOST_COMMANDS) return worse(worst, UNREAD);
+    if (known > MOST_COMMANDS) return graver(worst, UNREAD);
     const fetches = isFetcher(command, call);
     sources.set(command, sourceOf(command, call, fetches, sources));
-    if (shown !== null && command.ticked) continue;
-    worst = worse(worst, judge(command, call, sources, depth));
+    const prose = (shown && command.ticked) || (spoken && call !== null && isSpoken(call.rest));
+    const add = (reading: ShellReading | null): void => {
+      if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
+    };
+    add(judge(command, call, sources, depth));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
-    worst = worse(worst, forkBomb(command, functions));
+    add(forkBomb(command, functions));
     if (call === null) continue;
     if (call.program === 'mkfifo' || (call.program === 'mknod' && call.args.includes('p'))) fifo = true;
-    if (fifo && /^(?:nc|ncat|netcat|telnet|openssl)$/.test(call.program) && call.args.length > 1)
-      worst = worse(worst, SHELL_AWAY);
+    if (fifo && /^(?:nc|ncat|netcat|telnet|openssl)$/.test(call.program) && call.args.length > 1) add(SHELL_AWAY);
     // IEX (iwr http://...): what stands between the brackets is a command of its own.
     if (/^(?:iex|invoke-expression)\(?/.test(call.program)) evaluates = true;
     if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
-      worst = worse(worst, DOWNLOADED);
-    if (runsWhatItFetched(call, files)) worst = worse(worst, DOWNLOADED);
+      add(DOWNLOADED);
+    if (runsWhatItFetched(call, files)) add(DOWNLOADED);
   }
   return worst;
 }
 
 /** Waits in whatever tool: what was not read may be anything. */
-const UNREAD: ShellReading = { effect: 'takes_over', kind: 'more commands than are read' };
+const UNREAD: Found = { effect: 'takes_over', kind: 'more commands than are read', form: 'command' };
 const SHELL_AWAY: ShellReading = { effect: 'takes_over', kind: 'a shell handed to another machine' };
 const DOWNLOADED: ShellReading = { effect: 'takes_over', kind: 'a program that runs what it downloads' };
 const DECODED: ShellReading = { effect: 'takes_over', kind: 'a command that hides what it runs' };
@@ -114,35 +141,36 @@ const PLAIN_WORD = /^[A-Za-z](?:[A-Za-z'-]{0,30}[A-Za-z])?[,.:;!?]{0,3}$/;
 const isEnglish = (word: Word | undefined): boolean =>
   word !== undefined && !word.quoted && ENGLISH.has(word.text.toLowerCase().replace(/[,.:;!?]$/, ''));
 
-/**
- * Markdown: a text that begins with a sentence and shows code, between backticks or in a fence. Returns what stands outside of its
- * fences; null where the text is none. A fence that nobody closes holds what a shell would run.
- */
-function shownAsCode(text: string): string | null {
-  if (!text.includes('`')) return null;
-  const [first = ''] = text
-    .slice(0, FIRST_WORD)
-    .replace(/^[\s#>*'"-]{1,32}/, '')
-    .split(/\s/, 1);
-  if (!/^[A-Za-z][A-Za-z']{0,20}[,.:;!?]?$/.test(first) || namesProgram(first.replace(/\W$/, '').toLowerCase()))
-    return null;
+/** Words of a command that no program is told, but a reader is. It may be run all the same: the program takes them, or complains too late. */
+const isSpoken = (command: readonly Word[]): boolean => {
+  const spoken = command
+    .slice(1)
+    .filter(({ text, quoted }) => !quoted && ENGLISH.has(text.toLowerCase().replace(/[,.:;!?]$/, '')));
+  if (spoken.length >= 2) return true;
+  const last = command.at(-1);
+  return command.length > 2 && last !== undefined && !last.quoted && /[a-z]\?$/i.test(last.text) && spoken.length > 0;
+};
+
+/** Markdown: sentences around code between backticks. A shell runs it all the same; a comment is no sentence. */
+function showsCode(text: string): boolean {
+  if (!text.includes('`')) return false;
   let outside = 0;
   let english = 0;
   let inside = false;
   for (const part of text.split('`')) {
     if (!inside)
-      for (const word of part.split(/\s/)) {
-        if (/^[A-Za-z][a-z']{0,20}[,.:;!?]?$/.test(word)) outside += 1;
-        if (ENGLISH.has(word.toLowerCase())) english += 1;
+      for (const line of part.split('\n')) {
+        // At the head of a line the sign makes a heading.
+        const [said = ''] = line.split(' #', 1);
+        for (const word of said.split(/\s/)) {
+          if (/^[A-Za-z][a-z']{0,20}[,.:;!?]?$/.test(word)) outside += 1;
+          if (ENGLISH.has(word.toLowerCase())) english += 1;
+        }
       }
     inside = !inside;
   }
-  if (outside < 3 || english < 1) return null;
-  const parts = text.split('```');
-  return parts.filter((_, at) => at % 2 === 0 || at === parts.length - 1).join('\n');
+  return outside >= 3 && english >= 1;
 }
-/** Characters in which the first word of a text is looked for. */
-const FIRST_WORD = 64;
 
 const SHELLS = words('sh bash zsh dash ksh ash fish csh tcsh rbash cmd busybox-sh');
 const INTERPRETERS = words(
@@ -339,8 +367,10 @@ function interpreted(call: Called, command: Command, sources: Sources, depth: nu
     // A script of its own is not its input.
     const script = args.some((arg) => !arg.startsWith('-') && arg !== '');
     const stdin = !script || args.includes('-s') || args.includes('-');
-    if (command.reads !== null && stdin && !evaluates && args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) {
-      worst = worse(worst, RUNS[sources.get(command.reads) ?? 'given']);
+    if (command.reads !== null && stdin && !evaluates) {
+      const source = sources.get(command.reads) ?? 'given';
+      // A list of names: | Perl, a language | Ruby - another one |
+      if (source !== 'given' || args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) worst = worse(worst, RUNS[source]);
     }
     if (stdin && command.redirects.some(({ operator }) => operator.startsWith('<<'))) worst = worse(worst, PIPED);
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);

@@ -16,7 +16,7 @@ ordinary := {
 	"recent_request_count": 1,
 	"arguments": {},
 	"sql": {"worst": "none", "found": [], "more": false, "other": []},
-	"shell": {"worst": "none", "found": []},
+	"shell": {"worst": "none", "found": [], "more": false},
 }
 
 # The operator classed the tool as an ordinary change, so that only the other rules are heard.

@@ -35,12 +35,18 @@ review contains shell_review(found) if {
 
 # METADATA
 # title: Shell command that is looked up
-# description: People search for commands. What runs code from elsewhere or hands over a machine is read by a human there too.
+# description: People search for commands. What runs code from elsewhere or hands over a machine is read by a human there too, unless it is asked about in a sentence.
 review contains shell_review(found) if {
 	some found in input.shell.found
 	found.effect in {"takes_over", "removes_root"}
+	not found.form == "prose"
 	carried_by(found, "searching")
 }
+
+# METADATA
+# title: More shell commands than are looked at
+# description: The engine lists the gravest findings only.
+review contains "Review: the arguments hold more shell commands than are listed." if input.shell.more
 
 shell_review(found) := sprintf("Review: a shell command in the arguments: %s. Approve it where it is text for a reader, deny it where it may be run.", [found.kind])
 
