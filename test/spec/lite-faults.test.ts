@@ -72,7 +72,7 @@ describe('SIGTERM', () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     const { answer } = tools;
     tools.answer = async (request) => (await held, answer(request));
-    const gate = await lite(['--upstream', tools.url]);
+    const gate = await lite(['--upstream', tools.url, '--upstream-adapter', 'raw-json']);
     const underWay = call(gate.url, 'read_file');
     await eventually('the call at the tool', () => Promise.resolve(tools.executed.length === 1));
     gate.process.kill('SIGTERM');
@@ -105,7 +105,7 @@ describe('SIGTERM', () => {
 
   it('twice ends it at once, and the attempt under way is uncertain afterwards', async () => {
     tools.answer = () => new Promise<never>(() => undefined);
-    const gate = await lite(['--upstream', tools.url]);
+    const gate = await lite(['--upstream', tools.url, '--upstream-adapter', 'raw-json']);
     const lost = call(gate.url, 'read_file').catch(() => null);
     await eventually('the call at the tool', () => Promise.resolve(tools.executed.length === 1));
     gate.process.kill('SIGTERM');
@@ -113,7 +113,7 @@ describe('SIGTERM', () => {
     gate.process.kill('SIGTERM');
     expect(await gate.ended).toBe(143);
     expect(await lost).toBeNull();
-    const again = await lite(['--upstream', tools.url]);
+    const again = await lite(['--upstream', tools.url, '--upstream-adapter', 'raw-json']);
     again.process.kill('SIGTERM');
     await again.ended;
     expect((await done(['audit', '--limit', '1'])).out).toContain('uncertain');
@@ -265,7 +265,7 @@ describe('a file that cannot be written', () => {
 
 describe('a file another process has', () => {
   it('is refused with the lock, and the one that has it goes on', async () => {
-    const gate = await lite(['--upstream', tools.url]);
+    const gate = await lite(['--upstream', tools.url, '--upstream-adapter', 'raw-json']);
     expect(await done(['lite', '--port', '0'])).toMatchObject({
       code: 1,
       out: expect.stringContaining('in use by another gate process'),
