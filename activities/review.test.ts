@@ -3,6 +3,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { Clock } from '../lite/host.js';
+import { parked } from '../test/support/forged-approvals.js';
 import { inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 
 /** Opening a review has 5 s on a worker; after that the next attempt begins, while the first may still be under way. */
@@ -184,3 +185,21 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+describe('a decision while the clock is put back', () => {
+  it.each([20_000, 90_000, 3_600_000])('by %d ms is an approval like any other: the call runs once', async (back) => {
+    let nowMs = Date.now();
+    const clock: Clock = { now: () => nowMs, sleep: () => new Promise(() => undefined) };
+    const gate = await openPipeline({ clock, script: { tier: 'yellow' } });
+    try {
+      const call = await parked(gate, 'gate.server-execution/v1');
+      nowMs -= back;
+      const signed = await gate.decision(call, 'approve');
+      expect(await gate.activities.applyDecision(signed)).toMatchObject({ applied: true });
+      expect((await gate.activities.callUpstream(call, nowMs + 10_000)).state).toBe('completed');
+      expect(gate.executed).toHaveLength(1);
+    } finally {
+      await gate.close();
+    }
+  });
+});

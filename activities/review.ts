@@ -144,6 +144,7 @@ export const createReviewActivities = ({
     // The signature binds the action the approver saw; one for another action is not a decision about this call.
     const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
     if (other) return refused(decision, record.evidence.call.tenant, other, alarm);
+    const at = now();
     const recorded: RecordedDecision = {
       status: decision.decision === 'approve' ? 'approved' : 'denied',
       decided_at: decision.decided_at,
@@ -152,8 +153,8 @@ export const createReviewActivities = ({
       reason: decision.reason,
       principal: decision.principal,
       signed: decision,
+      applied_ms: at,
     };
-    const at = now();
     const lateMs = Date.parse(decision.not_after);
     const moved = await calls.move(decision.correlation_id, decision.decision, {
       decision: recorded,

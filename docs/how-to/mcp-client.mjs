@@ -22,8 +22,8 @@ const [url, tool = '', args = '{}'] = process.argv.slice(2);
 const client = new Client({ name: 'my-agent', version: '1' });
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: throughGate }));
 const answer = tool
-  ? // As long as people may take: the client's own default is a minute.
-    await client.callTool({ name: tool, arguments: JSON.parse(args) }, { timeout: 600_000 })
+  ? // Longer than people may take (half an hour at most, by default): Gate answers first. The client's own default is a minute.
+    await client.callTool({ name: tool, arguments: JSON.parse(args) }, { timeout: 2_000_000 })
   : await client.listTools();
 console.log(JSON.stringify(answer));
 await client.close();

@@ -40,6 +40,8 @@ export interface RecordedDecision {
   readonly principal: DecisionPrincipal | null;
   /** What HIL signed, looked at again before anything runs on it; absent where nobody decided. */
   readonly signed?: SignedDecision;
+  /** The clock's time when it was applied. The record's own times only grow: after a clock was put back they stay ahead of it. */
+  readonly applied_ms?: number;
 }
 
 /** How the one attempt ended, or why there was none. */

@@ -43,9 +43,9 @@ export async function approvalFault(
   if (signed.decision !== 'approve' || decision.status !== 'approved') return 'the signed decision is not an approval';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
-  // The record was approved by its last move, which is stamped at least one millisecond after the one before.
-  if (record.state === 'approved' && record.updated_ms > Date.parse(signed.not_after) + 1)
-    return 'the decision was applied after the time it was signed for';
+  // Records of before do not tell when; they were approved by their last move, stamped at least one millisecond after the one before.
+  const appliedMs = decision.applied_ms ?? (record.state === 'approved' ? record.updated_ms - 1 : 0);
+  if (appliedMs > Date.parse(signed.not_after)) return 'the decision was applied after the time it was signed for';
   if (isOver(record.deadline_ms, Date.parse(signed.decided_at))) return 'the decision was made after the deadline';
   return otherCallThan(signed, record, body);
 }

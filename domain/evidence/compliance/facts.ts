@@ -1,5 +1,6 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { isDenial, judgedBy, type Tally, tally } from '../reports/facts.js';
+import { type Tally, tally } from '../reports/facts.js';
+import { isDenial, judgedBy } from '../reports/outcome.js';
 
 const SAMPLES = 5;
 /** Ways of deciding in which a person proved who he is (docs/architecture/ledger-reads.md#compliance-register). */

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { judgedBy, outcomeOf } from '../reports/facts.js';
+import { judgedBy, outcomeOf } from '../reports/outcome.js';
 
 /** Nothing to look at, a human was asked, or something was refused. In this order. */
 export const SEVERITIES = ['info', 'medium', 'high'] as const;

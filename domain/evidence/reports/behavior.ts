@@ -4,7 +4,8 @@ import type {
   EnvelopeRecommendations,
   FleetBehavioralDiff,
 } from '../../../contracts/ledger-reports.js';
-import { type Fact, intentBasisPoints, isDenial, outcomeOf, rounded, tally, type Tally } from './facts.js';
+import { type Fact, intentBasisPoints, rounded, tally, type Tally } from './facts.js';
+import { isDenial, outcomeOf } from './outcome.js';
 
 const DAY_MS = 86_400_000;
 /** At this distance a behaviour has drifted (docs/architecture/ledger-reads.md#reports). */

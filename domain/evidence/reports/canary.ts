@@ -1,6 +1,7 @@
 import type { CanaryWindow, ModelUpgradeCanary } from '../../../contracts/ledger-reports.js';
 import { canonicalJson } from '../../crypto/digest.js';
-import { type Fact, intentBasisPoints, isDenial, outcomeOf, rounded, tally } from './facts.js';
+import { type Fact, intentBasisPoints, rounded, tally } from './facts.js';
+import { isDenial, outcomeOf } from './outcome.js';
 
 /** What an inspection says of the models behind it. */
 export interface InspectedBy {

@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { EntryTable, LedgerTables } from '../../ledger/tables.js';
 import { detailMatches, filtered, type RowFilter, scan } from '../../ledger/rows.js';
 
@@ -92,36 +91,6 @@ const toFact = (row: FactRow): Fact => ({
 });
 
 /** As much of a row as says what became of a call. */
-type Judged = Pick<Fact, 'kind' | 'decision' | 'authorized'>;
-
-export const judgedBy = ({ event_kind, method, policy_decision, authorized }: LedgerEntry): Judged => ({
-  kind: event_kind ?? method,
-  decision: policy_decision,
-  authorized,
-});
-
-/**
- * What Gate did with a call, by its verdict row; `null` for any other row. `authorized` says only whether nothing spoke against the call:
- * one that was parked, or that was executed while Gate observed, is not authorized and was not denied.
- */
-export function outcomeOf({ kind, decision, authorized }: Judged): 'allowed' | 'denied' | 'reviewed' | null {
-  if (kind !== 'proxy.verdict') return null;
-  switch (decision?.['outcome']) {
-    case 'allow':
-      return 'allowed';
-    case 'park':
-      return 'reviewed';
-    case 'deny':
-    case 'rate_limited':
-      return 'denied';
-    default:
-      return authorized ? 'allowed' : 'denied';
-  }
-}
-
-/** Refused for good: by the verdict, or by a person afterwards. */
-export const isDenial = (fact: Judged): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';
-
 /**
  * The intent score that inspection led to (docs/architecture/verdict.md#the-fold), in basis points so that sums do not depend on their
  * order: what the row says, else the fixed mapping of the inspection's word. `null` for a row that is no inspection.

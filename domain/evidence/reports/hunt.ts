@@ -1,5 +1,6 @@
 import type { Hunt } from '../../../contracts/ledger-reports.js';
-import { type Fact, isDenial } from './facts.js';
+import { type Fact } from './facts.js';
+import { isDenial } from './outcome.js';
 
 /**
  * Gravest first (docs/architecture/ledger-reads.md#hunt-and-corpus). A signal is of the first class that names it or its beginning; the

@@ -1,5 +1,6 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
-import { type Fact, outcomeOf, tally } from './facts.js';
+import { type Fact, tally } from './facts.js';
+import { outcomeOf } from './outcome.js';
 import { counted, listed, quoted, summaryOf, times } from './words.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,5 @@
-import { type Fact, outcomeOf } from './facts.js';
+import { type Fact } from './facts.js';
+import { outcomeOf } from './outcome.js';
 
 /** Text that somebody else wrote, made fit for a sentence: one line, no control characters, cut. */
 export function quoted(text: string, most = 160): string {

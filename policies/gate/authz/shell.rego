@@ -27,7 +27,7 @@ deny contains sprintf("Violation: a shell command in the arguments: %s.", [found
 # METADATA
 # title: Shell command
 # description: It may be text that only looks like one, so a human reads it.
-review contains shell_review(found) if {
+review contains sprintf("Review: a shell command in the arguments: %s. Approve it where it is text for a reader, deny it where it may be run.", [found.kind]) if {
 	some found in input.shell.found
 	found.effect != "removes_root"
 	not carried(found)
@@ -36,7 +36,7 @@ review contains shell_review(found) if {
 # METADATA
 # title: Shell command that is looked up
 # description: People search for commands. What runs code from elsewhere or hands over a machine is read by a human there too, unless it is asked about in a sentence.
-review contains shell_review(found) if {
+review contains sprintf("Review: a shell command in the arguments: %s. Approve it where it is text for a reader, deny it where it may be run.", [found.kind]) if {
 	some found in input.shell.found
 	found.effect in {"takes_over", "removes_root"}
 	not found.form == "prose"
@@ -47,8 +47,6 @@ review contains shell_review(found) if {
 # title: More shell commands than are looked at
 # description: The engine lists the gravest findings only.
 review contains "Review: the arguments hold more shell commands than are listed." if input.shell.more
-
-shell_review(found) := sprintf("Review: a shell command in the arguments: %s. Approve it where it is text for a reader, deny it where it may be run.", [found.kind])
 
 carried_by(found, name) if {
 	some carrier in data.gate.sql.carriers
