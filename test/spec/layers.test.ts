@@ -47,6 +47,23 @@ describe('imports go one way', () => {
       /^(api|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
     ],
     ['what runs needs nothing that maintains the repository', /^(?!scripts\/)/, /^scripts\//],
+    ['services know no composition', /^api\//, /^(lite|stack|cli|scripts|demo)\//],
+    [
+      'what connects to Temporal knows no service and no composition',
+      /^workers\//,
+      /^(api|lite|stack|cli|scripts|demo)\//,
+    ],
+    ['lite knows nothing of the other edition’s composition', /^lite\//, /^(stack|cli|scripts|demo)\//],
+    [
+      'settings know nobody who reads them',
+      /^config\//,
+      /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo)\//,
+    ],
+    [
+      'a migration knows no service',
+      /^migrations\//,
+      /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
+    ],
     ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],
   ])('%s', (_, from, to) => {
     expect(crossing(from, to)).toEqual([]);

@@ -1,8 +1,15 @@
 /** Says at the end which tests did not run and what they need. A run may demand all but those that `GATE_TEST_MAY_SKIP` names. */
 export default class NotRun {
   #missing = new Map();
+  /** Where tests are chosen by name, the others were not meant to run. */
+  #chosen;
+
+  constructor({ testNamePattern }) {
+    this.#chosen = Boolean(testNamePattern);
+  }
 
   onTestResult(_test, { testResults }) {
+    if (this.#chosen) return;
     for (const { status, fullName } of testResults) {
       if (status !== 'pending' && status !== 'todo') continue;
       const need = /\(needs ([\w-]+)\)/.exec(fullName)?.[1] ?? 'a reason';
