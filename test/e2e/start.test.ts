@@ -218,7 +218,7 @@ describe('gate pending, decide, audit, verify', () => {
 
 describe('npm run demo', () => {
   it('tells its story against the running stack, and everything comes out as told', async () => {
-    const demo = await run(process.execPath, [join(PROJECT_ROOT, 'dist', 'scripts', 'demo.js'), '--here'], {
+    const demo = await run(process.execPath, [join(PROJECT_ROOT, 'dist', 'demo', 'demo.js'), '--here'], {
       GATE_STATE_DIR: stateDir,
     });
     expect(demo).toMatchObject({ code: 0, out: expect.stringMatching(/Everything came out as told\.\n$/) });
