@@ -155,6 +155,16 @@ const CASES: readonly Case[] = [
     arguments: { target_env: 'prod' },
   },
   {
+    says: 'Review: the arguments hold more shell commands than are listed.',
+    tool: 'list_files',
+    arguments: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`path_${at}`, 'rm -rf build'])),
+  },
+  {
+    says: 'Review: this tool is not classed, and what it is asked is not proven to be one plain read;',
+    tool: 'query',
+    arguments: { q: 'MATCH (n) DETACH DELETE n' },
+  },
+  {
     says: 'Violation: a shell command in the arguments:',
     tool: 'read_file',
     arguments: { path: 'rm${IFS}-rf${IFS}/' },
