@@ -1,4 +1,4 @@
-import { openSync, write, writeSync } from 'node:fs';
+import { fstatSync, openSync, write, writeSync } from 'node:fs';
 import { PRIVATE_FILE } from './durable-file.js';
 
 /** Lines that were refused wait for room, and the oldest go when more than this wait. */
@@ -18,6 +18,18 @@ export interface LogStream {
   flushSync(): void;
 }
 
+const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** The length of a file, and of so many bytes more; `null` where there is none to be had. */
+function lengthOf(descriptor: number, more = 0): number | null {
+  try {
+    const found = fstatSync(descriptor);
+    return found.isFile() ? found.size + more : null;
+  } catch {
+    return null;
+  }
+}
+
 const streams = new Set<LogStream>();
 const flushAll = () => {
   for (const stream of streams) stream.flushSync();
@@ -35,6 +47,8 @@ export function logStream(to: string | number): LogStream {
   let writing = false;
   let refused = false;
   let closed = false;
+  /** How long the file is once the write under way is done; `null` for what has no length. */
+  let growsTo: number | null = null;
 
   const take = (): Buffer => {
     const rest = unwritten ?? Buffer.alloc(0);
@@ -63,6 +77,7 @@ export function logStream(to: string | number): LogStream {
     if (bytes.length === 0) return;
     writing = true;
     unwritten = null;
+    growsTo = lengthOf(descriptor, bytes.length);
     write(descriptor, bytes, (error, written) => {
       writing = false;
       refused = error !== null;
@@ -83,8 +98,11 @@ export function logStream(to: string | number): LogStream {
     },
     flushSync() {
       if (closed) return;
-      let bytes = take();
       const untilMs = performance.now() + FLUSH_LIMIT_MS;
+      // A process that exits does not wait for a write under way: its lines would be lost, or stand behind these.
+      while (writing && growsTo !== null && performance.now() < untilMs && (lengthOf(descriptor) ?? growsTo) < growsTo)
+        pause(1);
+      let bytes = take();
       while (bytes.length > 0) {
         try {
           bytes = bytes.subarray(writeSync(descriptor, bytes));
@@ -94,7 +112,7 @@ export function logStream(to: string | number): LogStream {
             keep(bytes);
             return gone(error as NodeJS.ErrnoException);
           }
-          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FLUSH_PAUSE_MS);
+          pause(FLUSH_PAUSE_MS);
         }
       }
       unwritten = null;
