@@ -85,6 +85,8 @@ describe('npm run policies', () => {
       expect((await buildPolicies({ directory: folder, opa: compiler }, day)).version).toBe('2030-01-02.2');
       expect(await manifestOf(folder)).toMatchObject({ version: '2030-01-02.2' });
     },
+    // Three times the compiler and every test of the rules.
+    180_000,
   );
 
   withOpa.each([
