@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { answerOf } from '../api/proxy/answers.js';
-import { openPipeline, replyOk, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './host.js';
 
 /** A clock that moves when told: expiry in milliseconds. */
@@ -298,7 +298,7 @@ describe('the pipeline on the in-process host', () => {
     it('says not run when the tools refuse the connection, uncertain when an answer is lost, and never tries twice', async () => {
       gate.script.upstream = async () => ({ kind: 'not_sent', reason: 'connection refused' });
       expect(await gate.run(await gate.call())).toMatchObject({ state: 'not_run' });
-      gate.script.upstream = async () => ({ kind: 'unknown', reason: 'socket closed' });
+      gate.script.upstream = async () => ({ kind: 'unknown', cause: 'invalid_answer', reason: 'socket closed' });
       const lost = await gate.call();
       expect(await gate.run(lost)).toMatchObject({ state: 'uncertain' });
       expect(gate.executed).toHaveLength(2);

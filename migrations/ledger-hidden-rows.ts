@@ -1,17 +1,15 @@
-import { sql, type Migration } from 'kysely';
-import { CONTENT_FIELDS } from '../domain/ledger/canonical-bytes.js';
+import { type Migration, sql } from 'kysely';
 import { dialectOf, hasColumn } from './dialect.js';
 
-/** Every column the first migration made; none of them ever changes. */
-const FIXED = [
-  'seq',
-  'chain_version',
-  'id',
-  'timestamp',
-  'prev_hash',
-  ...CONTENT_FIELDS.map(([name]) => name),
-  'entry_hash',
-];
+/** Every column the first migration made; none of them ever changes. Written out, as a migration is what it was on the day it first ran. */
+const FIXED = `
+  seq chain_version id timestamp prev_hash
+  agent_id method intent_category authorized reasoning policy_decision correlation_id source signal approver_assertion agent_spiffe
+  signature key_id event_kind tenant agent_name actor_sub actor_idp payload_sha256 agent_kind cost_micros brain_evidence_sha256
+  brain_scores tool_params_sha256 credential_fingerprint upstream_id tool_name state_namespace
+  entry_hash`
+  .trim()
+  .split(/\s+/);
 const TIME = '____-__-__T__:__:__.___Z';
 
 /** The one change an entry takes: hidden once, at a time, for one of two reasons; everything that was hashed stays as it is. */

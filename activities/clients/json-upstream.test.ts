@@ -55,6 +55,7 @@ describe('raw JSON tools: an answer', () => {
   ])('with %s as its id is none: nobody knows whether the tool ran', async (_what, bytes) => {
     expect(await call(bytes)).toEqual({
       kind: 'unknown',
+      cause: 'invalid_answer',
       reason: 'the upstream answered with the id of another request',
     });
   });

@@ -6,7 +6,8 @@ import { callText, controlText, outgoingCall, outgoingControl } from '../../doma
 import { membersOf, objectText, present, saysItFailed } from '../../domain/mcp/reply.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { introductionText, requestedVersion } from './mcp-handshake.js';
-import { post, type Posted } from './one-post.js';
+import { type Posted, post } from './one-post.js';
+import { unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 
 export interface JsonUpstreamOptions {
@@ -42,19 +43,19 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
         isAnswer: () => true,
       });
     } catch (error) {
-      return { kind: surelyNotSent(error) ? 'not_sent' : 'unknown', reason: causeText(error) };
+      const reason = causeText(error);
+      return surelyNotSent(error) ? { kind: 'not_sent', reason } : unknownOutcome(reason, error);
     }
     if (answer.kind === 'accepted') return { kind: 'accepted' };
     const { status: statusCode } = answer;
     const ours = answer.message !== null && isNotOfAnother(answer.message, id);
     if (answer.message && ours) return replyOf(mend(answer.message), statusCode, callersId);
     if (statusCode < 400)
-      return {
-        kind: 'unknown',
-        reason: answer.message
+      return unknownOutcome(
+        answer.message
           ? 'the upstream answered with the id of another request'
           : 'the upstream answered with something that is no JSON object',
-      };
+      );
     const error = { code: -32_000, message: `upstream answered HTTP ${statusCode}` };
     return {
       kind: 'reply',
@@ -68,9 +69,7 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
     async callTool(_caller, request, limits) {
       const id = randomUUID();
       const outcome = await send({ id, text: callText(id, outgoingCall(request)) }, request['id'], limits);
-      return outcome.kind === 'accepted'
-        ? { kind: 'unknown', reason: 'the upstream answered without a body' }
-        : outcome;
+      return outcome.kind === 'accepted' ? unknownOutcome('the upstream answered without a body') : outcome;
     },
     control(_caller, request, limits) {
       const id = randomUUID();
@@ -98,7 +97,7 @@ function replyOf(message: Members, statusCode: number, callersId: Json | undefin
   const error = present(message.get('error'));
   const nothing = message.has('error') && error === undefined;
   if (nothing && !message.has('result'))
-    return { kind: 'unknown', reason: 'the upstream answered with neither a result nor an error' };
+    return unknownOutcome('the upstream answered with neither a result nor an error');
   const members = [...message]
     .filter(([name]) => !(name === 'error' && nothing))
     .map(([name, value]) => [name, name === 'id' ? JSON.stringify(callersId ?? null) : value] as const);

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import { createMcpUpstream, type McpUpstreamOptions } from './mcp-upstream.js';
 import { sessionsInMemory } from './upstream-sessions.js';
 
@@ -135,6 +135,7 @@ describe.each([
     const upstream = clientOf(tools.url);
     expect(await upstream.callTool(ALICE, call('slow_task', { seconds: 10 }), { timeoutMs: 300 })).toMatchObject({
       kind: 'unknown',
+      cause: 'timeout',
       reason: expect.stringMatching(/timed out/),
     });
   });
@@ -155,6 +156,7 @@ describe.each([
     const started = Date.now();
     expect(await upstream.callTool(ALICE, call('big_result', { bytes: 300_000 }), LIMIT)).toEqual({
       kind: 'unknown',
+      cause: 'invalid_answer',
       reason: 'the upstream gave no answer: the answer is larger than 100000 bytes',
     });
     expect(Date.now() - started).toBeLessThan(AT_ONCE_MS);

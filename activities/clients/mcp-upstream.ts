@@ -13,7 +13,8 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
-import { post, type Posted } from './one-post.js';
+import { type Posted, post } from './one-post.js';
+import { unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 import { sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
@@ -162,14 +163,14 @@ export function createMcpUpstream({
           return { kind: 'not_sent', reason: causeText(error) };
         }
         aside(session, cancelledText(message.id));
-        return { kind: 'unknown', reason: `the upstream gave no answer: ${causeText(error)}` };
+        return unknownOutcome(`the upstream gave no answer: ${causeText(error)}`, error);
       }
-      if (answer.kind === 'accepted') return { kind: 'unknown', reason: 'the upstream answered without a body' };
+      if (answer.kind === 'accepted') return unknownOutcome('the upstream answered without a body');
       if (answer.kind === 'message') {
         unproved.delete(session);
         const reply = replyIn(answer.message, message.id, callersId);
         if (reply) return { kind: 'reply', statusCode: 200, ...reply };
-        return { kind: 'unknown', reason: 'the upstream answered with neither a result nor an error' };
+        return unknownOutcome('the upstream answered with neither a result nor an error');
       }
       // Many servers say 400 where the protocol says 404; such a call is not sent again, but the next one gets a new session.
       if (session.id !== null && (answer.status === 404 || answer.status === 400)) {

@@ -2,6 +2,7 @@ import { type Dispatcher, request } from 'undici';
 import { membersOf } from '../../domain/mcp/reply.js';
 import { foreignText } from '../../domain/text.js';
 import { messagesIn } from './event-stream.js';
+import { TimedOut } from './unknown-outcome.js';
 
 /** How an upstream answered one POST. */
 export type Posted = { readonly status: number } & (
@@ -82,7 +83,7 @@ export async function post({
       setTimeout(() => body.destroy(), LAST_BYTES_MS).unref();
     }
   } catch (error) {
-    if (limit.aborted) throw new Error('the request timed out');
+    if (limit.aborted) throw new TimedOut();
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
+import { TimedOut, unknownOutcome } from './unknown-outcome.js';
 import { causeText } from './unsent.js';
 
 export interface StdioUpstreamOptions {
@@ -87,9 +88,9 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
     try {
       const reply = replyIn(await child.ask(id, textOf(id), limits), id, callersId);
       if (reply) return { kind: 'reply', statusCode: 200, ...reply };
-      return { kind: 'unknown', reason: 'the upstream answered with neither a result nor an error' };
+      return unknownOutcome('the upstream answered with neither a result nor an error');
     } catch (error) {
-      return { kind: 'unknown', reason: causeText(error) };
+      return unknownOutcome(causeText(error), error);
     }
   }
 
@@ -171,7 +172,7 @@ async function openChild(
       const giveUp = () => {
         if (!waiting.delete(id)) return;
         child.stdin.write(`${cancelledText(id)}\n`);
-        reject(new Error(limit.aborted ? 'the request timed out' : 'nobody waits for the answer any more'));
+        reject(limit.aborted ? new TimedOut() : new Error('nobody waits for the answer any more'));
       };
       const settled = <T>(settle: (value: T) => void) => {
         return (value: T) => {

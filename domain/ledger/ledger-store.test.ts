@@ -4,6 +4,7 @@ import type { AppendReceipt, NewLedgerRow } from '../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import type { GateError } from '../errors.js';
+import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { type LedgerStore, openLedger } from './ledger-store.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
@@ -278,6 +279,22 @@ describe.each(STORES)('the ledger on %s', (kind) => {
       const payload = '{"full":"request"}';
       await ledger.append([testRow({ payload_sha256: sha256Hex(payload), payload_canonical_json: payload })]);
       await expect(place.sql(text, values)).rejects.toThrow(/append-only|foreign key/i);
+      expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 1 });
+    });
+
+    it('refuses a change of any hashed column beside the one that hides an entry', async () => {
+      await ledger.append([testRow({ tenant: 'acme' })]);
+      const others: Readonly<Record<string, string>> = {
+        bool: '1 - authorized',
+        int: '7',
+        json: `'{"a":1}'`,
+        text: "'x'",
+      };
+      for (const [column, type] of CONTENT_FIELDS) {
+        const text = `update ledger_entries set deleted_at = '2026-01-01T00:00:00.000Z', ${column} = ${others[type]}`;
+        await expect(place.sql(text).then(() => column)).rejects.toThrow(/append-only/);
+      }
+      await place.sql("update ledger_entries set deleted_at = '2026-01-01T00:00:00.000Z'");
       expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 1 });
     });
 

@@ -60,9 +60,9 @@ describe('imports go one way', () => {
       /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo)\//,
     ],
     [
-      'a migration knows no service',
+      'a migration imports migrations alone: nothing that may change after it ran',
       /^migrations\//,
-      /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
+      /^(?!migrations\/)/,
     ],
     ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],
   ])('%s', (_, from, to) => {

@@ -1,27 +1,27 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
+import type { Reconciled, Runs } from '../../activities/reconcile.js';
 import { createAgentLimits } from '../../api/proxy/agent-limits.js';
-import { createCallHandler, correlationIdOf } from '../../api/proxy/calls.js';
 import type { Answer } from '../../api/proxy/answers.js';
+import { correlationIdOf, createCallHandler } from '../../api/proxy/calls.js';
 import type { CallInput, CallSummary, Tier } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
-import { keyRing, type KeyRing } from '../../domain/crypto/key-ring.js';
+import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { LedgerReader } from '../../domain/ledger/ledger-reader.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
-import { createDecisions } from '../../domain/review/decisions.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
-import { reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { type ReviewStore, reviewsOf } from '../../domain/review/review-store.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
-import type { Reconciled, Runs } from '../../activities/reconcile.js';
-import type { CallRunner } from '../../workers/call-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
+import type { CallRunner } from '../../workers/call-runner.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 
 /** The steps a host can be killed at. */
@@ -454,7 +454,7 @@ function toolsAt(url: string, points: KillSwitch, durable: () => Promise<void>):
         await points.at('callUpstream', 'bytes sent');
         return { kind: 'reply', statusCode: 200, text: await response.text(), failed: false };
       } catch (error) {
-        return { kind: 'unknown', reason: errorText(error) };
+        return { kind: 'unknown', cause: limit.aborted ? 'timeout' : 'invalid_answer', reason: errorText(error) };
       }
     },
     control: () => Promise.resolve({ kind: 'accepted' }),

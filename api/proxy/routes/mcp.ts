@@ -4,12 +4,12 @@ import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts
 import { GateError } from '../../../domain/errors.js';
 import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
-import { parseMcpRequest, type McpRequest } from '../../../domain/mcp/envelope.js';
+import { type McpRequest, parseMcpRequest } from '../../../domain/mcp/envelope.js';
 import type { Upstream } from '../../../domain/pipeline/upstream.js';
 import type { Caller, ServiceApp } from '../../plugins/service.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import type { Answer } from '../answers.js';
-import { correlationIdOf, type CallHandler } from '../calls.js';
+import { type CallHandler, correlationIdOf } from '../calls.js';
 import type { ControlLog } from '../control-log.js';
 import { manualUrl } from './manual.js';
 
@@ -133,10 +133,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
         body: Buffer.from(reply.text),
       };
     if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
-    throw new GateError(
-      /timed? ?out/i.test(reply.reason) ? 'upstream_timeout' : 'upstream_invalid_response',
-      reply.reason,
-    );
+    throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
   }
 }
 
