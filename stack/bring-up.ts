@@ -34,7 +34,7 @@ import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { DevelopmentFile, Stack } from './development.js';
 import { type Engine, type EngineStart, mendable, QUICK_STOP_LIMIT_MS } from './engine-process.js';
 import { LOG_REDACTION } from './log-redaction.js';
-import { startLedgerSweeps } from './ledger-sweeps.js';
+import { startLedgerSweeps } from '../api/ledger/sweeps.js';
 import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import {
@@ -64,7 +64,7 @@ import {
   Undo,
   workerRuns,
 } from './parts.js';
-import { StartError } from './start-error.js';
+import { StartError } from '../config/start-error.js';
 import type { Voice } from './voice.js';
 
 /** What a start has before anything is opened: settings, certificates, the folder, and an engine on its way up. */

@@ -11,7 +11,7 @@ import { diskFault, writeIn } from '../domain/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
 import { startEngine } from './engine-process.js';
 import { claimStateFolder } from './single-instance.js';
-import { StartError } from './start-error.js';
+import { StartError } from '../config/start-error.js';
 import { createVoice } from './voice.js';
 
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */

@@ -1,5 +1,5 @@
 import type { EngineAway } from '../workers/circuit.js';
-import type { Supervised } from './supervisor.js';
+import type { Supervised } from '../workers/supervisor.js';
 
 /** The end of a child is known a moment after its connections broke; then its supervisor has said what there is to say. */
 const SAID_AFTER_MS = 2_000;

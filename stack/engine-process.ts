@@ -6,8 +6,8 @@ import { findTemporal } from './programs/find-program.js';
 import { freePort } from './programs/free-port.js';
 import { startTemporal, type TemporalServer } from './programs/temporal-server.js';
 import { type EngineNews, engineNews } from './engine-news.js';
-import { StartError } from './start-error.js';
-import { supervise, type Supervised } from './supervisor.js';
+import { StartError } from '../config/start-error.js';
+import { supervise, type Supervised } from '../workers/supervisor.js';
 import type { Voice } from './voice.js';
 
 /*

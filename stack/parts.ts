@@ -79,8 +79,8 @@ import { callMigrations } from '../migrations/calls.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
-import { StartError } from './start-error.js';
-import { supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
+import { StartError } from '../config/start-error.js';
+import { supervise, type Supervised, type SupervisedOptions } from '../workers/supervisor.js';
 
 /** Parts that more than one composition puts together: `gate start`, `gate serve <service>`, `gate worker`. */
 

@@ -7,7 +7,7 @@ import { bundleWorkflows } from '../workers/bundle.js';
 import { connectEngine } from '../workers/client.js';
 import { prepareNamespace } from './programs/temporal-namespace.js';
 import { engineAddress } from './parts.js';
-import { StartError } from './start-error.js';
+import { StartError } from '../config/start-error.js';
 
 export interface PrepareOptions {
   readonly env: Env;

@@ -41,7 +41,7 @@ import { createActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { engineNews } from './engine-news.js';
 import { LOG_REDACTION } from './log-redaction.js';
-import { startLedgerSweeps } from './ledger-sweeps.js';
+import { startLedgerSweeps } from '../api/ledger/sweeps.js';
 import {
   buildHil,
   buildProxy,
@@ -70,7 +70,7 @@ import {
   Undo,
   workerRuns,
 } from './parts.js';
-import type { Supervised } from './supervisor.js';
+import type { Supervised } from '../workers/supervisor.js';
 
 /** One process of a deployment where every service stands apart (docs/decisions/processes-apart.md). */
 export interface ApartProcess {

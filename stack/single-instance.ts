@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { claimFile, holderOf, releaseFile } from './file-lock.js';
 import { bornAt } from './programs/managed-child.js';
-import { StartError } from './start-error.js';
+import { StartError } from '../config/start-error.js';
 
 /**
  * Two stacks over one state folder would fight over its files and its engine. The file names the process that runs, by its pid and the

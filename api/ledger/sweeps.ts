@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config/env.js';
-import type { LEDGER_SETTINGS } from '../config/ledger.js';
-import type { AnchorSource } from '../domain/ledger/anchors/anchors.js';
-import { timeStampAnchor, webhookAnchor } from '../domain/ledger/anchors/sources.js';
-import type { TimeStampTrust } from '../domain/ledger/anchors/time-stamp.js';
-import { postTo } from '../domain/egress/webhook.js';
-import type { LedgerWithEvidence } from '../domain/evidence/evidence.js';
-import { startSweep, type RunningSweep } from '../domain/ledger/sweeps/sweep.js';
+import type { Config } from '../../config/env.js';
+import type { LEDGER_SETTINGS } from '../../config/ledger.js';
+import type { AnchorSource } from '../../domain/ledger/anchors/anchors.js';
+import { timeStampAnchor, webhookAnchor } from '../../domain/ledger/anchors/sources.js';
+import type { TimeStampTrust } from '../../domain/ledger/anchors/time-stamp.js';
+import { postTo } from '../../domain/egress/webhook.js';
+import type { LedgerWithEvidence } from '../../domain/evidence/evidence.js';
+import { startSweep, type RunningSweep } from '../../domain/ledger/sweeps/sweep.js';
 
 /**
  * What the ledger does by itself now and then. Each sweep reads from the store what is due and holds nothing between two runs

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createEngineCircuit, type EngineCircuit } from '../workers/circuit.js';
-import { engineNews } from './engine-news.js';
+import { createEngineCircuit, type EngineCircuit } from './circuit.js';
+import { engineNews } from '../stack/engine-news.js';
 import { type Life, supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
 
 /** A part whose lives end when the test says so. */

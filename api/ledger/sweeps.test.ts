@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { readLedgerConfig } from '../config/ledger.js';
-import type { VerifyResult } from '../contracts/ledger.js';
-import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
-import type { VacuumPass } from '../domain/ledger/vacuum/vacuum.js';
-import { ledgerPlace, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
-import { startLedgerSweeps } from './ledger-sweeps.js';
+import { readLedgerConfig } from '../../config/ledger.js';
+import type { VerifyResult } from '../../contracts/ledger.js';
+import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
+import type { VacuumPass } from '../../domain/ledger/vacuum/vacuum.js';
+import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import { startLedgerSweeps } from './sweeps.js';
 
 const KEY = '0123456789abcdef'.repeat(4);
 const config = (env: Record<string, string> = {}) =>
