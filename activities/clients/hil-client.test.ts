@@ -3,16 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { createHilService } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewReview, SettledReview } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { calledByProxy, overTheService } from '../../test/support/in-process-service.js';
 import { createHilClient } from './hil-client.js';
-import type { ServiceFetch } from './service-client.js';
 
 const correlation = '00000000-0000-4000-8000-000000000001';
 const review: NewReview = {
@@ -56,15 +54,7 @@ beforeEach(async () => {
     sender: { decide: () => Promise.reject(new Error('no decisions here')) },
     decisionKey: generateKeyPairSync('ed25519').privateKey,
     operators: [],
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    resolveCaller: () => ({
-      kind: 'service',
-      spiffe: 'spiffe://gate.local/service/proxy',
-      callerId: 'service-proxy',
-      fingerprint: 'cd'.repeat(32),
-    }),
+    ...calledByProxy(),
   });
 });
 afterEach(async () => {
@@ -73,19 +63,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const overTheService: ServiceFetch = async (url, { method, headers, body }) => {
-  const response = await service.app.inject({
-    method: method as 'POST' | 'DELETE',
-    url: `${new URL(url).pathname}${new URL(url).search}`,
-    headers: headers ?? {},
-    ...(body !== undefined && { payload: body }),
-  });
-  return { status: response.statusCode, text: () => Promise.resolve(response.body) };
-};
-
 const hosts: [string, () => Reviews][] = [
   ['in process', () => reviewsOf(store)],
-  ['over HTTP', () => createHilClient({ url: 'https://hil.example:8084', fetch: overTheService })],
+  ['over HTTP', () => createHilClient({ url: 'https://hil.example:8084', fetch: overTheService(() => service) })],
 ];
 
 describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host) => {

@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { createLedgerService } from '../../api/ledger/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
@@ -8,7 +6,7 @@ import { egressSource } from '../../domain/evidence/egress/source.js';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
-import type { ServiceFetch } from './service-client.js';
+import { calledByProxy, overTheService } from '../../test/support/in-process-service.js';
 import { createLedgerClient, type LedgerClient } from './ledger-client.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
@@ -22,15 +20,7 @@ beforeEach(async () => {
   service = createLedgerService({
     ledger: store,
     evidence: store,
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    resolveCaller: () => ({
-      kind: 'service',
-      spiffe: 'spiffe://gate.local/service/proxy',
-      callerId: 'service-proxy',
-      fingerprint: 'cd'.repeat(32),
-    }),
+    ...calledByProxy(),
   });
 });
 afterEach(async () => {
@@ -39,20 +29,9 @@ afterEach(async () => {
   await place.remove();
 });
 
-const overTheService: ServiceFetch = async (url, { method, headers, body }) => {
-  const { pathname, search } = new URL(url);
-  const response = await service.app.inject({
-    method: method as 'GET' | 'POST',
-    url: pathname + search,
-    headers: headers ?? {},
-    ...(body !== undefined && { payload: body }),
-  });
-  return { status: response.statusCode, text: () => Promise.resolve(response.body) };
-};
-
 const hosts: [string, () => LedgerClient][] = [
   ['in process', () => ({ ...store, ...egressSource(store) })],
-  ['over HTTP', () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService })],
+  ['over HTTP', () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService(() => service) })],
 ];
 
 describe.each(hosts)('the ledger as the pipeline needs it, %s', (_, host) => {

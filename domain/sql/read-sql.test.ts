@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { loadPolicySet, type PolicySet } from '../policy/policy-set.js';
-import { shippedPolicyDirectory } from '../policy/policy-sources.js';
 import { loadSqlParser } from './parser.js';
 import { createSqlReader, type SqlReader } from './read-sql.js';
 import {
@@ -12,26 +10,13 @@ import {
   PLAIN_READS,
 } from '../../test/vectors/sql-corpus.js';
 import { growthFault } from '../../test/support/expressions.js';
+import { RuleVerdicts, type Way } from '../../test/support/rule-verdicts.js';
 
-let policies: PolicySet;
+let rules: RuleVerdicts;
 beforeAll(async () => {
-  policies = await loadPolicySet({ directory: shippedPolicyDirectory() });
+  rules = await RuleVerdicts.about('SQL');
 });
 
-/** What the rules about SQL alone say: other rules may speak about the tool. */
-function verdictOf(tool_type: string, args: object): 'green' | 'yellow' | 'red' {
-  const { decision } = policies.judge({
-    tool_type,
-    agent_history: { last_tool: null, recent_sequence: [] },
-    intent_score: 0.1,
-    current_time: '2026-11-18T10:00:00.000Z',
-    arguments: args,
-  } as Parameters<PolicySet['judge']>[0]);
-  const aboutSql = (reasons: readonly string[]): boolean => reasons.some((reason) => reason.includes('SQL'));
-  return aboutSql(decision.reasons) ? 'red' : aboutSql(decision.review_reasons) ? 'yellow' : 'green';
-}
-
-type Way = readonly [name: string, tool: string, place: (text: string) => object];
 const STATEMENT_WAYS: readonly Way[] = [
   ['query tool, its own argument', 'query_database', (sql) => ({ sql })],
   ['query tool, another argument', 'run_query', (anything) => ({ anything })],
@@ -66,22 +51,6 @@ const STATEMENT_ONLY_WAYS: readonly Way[] = [
   ),
 ];
 
-/** Every text by every way; the table is printed, the exceptions are the test's. */
-function measured(ways: readonly Way[], texts: readonly string[], wanted: readonly string[]): string[] {
-  const wrong: string[] = [];
-  for (const [name, tool, place] of ways) {
-    const counts = { green: 0, yellow: 0, red: 0 };
-    for (const text of texts) {
-      const verdict = verdictOf(tool, place(text));
-      counts[verdict] += 1;
-      if (!wanted.includes(verdict)) wrong.push(`${name}: ${verdict}: ${JSON.stringify(text.slice(0, 100))}`);
-    }
-    const { green, yellow, red } = counts;
-    process.stderr.write(`${name.padEnd(36)} ${texts.length} texts: ${green} run, ${yellow} wait, ${red} denied\n`);
-  }
-  return wrong;
-}
-
 describe('SQL in the arguments of a call', () => {
   it('has more than a hundred texts of each kind to be measured with', () => {
     for (const texts of [HARMLESS_TEXTS, DESTRUCTIVE_STATEMENTS, CHANGING_STATEMENTS])
@@ -89,37 +58,37 @@ describe('SQL in the arguments of a call', () => {
   });
 
   it('lets ordinary texts pass wherever no statement belongs', () => {
-    expect(measured(OTHER_WAYS, HARMLESS_TEXTS, ['green'])).toEqual([]);
+    expect(rules.measured(OTHER_WAYS, HARMLESS_TEXTS, ['green'])).toEqual([]);
   });
 
   it('lets one plain read run', () => {
-    expect(measured(STATEMENT_WAYS, PLAIN_READS, ['green'])).toEqual([]);
-    expect(measured(OTHER_WAYS, PLAIN_READS, ['green'])).toEqual([]);
+    expect(rules.measured(STATEMENT_WAYS, PLAIN_READS, ['green'])).toEqual([]);
+    expect(rules.measured(OTHER_WAYS, PLAIN_READS, ['green'])).toEqual([]);
   });
 
   it('denies what destroys, wherever it stands in a tool that takes statements', () => {
-    expect(measured(STATEMENT_WAYS, DESTRUCTIVE_STATEMENTS, ['red'])).toEqual([]);
+    expect(rules.measured(STATEMENT_WAYS, DESTRUCTIVE_STATEMENTS, ['red'])).toEqual([]);
   });
 
   it('denies what destroys in any other tool too, but for text on its way to a reader', () => {
     // Two bare words are English as well: a person looks.
-    expect(measured(OTHER_WAYS.slice(0, 1), DESTRUCTIVE_STATEMENTS, ['red'])).toEqual([
+    expect(rules.measured(OTHER_WAYS.slice(0, 1), DESTRUCTIVE_STATEMENTS, ['red'])).toEqual([
       'a reading tool, any argument: yellow: "TRUNCATE users"',
     ]);
-    expect(measured(OTHER_WAYS.slice(1), DESTRUCTIVE_STATEMENTS, ['green'])).toEqual([]);
+    expect(rules.measured(OTHER_WAYS.slice(1), DESTRUCTIVE_STATEMENTS, ['green'])).toEqual([]);
   });
 
   it('denies or makes wait what is written to pass for prose, in arguments of any name', () => {
-    expect(measured(UNNAMED_WAYS, DISGUISED_STATEMENTS, ['yellow', 'red'])).toEqual([]);
-    expect(measured(UNNAMED_WAYS, HARMLESS_TEXTS, ['green'])).toEqual([]);
-    expect(measured(STATEMENT_WAYS, DISGUISED_STATEMENTS, ['yellow', 'red'])).toEqual([]);
+    expect(rules.measured(UNNAMED_WAYS, DISGUISED_STATEMENTS, ['yellow', 'red'])).toEqual([]);
+    expect(rules.measured(UNNAMED_WAYS, HARMLESS_TEXTS, ['green'])).toEqual([]);
+    expect(rules.measured(STATEMENT_WAYS, DISGUISED_STATEMENTS, ['yellow', 'red'])).toEqual([]);
   });
 
   it('makes what no grammar here knows wait where nothing but statements stand', () => {
-    expect(measured(STATEMENT_ONLY_WAYS, DIALECT_STATEMENTS, ['yellow'])).toEqual([]);
-    expect(measured(STATEMENT_ONLY_WAYS, PLAIN_READS, ['green'])).toEqual([]);
+    expect(rules.measured(STATEMENT_ONLY_WAYS, DIALECT_STATEMENTS, ['yellow'])).toEqual([]);
+    expect(rules.measured(STATEMENT_ONLY_WAYS, PLAIN_READS, ['green'])).toEqual([]);
     for (const args of [{ q: 'select 1', sort: 'desc' }, { table: 'users', format: 'table' }, { q: 'active users' }])
-      expect({ args, verdict: verdictOf('postgres_query', args) }).toEqual({ args, verdict: 'green' });
+      expect({ args, verdict: rules.of('postgres_query', args) }).toEqual({ args, verdict: 'green' });
   });
 
   it.each<[string, object]>([
@@ -143,16 +112,16 @@ describe('SQL in the arguments of a call', () => {
     ['no head at all', { q: `${'1 '.repeat(40_000)} abc` }],
   ])('waits for a person where a statement may stand beyond what is read: %s', (_name, args) => {
     for (const tool of ['list_files', 'postgres_query', 'query_database'])
-      expect(verdictOf(tool, args)).toMatch(/^(?:yellow|red)$/);
+      expect(rules.of(tool, args)).toMatch(/^(?:yellow|red)$/);
   });
 
   it('lets a long text run that can hold no statement', () => {
     for (const text of ['lorem ipsum dolor, '.repeat(10_000), 'x'.repeat(1_000_000), '1 '.repeat(100_000)])
-      expect(verdictOf('list_files', { task: text })).toBe('green');
+      expect(rules.of('list_files', { task: text })).toBe('green');
   });
 
   it('makes what is no plain read wait for a person', () => {
-    expect(measured(STATEMENT_WAYS, CHANGING_STATEMENTS, ['yellow'])).toEqual([]);
+    expect(rules.measured(STATEMENT_WAYS, CHANGING_STATEMENTS, ['yellow'])).toEqual([]);
   });
 });
 
@@ -161,7 +130,7 @@ describe('statements behind a label', () => {
   it('wait for a person at least, in arguments of any name', () => {
     for (const label of LABELS) {
       const texts = DESTRUCTIVE_STATEMENTS.map((text) => label + text.trimStart());
-      const wrong = measured(UNNAMED_WAYS.slice(0, 2), texts, ['yellow', 'red']);
+      const wrong = rules.measured(UNNAMED_WAYS.slice(0, 2), texts, ['yellow', 'red']);
       expect(wrong).toEqual([]);
     }
   });
@@ -199,7 +168,7 @@ describe('statements behind a label', () => {
       ['get_data', { q: text }],
       ['get_data', { options: [text, 'x'] }],
     ] as const)
-      expect({ tool, verdict: verdictOf(tool, args) }).toEqual({ tool, verdict: expect.stringMatching(/yellow|red/) });
+      expect({ tool, verdict: rules.of(tool, args) }).toEqual({ tool, verdict: expect.stringMatching(/yellow|red/) });
   });
   it('are found in pieces', () => {
     for (const pieces of [
@@ -207,13 +176,13 @@ describe('statements behind a label', () => {
       ['DELETE FROM', 'accounts', 'WHERE 1=1'],
       ['please', 'run', 'DROP TABLE', 'accounts'],
     ])
-      expect(verdictOf('list_files', { pieces })).toMatch(/yellow|red/);
+      expect(rules.of('list_files', { pieces })).toMatch(/yellow|red/);
     for (const pieces of [
       ['select', 'insert', 'update'],
       ['drop', 'me', 'a line'],
       ['delete', 'from', 'my', 'calendar'],
     ])
-      expect(verdictOf('list_files', { pieces })).toBe('green');
+      expect(rules.of('list_files', { pieces })).toBe('green');
   });
   it.each([
     'we drop table reservations for Fridays',
@@ -228,12 +197,12 @@ describe('statements behind a label', () => {
     'a+b',
     'drop+by',
   ])('%s runs', (task) => {
-    expect(verdictOf('list_files', { task })).toBe('green');
+    expect(rules.of('list_files', { task })).toBe('green');
   });
   it('are told from English behind the same label', () => {
     for (const label of ['note: ', 'todo ', 'could you now ', 'Notes\n'])
       expect(
-        measured(
+        rules.measured(
           UNNAMED_WAYS.slice(0, 2),
           HARMLESS_TEXTS.map((text) => label + text),
           ['green'],
@@ -243,7 +212,7 @@ describe('statements behind a label', () => {
   it.each(['VACUUM accounts', 'vacuum full accounts', 'note: UPDATE users SET admin = true WHERE id = 7'])(
     '%s waits',
     (path) => {
-      expect(verdictOf('read_file', { path })).toBe('yellow');
+      expect(rules.of('read_file', { path })).toBe('yellow');
     },
   );
   it.each([
@@ -254,7 +223,7 @@ describe('statements behind a label', () => {
     'vacuum the floor',
     'note: delete from my list',
   ])('%s runs', (path) => {
-    expect(verdictOf('read_file', { path })).toBe('green');
+    expect(rules.of('read_file', { path })).toBe('green');
   });
 });
 
@@ -314,18 +283,12 @@ describe('hostile texts', () => {
     const facts = read({ ...many, z: 'drop table users' });
     expect(facts.found).toHaveLength(32);
     expect(facts.more).toBe(true);
-    expect(verdictOf('query_database', many)).toBe('yellow');
+    expect(rules.of('query_database', many)).toBe('yellow');
   });
 
   it('sets the fact itself: a caller that sends one is not heard', () => {
     const forged = { other: [], worst: 'none', found: [], more: false };
-    const { decision } = policies.judge({
-      tool_type: 'query_database',
-      agent_history: { last_tool: null, recent_sequence: [] },
-      intent_score: 0.1,
-      arguments: { sql: 'drop table users' },
-      sql: forged,
-    } as Parameters<PolicySet['judge']>[0]);
+    const { decision } = rules.judge('query_database', { sql: 'drop table users' }, { sql: forged });
     expect(decision.reasons).toContain('Violation: destructive SQL statement in the arguments: DROP TABLE.');
     expect(decision.forensic_event).toMatchObject({ sql: 'destructive' });
   });

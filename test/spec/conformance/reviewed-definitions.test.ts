@@ -35,12 +35,10 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
     tools.called.length = 0;
   });
 
-  /** Lists, asks, lets the upstream change, approves; gives what the agent is told in the end. */
-  async function reviewed(before: JsonObject, after: () => void) {
-    tools.pages = [[before]];
-    expect((await gate.bot.control('tools/list')).status).toBe(200);
+  /** Asks, lets the upstream change, approves; gives what the operator was shown and what the agent is told in the end. */
+  async function asked(name: string, after: () => void) {
     const idempotencyId = randomUUID();
-    const ask = () => gate.bot.call('publish_report', { text: idempotencyId }, { idempotencyId });
+    const ask = () => gate.bot.call(name, { text: idempotencyId }, { idempotencyId });
     const parked = await ask();
     expect(parked.status).toBe(202);
     const reasons = await gate.reasons(parked.correlationId);
@@ -51,6 +49,13 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
       return reply.status !== 202 && reply;
     });
     return { reasons, answer };
+  }
+
+  /** As `asked`, after the agent listed the tool as it was. */
+  async function reviewed(before: JsonObject, after: () => void) {
+    tools.pages = [[before]];
+    expect((await gate.bot.control('tools/list')).status).toBe(200);
+    return asked('publish_report', after);
   }
 
   it('runs once where the definition is what it was, and the operator was told which that is', async () => {
@@ -90,22 +95,11 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
     });
   });
 
-  /** As `reviewed`, by an agent that never listed a tool. */
-  async function unlisted(name: string, before: JsonObject | null, after: () => void) {
+  /** As `asked`, by an agent that never listed a tool, of an upstream that lists `before` or nothing at all. */
+  function unlisted(name: string, before: JsonObject | null, after: () => void) {
     tools.mute = before === null;
     tools.pages = before ? [[before]] : [];
-    const idempotencyId = randomUUID();
-    const ask = () => gate.bot.call(name, { text: idempotencyId }, { idempotencyId });
-    const parked = await ask();
-    expect(parked.status).toBe(202);
-    const reasons = await gate.reasons(parked.correlationId);
-    after();
-    expect(await gate.approve(parked.correlationId)).toBe(200);
-    const answer = await eventually('the approved call has ended', async () => {
-      const reply = await ask();
-      return reply.status !== 202 && reply;
-    });
-    return { reasons, answer };
+    return asked(name, after);
   }
 
   it('holds for a tool that the agent never listed: Gate looks when it parks', async () => {

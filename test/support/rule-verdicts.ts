@@ -1,0 +1,51 @@
+import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+
+export type Verdict = 'green' | 'yellow' | 'red';
+/** A place in the arguments of a tool where a text of a corpus is put. */
+export type Way = readonly [name: string, tool: string, place: (text: string) => object];
+
+/** What a call says to the rules beside its arguments: nothing that any of them would mind. */
+const CALM = {
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0.1,
+  current_time: '2026-11-18T10:00:00.000Z',
+};
+
+/** Asks the shipped rules, and hears only those whose reasons name `subject`: others may speak about the same tool. */
+export class RuleVerdicts {
+  private constructor(
+    private readonly policies: PolicySet,
+    private readonly subject: string,
+  ) {}
+
+  static async about(subject: string): Promise<RuleVerdicts> {
+    return new RuleVerdicts(await loadPolicySet({ directory: shippedPolicyDirectory() }), subject);
+  }
+
+  judge(tool_type: string, args: object, more: object = {}): ReturnType<PolicySet['judge']> {
+    return this.policies.judge({ tool_type, ...CALM, arguments: args, ...more } as Parameters<PolicySet['judge']>[0]);
+  }
+
+  of(tool: string, args: object): Verdict {
+    const { reasons, review_reasons } = this.judge(tool, args).decision;
+    const spoken = (said: readonly string[]): boolean => said.some((reason) => reason.includes(this.subject));
+    return spoken(reasons) ? 'red' : spoken(review_reasons) ? 'yellow' : 'green';
+  }
+
+  /** Puts every text in every place. Prints how many ran, waited and were denied; returns those that were not judged as wanted. */
+  measured(ways: readonly Way[], texts: readonly string[], wanted: readonly Verdict[]): string[] {
+    const wrong: string[] = [];
+    for (const [name, tool, place] of ways) {
+      const counts = { green: 0, yellow: 0, red: 0 };
+      for (const text of texts) {
+        const verdict = this.of(tool, place(text));
+        counts[verdict] += 1;
+        if (!wanted.includes(verdict)) wrong.push(`${name}: ${verdict}: ${JSON.stringify(text.slice(0, 100))}`);
+      }
+      const { green, yellow, red } = counts;
+      process.stderr.write(`${name.padEnd(36)} ${texts.length} texts: ${green} run, ${yellow} wait, ${red} denied\n`);
+    }
+    return wrong;
+  }
+}
