@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection, WithStartWorkflowOperation } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { bareActivities } from './bare/activities.js';
+import { answerUpdate, BARE } from './bare/messages.js';
 import type { bare, Shape } from './bare/workflows.js';
 import { answerQuestions, ownCpuMs } from './child.js';
 import { press, type Pressure, type Pressed } from './load.js';
@@ -42,14 +43,14 @@ const answers = {
     const { workflow } = client;
     return press(pressure, async () => {
       const id = randomUUID();
-      const startWorkflowOperation = new WithStartWorkflowOperation<typeof bare>('bare', {
+      const startWorkflowOperation = new WithStartWorkflowOperation<typeof bare>(BARE, {
         workflowId: id,
         taskQueue: TASK_QUEUE,
         args: [id, shape],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowTaskTimeout: '3s',
       });
-      return (await workflow.executeUpdateWithStart<typeof bare, string, []>('answer', {
+      return (await workflow.executeUpdateWithStart<typeof bare, string, []>(answerUpdate, {
         updateId: id,
         startWorkflowOperation,
       })) === id

@@ -13,7 +13,6 @@ import {
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
 import type { Runs } from '../activities/reconcile.js';
-import type { DecisionVerdict } from '../activities/review.js';
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
@@ -22,6 +21,7 @@ import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
 import { foreignText } from '../domain/text.js';
+import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
 
 /** Runs calls: the engine in the full stack, this very process in lite. */
@@ -53,7 +53,7 @@ export function createCallRunner(
 ): CallRunner {
   const parked = park === 'continue' ? { parked_task_queue: parkedQueueOf(taskQueue) } : {};
   const attempt = async (call: CallInput, deadlineMs: number, updateId: string): Promise<CallSummary | null> => {
-    const startWorkflowOperation = new WithStartWorkflowOperation('toolCall', {
+    const startWorkflowOperation = new WithStartWorkflowOperation(TOOL_CALL, {
       workflowId: call.correlation_id,
       taskQueue,
       args: [{ ...call, ...parked }],
@@ -70,11 +70,14 @@ export function createCallRunner(
     // The operation's own promise rejects too; the update's error is the one that is answered.
     startWorkflowOperation.workflowHandle().catch(() => undefined);
     const given = client.withDeadline(deadlineMs, () =>
-      client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>('answer', {
-        updateId,
-        args: [{ digest: call.digest }],
-        startWorkflowOperation,
-      }),
+      client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>(
+        answerUpdate,
+        {
+          updateId,
+          args: [{ digest: call.digest }],
+          startWorkflowOperation,
+        },
+      ),
     );
     // Only the answer leaves early: what the engine was handed runs under this id or not, and the record says which to whoever asks again.
     return circuit.whileUp(given);
@@ -110,12 +113,15 @@ const isOfEarlierRun = (error: unknown, call: CallInput): boolean => {
   if (!(error instanceof WorkflowUpdateFailedError)) return false;
   if (failureType(error) === RUN_ENDED) return true;
   const { cause } = error;
-  return cause instanceof ApplicationFailure && cause.type === UNAVAILABLE && cause.details?.[1] !== call.received_ms;
+  return (
+    cause instanceof ApplicationFailure &&
+    cause.type === FAILURES.unavailable &&
+    cause.details?.[1] !== call.received_ms
+  );
 };
 
-/** Failure types: the engine's own for an update whose run ended before it, and the workflow's for a dependency that is down. */
+/** The engine's own failure type for an update whose run ended before it. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
-const UNAVAILABLE = 'PipelineUnavailable';
 
 /** Grpc status codes that mean "no answer in time" and "no such run". */
 const DEADLINE_EXCEEDED = 4;
@@ -137,7 +143,7 @@ const failureType = (error: WorkflowUpdateFailedError): string | undefined =>
 function toGateError(error: unknown, call: CallInput): GateError | null {
   if (!(error instanceof WorkflowUpdateFailedError)) return null;
   const cause = error.cause;
-  if (failureType(error) === 'idempotency_conflict') {
+  if (failureType(error) === FAILURES.conflict) {
     return new GateError(
       call.contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
     );
@@ -175,7 +181,7 @@ export const createDecisionSender = ({
         client.withDeadline(Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)), () =>
           client.workflow
             .getHandle(decision.correlation_id)
-            .executeUpdate<DecisionVerdict, [SignedDecision]>('decide', { updateId, args: [decision] }),
+            .executeUpdate(decideUpdate, { updateId, args: [decision] }),
         ),
       );
       if (verdict.applied) return { outcome: 'applied', settled: verdict.settled };
@@ -189,10 +195,10 @@ export const createDecisionSender = ({
 });
 
 function refusalOf(error: unknown): DecisionRefusal | null {
-  if (error instanceof WorkflowNotFoundError) return 'not_pending';
+  if (error instanceof WorkflowNotFoundError) return FAILURES.notPending;
   if (!(error instanceof WorkflowUpdateFailedError)) return null;
   const type = failureType(error);
-  return DECISION_REFUSALS.find((code) => code === type) ?? (type === RUN_ENDED ? 'not_pending' : null);
+  return DECISION_REFUSALS.find((code) => code === type) ?? (type === RUN_ENDED ? FAILURES.notPending : null);
 }
 
 /** What reconciliation asks the engine about a call's run. */

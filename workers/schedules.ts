@@ -1,4 +1,5 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import { RECONCILE } from '../workflows/reconcile/messages.js';
 
 const SCHEDULE_ID = 'gate-reconcile';
 
@@ -10,7 +11,7 @@ export async function ensureReconcileSchedule(
   const schedule = {
     spec: { intervals: [{ every: everySecs * 1000 }] },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 },
-    action: { type: 'startWorkflow' as const, workflowType: 'reconcile', workflowId: SCHEDULE_ID, taskQueue, args: [] },
+    action: { type: 'startWorkflow' as const, workflowType: RECONCILE, workflowId: SCHEDULE_ID, taskQueue, args: [] },
   };
   try {
     await client.schedule.create({ scheduleId: SCHEDULE_ID, ...schedule });

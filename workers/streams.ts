@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { SinkKind } from '../domain/evidence/egress/sinks.js';
-import { configureStream, type Stream, type StreamSettings } from '../workflows/egress/messages.js';
+import { configureStream, EGRESS, type Stream, type StreamSettings } from '../workflows/egress/messages.js';
 
 /** The stream of a sink runs under this id, once in a namespace. */
 export const streamIdOf = (sink: SinkKind): string => `egress/${sink}`;
@@ -11,7 +11,7 @@ export async function ensureStreams(
   { taskQueue, sinks, settings }: { taskQueue: string; sinks: readonly SinkKind[]; settings: StreamSettings },
 ): Promise<void> {
   for (const sink of sinks)
-    await client.workflow.signalWithStart('egress', {
+    await client.workflow.signalWithStart(EGRESS, {
       workflowId: streamIdOf(sink),
       taskQueue,
       args: [{ sink, settings } satisfies Stream],

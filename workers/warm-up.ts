@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { WARM_UP } from '../workflows/warm-up/messages.js';
 
 const LIMIT_MS = 10_000;
 
@@ -8,7 +9,7 @@ const LIMIT_MS = 10_000;
  */
 export async function warmUp(client: Client, taskQueue: string): Promise<void> {
   await client.withDeadline(Date.now() + LIMIT_MS, () =>
-    client.workflow.execute('warmUp', {
+    client.workflow.execute(WARM_UP, {
       taskQueue,
       workflowId: `warm-up/${taskQueue}`,
       workflowIdConflictPolicy: 'TERMINATE_EXISTING',

@@ -9,6 +9,7 @@ import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import { FAILURES } from '../workflows/tool-call/messages.js';
 import type { GateActivities } from './activities.js';
 import { parkedQueueOf } from './call-runner.js';
 import type { OnForeignPayload } from './codec.js';
@@ -140,7 +141,7 @@ async function beating<T>(work: () => Promise<T>): Promise<T> {
 
 function toFailure(error: unknown): unknown {
   if (error instanceof PipelineUnavailable)
-    return ApplicationFailure.nonRetryable(error.message, error.name, error.layer);
+    return ApplicationFailure.nonRetryable(error.message, FAILURES.unavailable, error.layer);
   if (error instanceof GateError) {
     return ApplicationFailure.create({
       message: error.message,

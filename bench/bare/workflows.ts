@@ -1,5 +1,6 @@
-import { condition, defineUpdate, proxyActivities, proxyLocalActivities, setHandler } from '@temporalio/workflow';
+import { condition, proxyActivities, proxyLocalActivities, setHandler } from '@temporalio/workflow';
 import type { BareActivities } from './activities.js';
+import { answerUpdate } from './messages.js';
 
 /**
  * What the engine costs by itself: the shapes of Gate's calls with nothing in them. `judged`: an update that is answered after two local
@@ -10,8 +11,6 @@ export type Shape = 'judged' | 'parked' | 'executed';
 const options = { startToCloseTimeout: '2s' } as const;
 const { look, store } = proxyLocalActivities<BareActivities>(options);
 const { act } = proxyActivities<BareActivities>({ ...options, retry: { maximumAttempts: 1 } });
-
-export const answerUpdate = defineUpdate<string>('answer');
 
 export async function bare(id: string, shape: Shape): Promise<void> {
   let answer: string | null = null;

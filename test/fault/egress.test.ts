@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import type { JsonObject } from '../../contracts/json.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import { SINK_KINDS, type SinkKind } from '../../domain/evidence/egress/sinks.js';
 import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.js';
 import { ensureStreams, streamIdOf } from '../../workers/streams.js';
+import { streamProgress } from '../../workflows/egress/messages.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { bundleToFile, ENGINE_START_LIMIT_MS, startTestEngine, type TestEngine } from '../support/engine.js';
 import type { EgressWorkerConfig } from '../support/egress-worker.js';
@@ -115,7 +115,7 @@ const arrived = (kind: SinkKind, count = expected.length) =>
   );
 /** Nothing missing, nothing out of order; what came twice has the id it had before. */
 const complete = (kind: SinkKind) => expect(receivers[kind].ids).toEqual(expected);
-const progressOf = (kind: SinkKind) => client.workflow.getHandle(streamIdOf(kind)).query<StreamProgress>('progress');
+const progressOf = (kind: SinkKind) => client.workflow.getHandle(streamIdOf(kind)).query(streamProgress);
 
 beforeAll(async () => {
   engine = await startTestEngine();

@@ -5,6 +5,7 @@ import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@
 import { ApplicationFailure } from '@temporalio/common';
 import type { DecisionVerdict } from '../../activities/review.js';
 import type { SignedDecision } from '../../contracts/review.js';
+import { answerUpdate, decideUpdate, FAILURES } from '../../workflows/tool-call/messages.js';
 import { bundleToFile } from '../support/engine.js';
 import { correlationIdFor } from '../support/kill-host.js';
 import { type FaultBench, type RunningHost, settled, until } from '../support/kill-host-driver.js';
@@ -32,7 +33,7 @@ const refusalOf = async (update: Promise<unknown>): Promise<string | null | unde
 };
 
 const sendDecision = (client: Client, key: string, decision: SignedDecision): Promise<DecisionVerdict> =>
-  workflowOf(client, key).executeUpdate<DecisionVerdict, [SignedDecision]>('decide', { args: [decision] });
+  workflowOf(client, key).executeUpdate(decideUpdate, { args: [decision] });
 
 async function deleteHistory(client: Client, key: string): Promise<void> {
   const workflowId = correlationIdFor(key);
@@ -383,9 +384,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
         );
         // Nine more callers by the engine's own road, each an update that is held open until the call is parked; ten are the limit.
         const { digest } = await digestOf(client, key);
-        const waiting = Array.from({ length: 9 }, () =>
-          handle.executeUpdate<{ state: string }, [{ digest: string }]>('answer', { args: [{ digest }] }),
-        );
+        const waiting = Array.from({ length: 9 }, () => handle.executeUpdate(answerUpdate, { args: [{ digest }] }));
         expect(await first).toMatchObject({ status: 202 });
         for (const answer of waiting) expect(await answer).toMatchObject({ state: 'parked' });
         expect(await decide(host, key, 'approve')).toMatchObject({ status: 200 });
@@ -403,9 +402,9 @@ export const ENGINE_FAULTS: readonly Fault[] = [
         const host = await gate.start();
         const key = await park(host);
         const other = await refusalOf(
-          workflowOf(client, key).executeUpdate('answer', { args: [{ digest: 'sha256:other' }] }),
+          workflowOf(client, key).executeUpdate(answerUpdate, { args: [{ digest: 'sha256:other' }] }),
         );
-        expect(other).toBe('idempotency_conflict');
+        expect(other).toBe(FAILURES.conflict);
         const real = await host.sign({ key, decision: 'deny', requestId: randomUUID(), lifeMs: 60_000 });
         await sendDecision(client, key, { ...real, reason: 'somebody-elses-words' });
         expect(await decide(host, key, 'deny')).toMatchObject({ status: 200 });

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { connectClient } from '../../workers/client.js';
+import { RECONCILE } from '../../workflows/reconcile/messages.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';
@@ -68,7 +69,7 @@ export async function recordCallbacksAndPass(): Promise<void> {
       await save(client, id, `${CALLBACK_HISTORIES}/${name}.pb`);
     }
     for await (const { workflowId, runId } of client.workflow.list({
-      query: "WorkflowType = 'reconcile' and ExecutionStatus = 'Completed'",
+      query: `WorkflowType = '${RECONCILE}' and ExecutionStatus = 'Completed'`,
     })) {
       await save(client, workflowId, `${RECONCILE_HISTORIES}/pass.pb`, runId);
       break;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectClient } from '../../workers/client.js';
 import { streamIdOf } from '../../workers/streams.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
-import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
+import { streamProgress } from '../../workflows/egress/messages.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
@@ -37,7 +37,7 @@ export async function recordStream(): Promise<void> {
     const handle = client.workflow.getHandle(streamIdOf('generic'));
     await until(
       'the stream is through',
-      () => handle.query<StreamProgress>('progress'),
+      () => handle.query(streamProgress),
       ({ cursor, failures }) => cursor > 0 && failures === 0 && rows > 0 && answers.length === 0,
     );
     const folder = join(PROJECT_ROOT, STREAM_HISTORIES);

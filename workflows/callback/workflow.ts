@@ -1,5 +1,6 @@
 import { ActivityFailure, patched, proxyActivities } from '@temporalio/workflow';
 import type { CallbackActivities } from '../../activities/deliver.js';
+import { FINAL_FAILURES } from './messages.js';
 
 // docs/architecture/reviews.md#callbacks: at least once, at most five times, the same bytes each time; the row and the poll stay the truth.
 const { deliver } = proxyActivities<CallbackActivities>({
@@ -9,7 +10,7 @@ const { deliver } = proxyActivities<CallbackActivities>({
     backoffCoefficient: 4,
     maximumInterval: '5m',
     maximumAttempts: 5,
-    nonRetryableErrorTypes: ['callback_not_allowed'],
+    nonRetryableErrorTypes: [...FINAL_FAILURES],
   },
 });
 

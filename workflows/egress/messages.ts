@@ -2,6 +2,9 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import type { SinkKind } from '../../domain/evidence/egress/sinks.js';
 
+/** The workflow's type. Under another name the streams that run would find no code to go on with. */
+export const EGRESS = 'egress';
+
 /** The operator's settings; those of the worker that started last hold. */
 export interface StreamSettings {
   readonly interval_ms: number;

@@ -1,7 +1,11 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
-import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { DecisionVerdict } from '../../activities/review.js';
+import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { SignedDecision } from '../../contracts/review.js';
+import type { DecisionRefusal } from '../../domain/review/transitions.js';
+
+/** The workflow's type. Under another name the calls that are open would find no code to go on with. */
+export const TOOL_CALL = 'toolCall';
 
 /** Asks for the answer of a call; completes with it. `digest` must be the call's own: another one is another request. */
 export const answerUpdate = defineUpdate<CallSummary, [{ digest: string }]>('answer');
@@ -19,13 +23,18 @@ export interface CallView {
   readonly waiting_for: 'verdict' | 'decision' | 'upstream' | 'ledger' | null;
 }
 
-/** Types of failures by which senders of messages know what happened. */
-export const FAILURES = {
-  conflict: 'idempotency_conflict',
-  unavailable: 'PipelineUnavailable',
+/** Why a decision is refused, as the type of the failure its sender reads. */
+const REFUSALS = {
   refused: 'decision_refused',
   decided: 'already_decided',
   expired: 'pending_expired',
   notPending: 'not_pending',
   tampered: 'call_tampered',
+} as const satisfies Record<string, DecisionRefusal>;
+
+/** Types of failures by which senders of messages know what happened. */
+export const FAILURES = {
+  conflict: 'idempotency_conflict',
+  unavailable: 'PipelineUnavailable',
+  ...REFUSALS,
 } as const;

@@ -1,0 +1,6 @@
+import { defineUpdate } from '@temporalio/workflow';
+
+/** The type of the bare workflow. */
+export const BARE = 'bare';
+
+export const answerUpdate = defineUpdate<string>('answer');

@@ -1,0 +1,7 @@
+import type { ErrorCodeName } from '../../contracts/error-codes.js';
+
+/** The workflow's type. Under another name the callbacks that are open would find no code to go on with. */
+export const CALLBACK = 'callback';
+
+/** Types of failures that no further attempt mends. */
+export const FINAL_FAILURES = ['callback_not_allowed'] as const satisfies readonly ErrorCodeName[];

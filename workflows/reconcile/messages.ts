@@ -1,0 +1,2 @@
+/** The workflow's type, which the schedule starts. */
+export const RECONCILE = 'reconcile';

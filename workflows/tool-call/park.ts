@@ -1,0 +1,105 @@
+import { allHandlersFinished, condition, makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
+import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { SettledReview } from '../../contracts/review.js';
+import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
+import { refusal } from './handlers.js';
+import { decideUpdate, FAILURES } from './messages.js';
+import { local } from './steps.js';
+import type { toolCall } from './workflow.js';
+
+/** The review of one call, as its run sees it: whether it is open, and who was first. */
+export interface Review {
+  /** From here on decisions are taken. */
+  open(parked: CallSummary): void;
+  /** From here on nobody decides any more. */
+  close(): void;
+  /** The state a decision brought the record to, or, where there was none in time, what `expire` brings it to. */
+  settled(expire: () => Promise<CallSummary>): Promise<Settled>;
+  /** Whether a decision has come already. */
+  isSettled(): boolean;
+}
+
+export interface Settled {
+  readonly summary: CallSummary;
+  readonly by: 'decision' | 'deadline';
+}
+
+/** Sets the handler of decisions from the start, so that a row can be decided as soon as it is visible. */
+export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
+  let deadlineMs = resumed?.deadline_ms ?? null;
+  // A decision may come before its run has come to the review: after a crash the row is visible before the run is back.
+  let begun = false;
+  let over = false;
+  let deciding = false;
+  let settled: CallSummary | null = null;
+  /** The decision that settled it; `null` where the deadline did. */
+  let stands: SettledReview | null = null;
+
+  setHandler(
+    decideUpdate,
+    async (sent) => {
+      await condition(() => !deciding && (begun || over));
+      if (settled && stands && isDecidedBy(stands, sent)) return { applied: true, summary: settled, settled: stands };
+      if (settled) return { applied: false, code: lateFor(settled), settled: stands, summary: settled };
+      if (over) return { applied: false, code: FAILURES.notPending, settled: null, summary: null };
+      deciding = true;
+      try {
+        const verdict = await local.applyDecision(sent);
+        // A refusal also brings the record's state: it may hold an earlier decision that this workflow has not seen.
+        settled ??= verdict.summary;
+        stands ??= verdict.settled;
+        return verdict;
+      } finally {
+        deciding = false;
+      }
+    },
+    {
+      validator: (sent) => {
+        if (typeof sent?.signature !== 'string' || sent.correlation_id !== call.correlation_id) {
+          throw refusal(FAILURES.refused, 'the decision did not decode or is for another call');
+        }
+        // A failed task is retried, and its updates may come in another order. The decision that won before still wins.
+        if (settled && stands && isDecidedBy(stands, sent)) return;
+        if (settled) throw refusal(lateFor(settled), 'the first decision stands');
+        if (over) throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
+        // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
+        if (isOver(deadlineMs, Date.now())) throw refusal(FAILURES.expired, 'the deadline has passed');
+        // Its own `not_after` is checked with the record, which may already hold this decision after a crash.
+      },
+    },
+  );
+
+  return {
+    open(parked) {
+      deadlineMs = parked.deadline_ms;
+      begun = true;
+    },
+    close: () => void (over = true),
+    async settled(expire) {
+      const inTime = await condition(() => settled !== null, Math.max(1, (deadlineMs ?? 0) - Date.now()));
+      if (!inTime) await condition(() => !deciding);
+      if (settled) return { summary: settled, by: 'decision' };
+      settled = await expire();
+      return { summary: settled, by: 'deadline' };
+    },
+    isSettled: () => settled !== null,
+  };
+}
+
+/** What a decision is told that came after the end of the review. */
+const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tampered : FAILURES.decided);
+
+/**
+ * Goes on as a new run under the same id, with a history of five events instead of everything up to the verdict. Everybody who waits in
+ * this run is answered before it ends; a decision that has reached it is settled here, and then this returns.
+ */
+export async function continueAsParked(
+  call: CallInput,
+  parked: CallSummary,
+  { taskQueue, review, rowsAppended }: { taskQueue: string; review: Review; rowsAppended: () => boolean },
+): Promise<void> {
+  await condition(allHandlersFinished);
+  if (review.isSettled()) return;
+  const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue });
+  await goOn(call, parked, rowsAppended());
+}

@@ -1,0 +1,2 @@
+/** The workflow's type. */
+export const WARM_UP = 'warmUp';
