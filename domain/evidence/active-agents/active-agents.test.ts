@@ -49,7 +49,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       ...row,
     });
   };
-  /** Appends rows at a moment, which becomes now. */
+  /** Sets the clock to `moment`, unless it is later already, and appends. */
   const append = async (moment: string, ...rows: NewLedgerRow[]) => {
     now = Math.max(now, at(moment));
     return ledger.append(rows);
@@ -131,7 +131,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
         execution({ agent: 'too-late' }),
         execution({ agent: 'told-later', said: { at: '2026-03-30T10:00:00.5Z' } }),
         execution({ agent: 'occurred', said: { occurred_at: '2026-03-30T10:00:00.123456789Z', at: AS_OF } }),
-        // A word that is no time, and a moment after the report, count as told when they were.
+        // A value that is not a time, and a time after the report, are ignored: the commit time counts.
         execution({ agent: 'wordy', said: { at: 'yesterday' } }),
         execution({ agent: 'ahead', said: { at: '2026-04-01T00:00:00Z' } }),
       );
@@ -237,7 +237,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       await ledger.activeAgents.adjust(adjustment());
       const moments = [AS_OF, hoursAfter(1), hoursAfter(3), FINAL];
       const issued = [];
-      // Each in the very millisecond through which it was observed: rows of that millisecond are on it or never will be.
+      // Each invoice is made in the very millisecond it observes through: rows of that millisecond are on it now, or never.
       for (const moment of moments) {
         now = at(moment);
         issued.push(JSON.stringify(await invoice0(moment)));
@@ -247,7 +247,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
         );
         await append(moment, execution({ tenant: 'other' }), testRow({ signal: 'decoy_tripped' }));
       }
-      // A clock that is set back commits nothing behind an invoice, and a signed row with an older time has no place before it.
+      // A clock set back commits nothing before an invoice, and a signed row with an older timestamp is still appended at the end.
       now = at(hoursAfter(1));
       await append(hoursAfter(1), execution({ agent: 'backdated', said: { at: '2026-03-30T11:00:00Z' } }));
       await ledger.append([rowSigner().row('2026-03-30T12:00:00.000Z', execution({ agent: 'signed' }))]);
@@ -257,7 +257,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       for (const moment of moments) again.push(JSON.stringify(await invoice0(moment)));
       expect(again).toEqual(issued);
 
-      // Neither by another process that reads the same ledger.
+      // Another process that reads the same ledger gets the same invoice.
       await ledger.close();
       ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
       expect(JSON.stringify(await invoice0(FINAL))).toBe(issued[3]);
@@ -282,7 +282,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
     it('waits for a commit that is under way', async () => {
       now = at(AS_OF);
       const appended = ledger.append([execution({ said: { at: '2026-03-30T11:00:00Z' } })]);
-      // The commit begins in the next turn, before the invoice asks for its place.
+      // The commit starts in the next turn, before the invoice reads its place in the chain.
       await new Promise((resolve) => setImmediate(resolve));
       const first = await invoice0(AS_OF);
       const [receipt] = await appended;
@@ -388,7 +388,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
         },
       ]);
       expect(adjusted.source.adjustment_commitment).toBe(sha256(adjusted.adjustments));
-      // Another invoice, and another tenant's, are what they were.
+      // Other invoices, and those of other tenants, did not change.
       expect((await invoice('2026-03-30T00:00:00Z', 'acme', '2026-03-30T00:00:00Z')).adjustments).toEqual([]);
       expect((await invoice(FINAL, 'other')).adjustments).toEqual([]);
     });

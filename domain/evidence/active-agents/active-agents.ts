@@ -25,30 +25,30 @@ const HOUR_MS = 3_600_000;
 const WINDOW_MS = 30 * 24 * HOUR_MS;
 const GRACE_MS = 72 * HOUR_MS;
 const ADJUSTED = 'active_agent.adjusted' satisfies EventKind;
-/** Rows that say that a tool was executed. The second is that of other authors of execution rows. */
+/** Kinds of rows that report an executed tool. Authors other than Gate write `execution.completed`. */
 const EXECUTIONS = ['upstream.outcome' satisfies EventKind, 'execution.completed'];
 
 /**
  * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter): how many agents of a tenant executed a tool within 30
- * days, for an invoice. An invoice is a function of the tenant, the two times and the chain as it was at the second of them, so asking
- * again gives the same bytes for good; what arrives later is on an invoice that was observed longer, until 72 hours after `as_of` the
- * final one stands.
+ * days. An invoice is a function of the tenant, `as_of`, `observed_through` and the chain as it was at `observed_through`, so asking again
+ * always gives the same bytes. Rows that arrive later appear on an invoice with a later `observed_through`. The invoice observed 72 hours
+ * after `as_of` is final.
  */
 export interface ActiveAgentMeter {
   /**
-   * Walks the whole chain first. Throws `invalid_meter_window`, `chain_verification_incomplete` while the chain does not hold,
+   * Walks the whole chain first. Throws `invalid_meter_window`, `chain_verification_incomplete` when the chain does not verify, and
    * `ledger_store_unavailable`.
    */
   invoice(query: MeterQuery): Promise<ActiveAgentInvoice>;
   /**
-   * Records an adjustment of an invoice that is not final yet, once per idempotency key; the same again is answered with the row that is
-   * there. `request` is whatever a caller sent. Throws `invalid_adjustment`, `adjustment_conflict` (other content under the key),
-   * `adjustment_below_zero`, `chain_verification_incomplete`, `ledger_store_unavailable`; nothing was recorded then.
+   * Records an adjustment of an invoice that is not final yet. Idempotent by idempotency key: a repeat returns the receipt of the row that
+   * exists. `request` is unvalidated input. Throws `invalid_adjustment`, `adjustment_conflict` (the key was used with other content),
+   * `adjustment_below_zero`, `chain_verification_incomplete` and `ledger_store_unavailable`; in each case nothing was recorded.
    */
   adjust(request: unknown): Promise<AdjustmentReceipt>;
 }
 
-/** Both times UTC to the second, as in 2026-01-02T03:04:05Z. */
+/** Both times are UTC to the second, as in 2026-01-02T03:04:05Z. */
 export interface MeterQuery {
   readonly tenant: string;
   readonly asOf: string;
@@ -60,9 +60,9 @@ interface MeterOptions {
   readonly assurance: Pick<Assurance, 'verifyAssured'>;
   readonly head: () => Promise<ChainHead>;
   readonly append: Ledger['append'];
-  /** No row gets a commit time up to that moment any more; resolves when those that have one are stored. */
+  /** From now on no row gets a commit time up to `ms`. Resolves when all rows that have one are stored. */
   readonly sealThrough: (ms: number) => Promise<void>;
-  /** What of a window was vacuumed. */
+  /** Which rows of a window were vacuumed. */
   readonly goneFrom: GoneFrom;
   readonly clock: () => number;
 }
@@ -72,7 +72,7 @@ type Adjustments = ActiveAgentInvoice['adjustments'];
 export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter {
   const { db, assurance, head, append, sealThrough, goneFrom, clock } = options;
 
-  /** The chain as it was at a moment that is past, walked and found valid. */
+  /** The chain as it was at a past moment, after a walk that found it valid. */
   async function observed(ms: number): Promise<ChainHead> {
     await sealThrough(ms);
     const place = (await committedBy(db, ms)) ?? EMPTY_CHAIN;
@@ -80,7 +80,7 @@ export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter 
     return place;
   }
 
-  /** The executions of the window before `asOfMs`, of the rows up to a place. The caller closes the sorter. */
+  /** Adds the executions of the 30 days before `asOfMs` to the sorter, from rows up to `place`. The caller closes the sorter. */
   async function gather(sorter: EventSorter, tenant: string, asOfMs: number, place: ChainHead): Promise<void> {
     const [from, to] = [instant(asOfMs - WINDOW_MS), instant(asOfMs)];
     const punctual = (await committedBy(db, asOfMs)) ?? EMPTY_CHAIN;
@@ -105,23 +105,23 @@ export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter 
           ];
         }),
       );
-    // Behind the rows: what went while they were read is gone too.
+    // Checked after reading: rows that were vacuumed meanwhile are missing too.
     await refuseVacuumed(asOfMs);
   }
 
-  /** What is counted of a window must be all of it, whoever's rows are gone: the place in the chain is part of an invoice. */
+  /** Refuses when rows of the window were vacuumed, of whichever tenant: an invoice also states its place in the whole chain. */
   async function refuseVacuumed(asOfMs: number): Promise<void> {
     const gone = await goneFrom({ from: instant(asOfMs - WINDOW_MS), to: instant(clock() + WINDOW_MS) });
     if (gone) throw windowVacuumed(gone);
   }
 
-  /** The adjustments of one invoice among the rows up to a place, by idempotency key. */
+  /** The adjustments of one invoice among the rows up to `place`, sorted by idempotency key. */
   async function adjustmentsOf(tenant: string, asOf: string, place: ChainHead): Promise<Adjustments> {
     const found: Adjustments = [];
     const filter = { tenant, from: instant(Date.parse(asOf)), seqTo: place.length, eventKinds: [ADJUSTED] };
     for await (const page of scan(db, filter, ['id', 'timestamp', 'policy_decision', 'entry_hash']))
       for (const row of page) {
-        // Whoever may append may write any row; only an adjustment of this contract under its own id counts.
+        // Anyone who may append can write such a row. Only a valid adjustment stored under its own derived id counts.
         const read = activeAgentAdjustment.safeParse(JSON.parse(row.policy_decision ?? 'null'));
         if (!read.success || rowIdOf(read.data) !== row.id || read.data.tenant !== tenant) continue;
         if (read.data.target_as_of !== asOf) continue;
@@ -180,7 +180,7 @@ export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter 
     }
   }
 
-  /** What the key was used for before, whoever hid it since. */
+  /** The receipt of the earlier use of this idempotency key, also when its row was hidden since; `null` when the key is new. */
   async function retained(request: ActiveAgentAdjustment): Promise<AdjustmentReceipt | null> {
     const row = await db
       .selectFrom('ledger_entries')
@@ -223,7 +223,7 @@ export function createActiveAgentMeter(options: MeterOptions): ActiveAgentMeter 
     }
   }
 
-  // One after the other: each sees what the one before took off.
+  // Adjustments run one at a time, so that each check sees the result of the one before.
   let last: Promise<unknown> = Promise.resolve();
 
   return {
@@ -259,15 +259,15 @@ type ExecutionRow = Pick<EntryTable, (typeof COLUMNS)[number]>;
 const instant = (ms: number): string => new Date(ms).toISOString();
 const wholeSecond = (ms: number): string => instant(ms).replace('.000Z', 'Z');
 
-/** Milliseconds of a time that is UTC to the second and written the one way it can be; `null` for any other text. */
+/** Milliseconds of a UTC time to the second in its one canonical spelling; `null` for any other text. */
 function momentOf(text: string): number | null {
   const ms = Date.parse(text);
-  // Years beyond 9999 and before 1970 have no place in a ledger.
+  // A ledger holds no times before 1970 or after 9999.
   return ms >= 0 && ms < Date.UTC(10_000, 0, 1) && wholeSecond(ms) === text ? ms : null;
 }
 
 /**
- * Both ends are past: what is yet to come would change an invoice that was issued. Throws `invalid_meter_window`.
+ * Refuses times in the future: rows that are still to come would change an invoice that was already issued. Throws `invalid_meter_window`.
  */
 function meterWindow(asOf: string, observedThrough: string, nowMs: number) {
   const refuse = (detail: string) => new GateError('invalid_meter_window', detail);
@@ -283,7 +283,7 @@ function meterWindow(asOf: string, observedThrough: string, nowMs: number) {
 
 const invalidAdjustment = (detail: string): GateError => new GateError('invalid_adjustment', detail);
 
-/** An invoice takes adjustments from its `as_of` until it is final; later ones are for the next. Throws `invalid_adjustment`. */
+/** An invoice takes adjustments from its `as_of` until it is final; after that, adjust a later invoice. Throws `invalid_adjustment`. */
 function openInvoice(target: string, nowMs: number): number {
   const asOfMs = momentOf(target);
   if (asOfMs === null) throw invalidAdjustment('target_as_of names no moment');
@@ -296,8 +296,8 @@ function openInvoice(target: string, nowMs: number): number {
 }
 
 /**
- * Whose execution a row is: the agent of its SPIFFE ID, without the instance, in whichever trust domain, so that no setting of today
- * changes an invoice of yesterday. `null` for rows that do not qualify.
+ * The agent that executed the row: tenant and agent of its SPIFFE ID, without the instance. Any trust domain counts, so that a setting
+ * changed today does not change an old invoice. `null` for rows that do not qualify.
  */
 function agentOf({ agent_spiffe: spiffe, tool_name, state_namespace }: ExecutionRow, tenant: string): string | null {
   if (spiffe === null || tool_name === null || state_namespace !== 'operator') return null;
@@ -308,7 +308,7 @@ function agentOf({ agent_spiffe: spiffe, tool_name, state_namespace }: Execution
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 
-/** When the row's author says that it happened, else when it was committed; nothing happens after it was reported. */
+/** When it happened: the time its author states, else the commit time. Never later than the commit time. */
 function occurrenceOf({ timestamp }: ExecutionRow, decision: JsonObject | null): string {
   const said = decision?.['occurred_at'] ?? decision?.['at'];
   if (typeof said !== 'string' || !RFC_3339.test(said) || Number.isNaN(Date.parse(said))) return timestamp;
@@ -316,7 +316,7 @@ function occurrenceOf({ timestamp }: ExecutionRow, decision: JsonObject | null):
   return at < timestamp ? at : timestamp;
 }
 
-/** The same for every report of one execution: event and stage where the row is bound to them, else call and method. */
+/** The same for every report of one execution: event id and stage when the row carries them, else correlation id and method. */
 function stageOf({ id, correlation_id, method }: ExecutionRow, decision: JsonObject | null): string {
   const bound = decision?.['forensic_identity'];
   if (isObject(bound) && typeof bound['event_id'] === 'string' && typeof bound['stage'] === 'string')
@@ -327,12 +327,12 @@ function stageOf({ id, correlation_id, method }: ExecutionRow, decision: JsonObj
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** SHA-256 over RFC 8785 JSON of a list that is never held as a whole. */
+/** SHA-256 over the RFC 8785 JSON of a list that is never held in memory as a whole. */
 function listDigest() {
   const hash = createHash('sha256').update('[');
   let items = 0;
   return {
-    /** Takes the item's RFC 8785 text. */
+    /** `text` is the item in RFC 8785 form. */
     add(text: string) {
       hash.update(items === 0 ? text : `,${text}`);
       items += 1;
@@ -341,7 +341,7 @@ function listDigest() {
   };
 }
 
-/** One pass over the sorted events: each agent's sum, and the digests of its events and of all. */
+/** One pass over the sorted events: totals per agent, a digest per agent, and a digest of all events. */
 async function summed(sorter: EventSorter) {
   const agents: ActiveAgentInvoice['agents'] = [];
   const all = listDigest();
@@ -385,7 +385,7 @@ const netOf = (base: number, adjustments: Adjustments): number =>
     adjustments.reduce((units, { units_delta }) => units + units_delta, base),
   );
 
-/** One row per idempotency key, whichever tenant it is of. */
+/** One row per idempotency key, across all tenants. */
 const rowIdOf = ({ idempotency_key }: ActiveAgentAdjustment): string => uuidFromDigest(ADJUSTED, idempotency_key);
 
 const rowOf = (request: ActiveAgentAdjustment) => ({

@@ -1,21 +1,21 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 
-/** One tool execution that counts. */
+/** One tool execution that counts for the invoice. */
 export interface QualifiedEvent {
   readonly agent_key: string;
   /** RFC 3339 with milliseconds, so that text sorts as time. */
   readonly occurred_at: string;
-  /** What names the execution, however often it is reported. */
+  /** Identifies the execution, however often it is reported. */
   readonly stage_identity: string;
   readonly entry_id: string;
   readonly entry_hash: string;
   readonly late: boolean;
 }
 
-/** Takes events as they come, keeps the first of each agent's stage identity, and gives them back in order. */
+/** Takes events in any order, keeps the first of each agent and stage identity, and returns them sorted. */
 export interface EventSorter {
   add(events: readonly QualifiedEvent[]): void;
-  /** By agent key, time, stage identity and entry id, page by page. */
+  /** Pages sorted by agent key, time, stage identity and entry id. */
   ordered(): AsyncGenerator<QualifiedEvent[]>;
   close(): void;
 }
@@ -24,8 +24,8 @@ const PAGE_ROWS = 2_000;
 const COLUMNS = 'agent_key, occurred_at, stage_identity, entry_id, entry_hash, late';
 
 /**
- * Sorts in a private database of SQLite's own, which lies in memory while it is small, goes to a temporary file beyond 64 MiB, and is gone
- * when it is closed, however that comes about: the executions of a month need not fit into memory.
+ * Sorts in a private temporary SQLite database, so that a month of executions need not fit into memory. SQLite keeps it in memory up to 64
+ * MiB, moves it to a temporary file beyond that, and removes it when it is closed or the process ends.
  */
 export function eventSorter(): EventSorter {
   const database = new DatabaseSync('');
@@ -55,7 +55,7 @@ export function eventSorter(): EventSorter {
         if (!last) return;
         yield rows.map((row) => ({ ...row, late: row.late === 1 }));
         after = [last.agent_key, last.occurred_at, last.stage_identity, last.entry_id];
-        // Reading is synchronous; appends get their turn.
+        // Reading is synchronous; let appends run in between.
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

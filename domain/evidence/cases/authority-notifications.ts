@@ -5,13 +5,13 @@ import { reading } from '../../ledger/chain-store.js';
 import { backOffMs } from '../../ledger/sweeps/back-off.js';
 import type { CaseTables, NotificationTable } from './case-tables.js';
 
-/** A report that could not be delivered this long after its deadline is given up: then only people can help. */
+/** A report that is still undelivered this long after its deadline is given up; only people can help then. */
 const GIVE_UP_AFTER_MS = 30 * 86_400_000;
 const BATCH = 50;
 
 export interface NotificationSweep {
   readonly post: (body: string) => Promise<unknown>;
-  /** The first wait after a failure; it doubles with each. */
+  /** The wait after the first failure. It doubles with each further one. */
   readonly intervalMs: number;
 }
 
@@ -21,9 +21,9 @@ export interface SweptNotifications {
 }
 
 /**
- * Sends what is due (docs/architecture/ledger-reads.md#cases). Each attempt is written down before it is made, so that two processes do
- * not make the same one and a crash in it costs a wait. Delivery is at least once: the receiver tells repeats apart by `notification_id`.
- * `post` throws unless the receiver confirmed.
+ * Sends the notifications that are due (docs/architecture/ledger-reads.md#cases). Each attempt is recorded before it is made: two processes
+ * never make the same one, and a crash in the middle only costs a wait. Delivery is at least once; the receiver deduplicates by
+ * `notification_id`. `post` throws unless the receiver confirmed.
  */
 export async function sweepNotifications(
   { db }: Store<CaseTables>,
@@ -71,7 +71,7 @@ export async function sweepNotifications(
         .updateTable('authority_notifications')
         .set(outcome)
         .where('id', '=', row.id)
-        // What another process delivered meanwhile stays delivered.
+        // Another process may have delivered it meanwhile; that result stands.
         .where('status', '=', 'pending')
         .executeTakeFirstOrThrow(),
     );

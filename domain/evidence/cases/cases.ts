@@ -24,18 +24,18 @@ export interface Subjects {
   readonly correlation_ids: readonly string[];
 }
 
-/** Days between an incident's classification and the report to the authority (Regulation (EU) 2024/1689, article 73). */
+/** Days from an incident's classification to the deadline of the report to the authority (Regulation (EU) 2024/1689, article 73). */
 const DEADLINE_DAYS: Readonly<Record<CaseSeverity, number>> = { serious: 15, death: 10, critical_infra: 2 };
 const DAY_MS = 86_400_000;
-/** Agents, and calls, of one case. */
+/** Most agents, and most calls, that one case may name. */
 const MAX_SUBJECTS = 1_000;
 const MAX_EVIDENCE = 500;
-/** Changes of one case at the same moment; each loser reads again and tries once more. */
+/** Attempts when others change the same case: each loser reads again and tries once more. */
 const MAX_TRIES = 20;
 
 /**
- * Incident cases (docs/architecture/ledger-reads.md#cases): what somebody wrote down about rows, beside the chain and never part of it.
- * Every change is one line of the timeline. All but `open` throw `case_not_found`; a store fault is `ledger_store_unavailable`.
+ * Incident cases (docs/architecture/ledger-reads.md#cases): notes that people keep about rows, beside the chain and never part of it. Every
+ * change adds one event to the timeline. All methods but `open` throw `case_not_found`; a store fault is `ledger_store_unavailable`.
  */
 export interface Cases {
   open(given: Subjects & { readonly title: string }, actor: string): Promise<IncidentCase>;
@@ -43,22 +43,22 @@ export interface Cases {
   /** Newest first. */
   list(query: { readonly status?: CaseStatus; readonly limit: number }): Promise<IncidentCase[]>;
   addEvent(id: string, event: CaseEvent): Promise<void>;
-  /** Any move between the three; the value it has already changes nothing. Throws `invalid_status`. */
+  /** Any move between the three states is allowed; setting the current one changes nothing. Throws `invalid_status`. */
   setStatus(id: string, status: string, actor: string): Promise<void>;
   /**
-   * Sets severity and deadline anew and, in the same transaction, leaves the authority's notification, unless one for this case and
-   * severity waits or was delivered. Throws `invalid_severity`.
+   * Replaces severity and deadline. The same transaction queues the notification to the authority, unless one for this case and severity is
+   * pending or was delivered. Throws `invalid_severity`.
    */
   classify(
     id: string,
     severity: string,
     actor: string,
   ): Promise<{ readonly severity: CaseSeverity; readonly regulatory_deadline: string }>;
-  /** Adds what is not there yet. Throws `invalid_request` beyond 1,000 of either. */
+  /** Adds the subjects that are not attached yet. Throws `invalid_request` beyond 1,000 agents or 1,000 calls. */
   attach(id: string, subjects: Subjects, actor: string): Promise<void>;
-  /** Rows of every agent and call of the case, newest first, 500 at most; hidden ones are not among them. */
+  /** Rows of every agent and call of the case, newest first, at most 500. Hidden rows are left out. */
   evidence(subjects: Subjects): Promise<LedgerEntry[]>;
-  /** Sends the authority what is due; for a sweep. */
+  /** Delivers the notifications that are due; called by a sweep. */
   notifyAuthority(sweep: NotificationSweep): Promise<SweptNotifications>;
 }
 
@@ -97,7 +97,7 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
     readonly event: CaseEvent;
     readonly also?: readonly Compilable[];
   }
-  /** Stores what `decide` makes of the case as it is, on top of that very version; `null` changes nothing. */
+  /** Applies what `decide` returns to the current version of the case, by compare-and-set; `null` changes nothing. */
   const change = (id: string, decide: (before: CaseTable) => Change | null): Promise<void> =>
     reading(async () => {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -201,7 +201,7 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
           ...agent_ids.map((agentId): RowFilter => ({ agentId })),
           ...correlation_ids.map((correlationId): RowFilter => ({ correlationId })),
         ];
-        // Subject by subject, each through its index: for all of them at once a store may read the whole chain.
+        // One query per subject, so that each uses its index; for all of them at once a store may read the whole chain.
         let newest: number[] = [];
         for (const subject of subjects) {
           const seqFrom = newest.length === MAX_EVIDENCE ? newest.at(-1) : undefined;

@@ -21,7 +21,7 @@ const HOUR = 3_600_000;
 const FIRST = Date.parse('2026-01-02T03:04:05.006Z');
 const WIDE = { from: '2020-01-01T00:00:00.000Z', to: '2030-01-01T00:00:00.000Z' };
 
-/** A reader of another language, where this machine has one. */
+/** Whether pyiceberg, an independent reader, is installed on this machine. */
 const pyiceberg = (() => {
   try {
     execFileSync('python3', ['-c', 'import pyiceberg, pyarrow'], { stdio: 'ignore', timeout: 60_000 });
@@ -161,7 +161,7 @@ describe.each(STORES)('the cold tier over %s', (kind) => {
       { operation: 'append', 'total-records': '5', 'gate.parquet-sha256': first.data_sha256 },
       { operation: 'append', 'total-records': '9', 'gate.parquet-sha256': second.data_sha256 },
     ]);
-    // The table as it was after the first pass is still there.
+    // The table version of the first pass can still be read.
     const older = await icebergMetadata({ tableUrl: uri, metadataFileName: 'v1.metadata.json' });
     expect(await icebergRead({ tableUrl: uri, metadata: older })).toHaveLength(5);
   });
@@ -214,7 +214,7 @@ describe.each(STORES)('the cold tier over %s', (kind) => {
   });
 
   (pyiceberg ? it : it.skip)(`is read by pyiceberg${needs('pyiceberg', pyiceberg)}`, async () => {
-    // It reads files and object stores, not plain HTTP.
+    // pyiceberg reads files and object stores, but not plain HTTP.
     await ledger.close();
     await open({ uri: undefined });
     await append(5);

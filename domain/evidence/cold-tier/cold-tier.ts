@@ -39,42 +39,42 @@ export interface ColdSink {
   readonly files: ColdFiles;
   /** Only rows at least this old are exported. */
   readonly retentionMs: number;
-  /** About how many bytes of rows one file takes; 256 MiB unless said otherwise. */
+  /** Approximate size of the rows in one file, in bytes. Default: 256 MiB. */
   readonly bytesPerFile?: number;
 }
 
 export interface Window {
-  /** Half-open, as the chain writes times. */
+  /** Half-open, with timestamps as the chain writes them. */
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Copies of the chain for readers of another kind (docs/architecture/ledger-reads.md#cold-tier): an Iceberg v2 table of Parquet files,
- * hidden rows included. Nothing is taken out of the chain by it; the vacuum does that, behind it. Without a sink passes and the table are
- * `export_sink_unavailable`, also where it cannot be written.
+ * Copies of the chain for analytic readers (docs/architecture/ledger-reads.md#cold-tier): an Iceberg v2 table of Parquet files that
+ * includes hidden rows. Exporting removes nothing from the chain; the vacuum does that later. Exports and the table fail with
+ * `export_sink_unavailable` when there is no sink or it cannot be used.
  */
 export interface ColdTier {
-  /** One pass: the oldest rows that no pass has copied yet become one data file and one snapshot, as many as one file takes. */
+  /** One pass: copies the oldest rows not copied yet, as many as fit into one file, as one data file and one snapshot. */
   export(): Promise<ExportPass>;
   /** Newest first. */
   exports(): Promise<ExportRecord[]>;
   table(window: Window): Promise<IcebergExport>;
-  /** Records of the passes that hold rows of the window; none where there is no sink. */
+  /** Records of the exports that hold rows of the window; empty without a sink. */
   overlapping(window: Window): Promise<ExportRecord[]>;
   /**
-   * The window's rows as one Parquet file, exported or not. `payload_too_large` beyond what one file takes, `window_vacuumed` where some
-   * of them are in the table's files only.
+   * The window's rows as one Parquet file, whether or not they were exported. Throws `payload_too_large` when they do not fit into one
+   * file, and `window_vacuumed` when some of them are left only in the table's files.
    */
   parquet(window: Window): Promise<{ readonly bytes: Uint8Array; readonly sha256: string }>;
 }
 
-/** What one file takes: a pass, and who asks for a window, holds it in memory. */
+/** Limits of one file. An export, or a request for a window, holds the whole file in memory. */
 const ROWS_PER_FILE = 100_000;
 const BYTES_PER_FILE = 256 * 1_048_576;
-/** Rows of a file that are held uncompressed at a time are a small part of it. */
+/** Rows are compressed in groups, so that only a small part of a file is held uncompressed at a time. */
 const GROUPS_PER_FILE = 8;
-/** A row may have half a megabyte. */
+/** A row may be half a megabyte, so pages are small. */
 const PAGE_ROWS = 250;
 const COLUMNS = [...new Set(COLD_COLUMNS.map(({ from }) => from))];
 
@@ -125,7 +125,7 @@ export function createColdTier(
     return rows.map((row) => recordOf(row, files));
   }
 
-  /** Pages of the rows to copy next, up to the first one that is too young. */
+  /** Pages of the rows to copy next. Stops at the first row that is too young. */
   async function* due(after: number, cutoff: string): AsyncGenerator<EntryTable[]> {
     const filter = { seqFrom: after + 1, seqTo: after + ROWS_PER_FILE, hiding: 'nothing' as const };
     for await (const page of scan(ledger, filter, COLUMNS, { pageRows: PAGE_ROWS })) {
@@ -152,19 +152,19 @@ export function createColdTier(
           if (seen.count === 0) Object.assign(seen, { seqLo: Number(row.seq), timeLo: row.timestamp });
           seen.count += 1;
           seen.seqHi = Number(row.seq);
-          // Signed rows carry their signer's time, so the first need not be the earliest.
+          // Signed rows carry their signer's time, so the first row need not be the earliest.
           if (row.timestamp < seen.timeLo) seen.timeLo = row.timestamp;
           if (row.timestamp > seen.timeHi) seen.timeHi = row.timestamp;
         }
         yield rows;
-        // The rest is for the next pass.
+        // The file is full; the next pass copies the rest.
         bytes += group.bytes;
         if (bytes >= bytesPerFile) return;
       }
     };
     const { parquetOf } = await import('./parquet.js');
     const bytes = await parquetOf(counted());
-    // A crash may have come between a commit and the table's metadata.
+    // A crash may have come between the last commit and the table's metadata. Repair that first.
     await publish(before);
     if (seen.count === 0) return 'NothingToExport';
     await claim(files);
@@ -174,7 +174,7 @@ export function createColdTier(
     const writtenAtMs = clock();
     const added = {
       version,
-      // Readers in JavaScript keep it exactly.
+      // Below 2^53, so that JavaScript readers keep it exactly.
       icebergSnapshotId: randomInt(1, 2 ** 48 - 1),
       writtenAtMs,
       dataFile: `data/${String(seen.seqLo).padStart(12, '0')}-${snapshotId}.parquet`,
@@ -188,7 +188,7 @@ export function createColdTier(
     };
     const manifest = await manifestOf(added, uri);
     const all = [...before, { ...added, manifestSize: manifest.length }];
-    // Files first: what is not in the store is in no table, and a crash here leaves files that nobody names.
+    // Files come before the record: a table never names a file that is not stored, and a crash here only leaves unreferenced files.
     await files.write(added.dataFile, bytes);
     await files.write(added.manifestFile, manifest);
     await files.write(added.manifestListFile, await manifestListOf(all, uri));
@@ -209,13 +209,13 @@ export function createColdTier(
       manifest_size: manifest.length,
       manifest_list_file: added.manifestListFile,
     };
-    // The record and the table's version, at once. Of two passes in two processes the second fails here.
+    // Records the file and takes the table version in one insert. When two processes export at once, the second fails here on the version.
     await db.insertInto('ledger_exports').values(row).execute();
     await publish(all);
     return { Wrote: recordOf(row, files) };
   }
 
-  /** Nobody else writes where this ledger does: what it began with says whose table it is. */
+  /** Refuses a place that belongs to another ledger. `owner.json` names the owner by the hash of its first entry. */
   async function claim(files: ColdFiles): Promise<void> {
     const hashIn = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
       ledger.selectFrom(table).select('entry_hash').where('seq', '=', 1).executeTakeFirst();
@@ -230,12 +230,12 @@ export function createColdTier(
       throw sinkUnavailable(`${files.location} holds the table of another ledger; give this one a place of its own`);
   }
 
-  /** The newest version whose metadata this process has found to be its own. */
+  /** The newest version whose metadata this process has checked to be its own. */
   let ours = 0;
 
   /**
-   * Brings the table to its newest version. Its metadata is made of what is stored, so it can be written at any time; a version that somebody
-   * else made is never replaced, nor built upon.
+   * Publishes the newest table version. The metadata is derived from stored rows, so it can be written again at any time. A version that
+   * another ledger made is never replaced or built upon.
    */
   async function publish(all: readonly TableVersion[]): Promise<void> {
     const { files } = sinkOf();
@@ -274,7 +274,7 @@ export function createColdTier(
         const newest = all.at(-1);
         const filter = { from, to, seqTo: newest?.seqHi ?? 0, hiding: 'nothing' as const };
         const kept = newest ? await countRows(ledger, filter) : 0;
-        // What was vacuumed is in the files all the same.
+        // Vacuumed rows are still in the files.
         const gone = newest ? await goneFrom({ from, to, seqTo: newest.seqHi }) : null;
         const rowCount = kept + (gone?.rows ?? 0);
         return {
@@ -310,7 +310,7 @@ export function createColdTier(
         };
         const { parquetOf } = await import('./parquet.js');
         const bytes = await parquetOf(counted());
-        // Behind the rows: what went while they were read is gone too.
+        // Checked after reading: rows that were vacuumed meanwhile are missing too.
         const gone = await goneFrom({ from, to });
         if (gone) throw windowVacuumed(gone);
         return { bytes, sha256: hash('sha256', bytes, 'hex') };
@@ -329,7 +329,7 @@ export function createColdTier(
         reading(async () => {
           const { files } = sinkOf();
           const all = await versions();
-          // A file that no table names is no copy: others may clear it away.
+          // A file that no table version names is no copy: others may delete it.
           await publish(all);
           for (const { dataFile, dataSha256, seqLo, seqHi } of all) {
             if (seqHi < seqFrom || seqLo > seqTo || whole.has(dataFile)) continue;
@@ -345,7 +345,7 @@ export function createColdTier(
 const metadataFile = (version: number): string => `metadata/v${version}.metadata.json`;
 const VERSION_HINT = 'metadata/version-hint.text';
 
-/** Whose table it is. */
+/** Names the ledger that owns the table. */
 const OWNER = 'metadata/owner.json';
 
 const uriIn =
@@ -353,7 +353,7 @@ const uriIn =
   (file: string): string =>
     `${location}/${file}`;
 
-/** The snapshot that metadata makes the current one. Its id is random, so it tells whose version it is, in whichever release it was written. */
+/** The current snapshot in a metadata file. Its id is random, so it identifies the writer of the version, whichever release wrote it. */
 function snapshotIn(metadata: string | null): unknown {
   try {
     return (JSON.parse(metadata ?? '') as Record<string, unknown> | null)?.['current-snapshot-id'];
@@ -362,7 +362,7 @@ function snapshotIn(metadata: string | null): unknown {
   }
 }
 
-/** Two ledgers that were one write there: one of them was put back, or copied, and knows less. */
+/** Two ledgers with the same beginning write to one place: one is a copy, or was restored from a backup, and knows fewer versions. */
 const ahead = ({ location }: ColdFiles, found: number, known: number): GateError =>
   sinkUnavailable(
     `the table at ${location} has a version ${found} that this ledger, which knows ${known}, did not make: a copy of it writes there, or it was restored; give it a place of its own`,

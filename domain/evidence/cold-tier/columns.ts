@@ -5,8 +5,8 @@ type ColumnKind = FieldKind | 'instant';
 
 /**
  * The columns of a cold file in hash order (docs/architecture/ledger-reads.md#cold-tier), `entry_hash` last. JSON columns hold the
- * canonical text, and `timestamp_text` the text that was hashed: whoever has the file can compute every hash again. `id` is the Iceberg
- * field id and never changes.
+ * canonical text, and `timestamp_text` holds the text that was hashed, so every hash can be recomputed from the file alone. `id` is the
+ * Iceberg field id and never changes.
  */
 export const COLD_COLUMNS: readonly {
   readonly id: number;

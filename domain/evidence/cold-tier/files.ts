@@ -1,19 +1,19 @@
 import { GateError } from '../../errors.js';
 
 /**
- * Where the files of the table lie; each is named by its path below the table. What keeps them from being read or written is
+ * The files of the table, in a folder or an object store. Each is named by its path below the table. Every fault is
  * `export_sink_unavailable`.
  */
 export interface ColdFiles {
-  /** How readers address the table, for good; no slash at its end. */
+  /** The table's base URI for readers. It never changes and has no trailing slash. */
   readonly location: string;
-  /** Whole or not at all, and kept when it returns; in the place of one that is there. Safe to repeat. */
+  /** Writes or replaces the file atomically; durable when it resolves. Safe to repeat. */
   write(file: string, content: Uint8Array | string): Promise<void>;
-  /** The same where there is no such file; `false`, with nothing changed, where there is one. Of two writers at once one is told `true`. */
+  /** Writes the file only if it does not exist; `false` when it does, with nothing changed. Of two concurrent writers one gets `true`. */
   create(file: string, content: string): Promise<boolean>;
-  /** `null` where there is no such file. */
+  /** `null` when there is no such file. */
   read(file: string): Promise<string | null>;
-  /** SHA-256 of its bytes, 64 hex digits; a file that is not there is a fault. */
+  /** SHA-256 of the file's bytes as 64 hex digits. A missing file is a fault. */
   digest(file: string): Promise<string>;
 }
 

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ColdFiles, sinkUnavailable } from './files.js';
 
-/** A local folder; `uri` is how readers address it, where that is not by its path. */
+/** The table in a local folder. `uri` is its base URI for readers; by default the folder's path. */
 export function folderFiles({
   directory,
   uri,
@@ -16,7 +16,7 @@ export function folderFiles({
   const root = resolve(directory);
   const path = (file: string) => join(root, file);
 
-  /** Writes beside the file and lets `place` put it there; on disk when it returns. */
+  /** Writes and fsyncs a temporary file beside the target, then lets `place` move it there. */
   async function put(file: string, content: Uint8Array | string, place: (aside: string) => Promise<void>) {
     const folder = dirname(file);
     await mkdir(folder, { recursive: true });
@@ -47,7 +47,7 @@ export function folderFiles({
     create: (file, content) =>
       folderFaults(async () => {
         try {
-          // A link is refused where the name is taken; a rename would replace what is there.
+          // Linking fails when the name is taken; renaming would replace the file.
           await put(path(file), content, (aside) => link(aside, path(file)));
           return true;
         } catch (error) {
@@ -73,7 +73,7 @@ export function folderFiles({
   };
 }
 
-/** What the file system refuses is a matter of the sink, not of the ledger's store. */
+/** A file system error is a fault of the sink, not of the ledger's store. */
 async function folderFaults<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

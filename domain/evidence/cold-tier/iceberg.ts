@@ -1,7 +1,7 @@
 import type avro from 'avsc';
 import { COLD_COLUMNS, SEQ_FIELD_ID } from './columns.js';
 
-/** The Iceberg table of cold entries (Iceberg table specification, format version 2): unpartitioned, one data file per snapshot. */
+/** Types of the Iceberg table (Iceberg table specification, format version 2): unpartitioned, one data file per snapshot. */
 
 const TYPES = { int: 'long', bool: 'boolean', text: 'string', json: 'string', instant: 'timestamptz' } as const;
 
@@ -11,9 +11,9 @@ export const ICEBERG_SCHEMA = {
   fields: COLD_COLUMNS.map(({ id, name, kind, required }) => ({ id, name, required, type: TYPES[kind] })),
 } as const;
 
-/** One snapshot, as the store keeps it. File names are relative to the table. */
+/** One snapshot, as stored. File names are relative to the table. */
 export interface TableVersion {
-  /** 1, 2, 3…: the table's sequence number and the version of its metadata. */
+  /** 1, 2, 3…: the Iceberg sequence number, and the version of the metadata file. */
   readonly version: number;
   readonly icebergSnapshotId: number;
   readonly writtenAtMs: number;
@@ -88,13 +88,13 @@ const MANIFEST_FILE: AvroSchema = {
   ],
 };
 
-/** An Avro object container file. The schema is written as it stands: a parsed one would lose the field ids. */
+/** An Avro object container file. The schema is passed unparsed, because parsing it would drop the Iceberg field ids. */
 async function avroFile(
   schema: AvroSchema,
   metadata: Readonly<Record<string, string>>,
   records: readonly unknown[],
 ): Promise<Buffer> {
-  // Loaded where a file is written: every start opens the ledger, and few copy it.
+  // Loaded on first use: every start opens the ledger, but few export.
   const { streams } = (await import('avsc')).default;
   const encoder = new streams.BlockEncoder(
     schema as unknown as avro.Schema,
@@ -120,7 +120,7 @@ function longBytes(value: number): Buffer {
   return bytes;
 }
 
-/** The manifest of one snapshot's data file. `uri` makes addresses of file names. */
+/** The manifest of one snapshot's data file. `uri` turns file names into addresses. */
 export const manifestOf = (added: Omit<TableVersion, 'manifestSize'>, uri: (file: string) => string): Promise<Buffer> =>
   avroFile(
     MANIFEST_ENTRY,
@@ -152,7 +152,7 @@ export const manifestOf = (added: Omit<TableVersion, 'manifestSize'>, uri: (file
     ],
   );
 
-/** The manifest list of the newest of these snapshots: every manifest there is. */
+/** The manifest list of the newest snapshot. It names the manifests of all versions. */
 export function manifestListOf(versions: readonly TableVersion[], uri: (file: string) => string): Promise<Buffer> {
   const newest = versions.at(-1) as TableVersion;
   const parent = versions.at(-2);
@@ -182,7 +182,7 @@ export function manifestListOf(versions: readonly TableVersion[], uri: (file: st
   );
 }
 
-/** `v<N>.metadata.json` of the newest of these snapshots; a function of them, so it can be written again at any time. */
+/** `v<N>.metadata.json` of the newest version. A pure function of the versions, so it can be written again at any time. */
 export function tableMetadata(
   versions: readonly TableVersion[],
   { tableUuid, location, uri }: { tableUuid: string; location: string; uri(file: string): string },

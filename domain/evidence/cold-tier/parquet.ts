@@ -39,15 +39,15 @@ const VALUES: Readonly<Record<(typeof COLD_COLUMNS)[number]['kind'], (cell: NonN
 };
 
 /**
- * Entries as one Parquet file, a row group per page, in the order in which they come. Takes pages, so that no more than one is held
- * besides what is written already, and lets others work between them.
+ * Entries as one Parquet file, in the order given, with one row group per page. Holds one page besides the bytes already written, and
+ * yields to other work between pages.
  */
 export async function parquetOf(pages: AsyncIterable<readonly EntryTable[]>): Promise<Uint8Array> {
   const writer = new ByteWriter();
   const file = new ParquetWriter({
     writer,
     schema: SCHEMA,
-    // Bounds are used to skip files: cut off they would be wrong for whoever compares whole values.
+    // Readers skip files by these bounds. Truncated bounds would be wrong for readers that compare whole values.
     statisticsTruncateLength: Infinity,
     kvMetadata: [{ key: 'iceberg.schema', value: JSON.stringify(ICEBERG_SCHEMA) }],
     createdBy: 'gate',

@@ -1,6 +1,6 @@
 import type { EntryTable } from '../../ledger/tables.js';
 
-/** Rows that are written together, and about how large they are in memory. */
+/** Rows that are written together, and their approximate size in memory. */
 export interface RowGroup {
   readonly rows: readonly EntryTable[];
   readonly bytes: number;
@@ -8,7 +8,7 @@ export interface RowGroup {
 
 const GROUP_ROWS = 2_000;
 
-/** Pages joined and cut into groups that are large enough to be read quickly, and small enough to be held: `maxBytes` and a row. */
+/** Joins pages and cuts them into groups: large enough to read fast, and at most `maxBytes` plus one row. */
 export async function* rowGroups(
   pages: AsyncIterable<readonly EntryTable[]>,
   maxBytes: number,

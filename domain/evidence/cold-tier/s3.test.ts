@@ -23,7 +23,7 @@ const placeIn = (change: Partial<S3Place> = {}): S3Place => ({
 });
 const filesOf = (change: Partial<S3Place> = {}, options: S3Options = {}) =>
   s3Files(placeIn(change), { ...QUICK, ...options });
-/** What is stored, below the prefix. */
+/** The stored keys, without the prefix. */
 const stored = () => [...server.objects.keys()].map((key) => key.replace(KEYS, '')).toSorted();
 const requests = () => server.log.map((line) => line.replace(KEYS, ''));
 
@@ -133,7 +133,7 @@ describe.each(STORES)('the cold tier of %s in an S3-compatible store', (kind) =>
     return icebergRead({ tableUrl, metadata: await icebergMetadata({ tableUrl }) });
   };
   const seqs = async () => (await readTable()).map(({ seq }) => Number(seq));
-  /** A store that takes no record of a pass. */
+  /** Makes the store refuse the record of an export. */
   const refuseRecords = async () => {
     if (kind === 'sqlite')
       await place.sql(
@@ -187,7 +187,7 @@ describe.each(STORES)('the cold tier of %s in an S3-compatible store', (kind) =>
     server.put(data, Buffer.concat([bytes, Buffer.of(0)]));
     await expect(ledger.coldCopies.copyCheck()(2, 2)).rejects.toThrow(/is not the file that was exported/);
     server.put(data, bytes);
-    // A file that the table does not name does not count as a copy.
+    // A file that the table does not name is not a copy.
     const metadata = `${KEYS}metadata/v1.metadata.json`;
     server.put(metadata, Buffer.from('{"current-snapshot-id":1}'));
     await ledger.close();
@@ -220,7 +220,7 @@ describe.each(STORES)('the cold tier of %s in an S3-compatible store', (kind) =>
     server.fail({ method: 'PUT', path: 'v1.metadata.json', status: 403 });
     await expect(ledger.coldTier.export()).rejects.toMatchObject({ code: 'export_sink_unavailable' });
     expect(await ledger.coldTier.exports()).toHaveLength(1);
-    // The answer of the second attempt is lost, and the third finds its own file.
+    // The answer to the second attempt is lost; the third attempt finds its own file.
     server.fail({ method: 'PUT', path: 'v1.metadata.json', lost: true });
     expect(await ledger.coldTier.export()).toBe('NothingToExport');
     expect(await seqs()).toEqual([1, 2]);

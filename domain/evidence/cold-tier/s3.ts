@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { type ColdFiles, sinkUnavailable } from './files.js';
 
-/** A place in an S3-compatible object store, and who may write there. */
+/** A place in an S3-compatible object store, with the credentials to write there. */
 export interface S3Place {
-  /** `https://host[:port]`; the bucket is named in the path, which every store understands. */
+  /** `https://host[:port]`. The bucket goes into the path, which every store understands. */
   readonly endpoint: string;
   readonly bucket: string;
-  /** What every key begins with, without slashes at its ends; '' for the whole bucket. */
+  /** Prefix of every key, without slashes at its ends; '' for the whole bucket. */
   readonly prefix: string;
   readonly region: string;
   readonly accessKeyId: string;
@@ -16,18 +16,18 @@ export interface S3Place {
 }
 
 export interface S3Options {
-  /** How readers address the table, where that is not `s3://bucket/prefix`. */
+  /** The table's base URI for readers, when it is not `s3://bucket/prefix`. */
   readonly uri?: string | undefined;
-  /** For one attempt; a data file must get through in it. */
+  /** Limit of one attempt, which must be long enough for a whole data file. */
   readonly timeoutMs?: number;
-  /** Before the second attempt; doubled before each further one. */
+  /** Wait before the second attempt. It doubles before each further one. */
   readonly backoffMs?: number;
 }
 
 const ATTEMPTS = 4;
 const TIMEOUT_MS = 120_000;
 const BACKOFF_MS = 250;
-/** Passing faults. 409 is what a store says to conditional writes of one key that came at the same moment. */
+/** Transient faults. A store answers 409 to conditional writes of the same key at the same moment. */
 const PASSING: readonly number[] = [408, 409, 429, 500, 502, 503, 504];
 
 interface Answer {
@@ -36,9 +36,10 @@ interface Answer {
 }
 
 /**
- * Files in an object store that takes conditional writes (`If-None-Match: *`), signed with AWS Signature Version 4, their digest included.
- * A passing fault is tried again a few times: a key's content is the same each time, and a conditional write that was stored before its
- * answer was lost is then answered with "exists". Errors name the store, the object and its code, never a key of ours nor what the store wrote.
+ * Files in an object store that supports conditional writes (`If-None-Match: *`). Requests are signed with AWS Signature Version 4, body
+ * digest included. Transient faults are retried a few times. That is safe: a key always gets the same content, and a conditional write that
+ * was stored before its answer was lost is answered with "exists". Errors name the store, the object and the store's error code, never our
+ * credentials or the rest of the answer.
  */
 export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
   const { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey } = place;
@@ -65,7 +66,7 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
     const response = await fetch(signed.url, {
       method,
       headers: signed.headers,
-      // A store in another place is a setting to mend, and gets no signature of ours.
+      // A redirect means a wrong setting; never send a signature to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(method === 'PUT' && { body }),
@@ -91,7 +92,7 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
         cause = error;
       }
       if (attempts === ATTEMPTS) throw sinkUnavailable(faultText(method, file, fault), cause);
-      // Two writers that met do not meet again.
+      // Jitter: two writers that collided do not collide again.
       await wait(backoffMs * 2 ** (attempts - 1) * (0.5 + Math.random() / 2));
     }
   }
@@ -129,7 +130,7 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
 
 const isDone = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
-/** The store's own word for what was wrong. The rest of such a body repeats the request, its key id and signature included. */
+/** The store's error code. The rest of the body repeats the request, including our key id and signature, so it is not quoted. */
 const codeOf = ({ bytes }: Answer): string | undefined =>
   /<Code>([A-Za-z]{1,64})<\/Code>/.exec(bytes.toString('utf8', 0, 4_096))?.[1];
 const said = (answer: Answer): string => ['answered', answer.status, codeOf(answer)].filter(Boolean).join(' ');

@@ -15,17 +15,17 @@ export interface EvidenceWindow extends Pick<RowFilter, 'tenant' | 'demoPrefix'>
 export interface EvidenceOptions {
   readonly reader: Pick<LedgerReader, 'pages'>;
   readonly assurance: Pick<Assurance, 'verifyAssured'>;
-  /** How many cold exports hold rows of that time. */
+  /** Number of cold exports that hold rows of the window. */
   readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<number>;
-  /** What of a window was vacuumed. */
+  /** Which rows of a window were vacuumed. */
   readonly goneFrom: GoneFrom;
   readonly clock: () => number;
 }
 
 /**
- * The register of a window (docs/architecture/ledger-reads.md#compliance-register), after a walk of the whole chain. The rows of erased
- * tenants are left out, those of a cleaned demonstration are not, as in the regulatory bundle. Throws `window_vacuumed` where rows of the
- * window are gone, because counts of the rest would be taken for the whole, and `ledger_store_unavailable`.
+ * The register of a window (docs/architecture/ledger-reads.md#compliance-register), after a walk of the whole chain. As in the regulatory
+ * bundle, rows of erased tenants are left out and rows of a cleaned demonstration are counted. Throws `window_vacuumed` when rows of the
+ * window are gone, because counts of the rest would pass for the whole, and `ledger_store_unavailable`.
  */
 export type ComplianceEvidence = (window: EvidenceWindow) => Promise<ComplianceRegister>;
 
@@ -36,7 +36,7 @@ export const createComplianceEvidence =
     const facts = noFacts();
     for await (const page of reader.pages({ ...scope, from, to, hiding: 'erased' }))
       for (const row of page) countFact(facts, row);
-    // Behind the rows: what went while they were read is gone too.
+    // Checked after reading: rows that were vacuumed meanwhile are missing too.
     const tenant = scope.demoPrefix === undefined ? scope.tenant : undefined;
     const gone = await reading(() => goneFrom({ from, to, tenant }));
     if (gone) throw windowVacuumed(gone);

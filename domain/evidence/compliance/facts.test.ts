@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { callRows, type TestCall } from '../../../test/support/ledger-calls.js';
 import { countFact, noFacts } from './facts.js';
 
-/** As much of an entry as is counted. */
+/** An entry with only the fields that are counted. */
 const entry = (fields: Partial<LedgerEntry>): LedgerEntry =>
   ({ seq: 1, policy_decision: null, authorized: false, event_kind: 'proxy.verdict', ...fields }) as LedgerEntry;
 
@@ -30,7 +30,7 @@ describe('what rows say is counted by any text that is in them', () => {
   });
 });
 
-/** The entries of what the pipeline itself writes about these calls, in chain order. */
+/** The entries that the pipeline itself writes about these calls, in chain order. */
 const entriesOf = (...calls: readonly Omit<TestCall, 'name'>[]): LedgerEntry[] =>
   calls
     .flatMap((call, index) => callRows({ name: `call ${index}`, ...call }))

@@ -3,22 +3,22 @@ import { type Tally, tally } from '../reports/facts.js';
 import { isDenial, judgedBy } from '../reports/outcome.js';
 
 const SAMPLES = 5;
-/** Ways of deciding in which a person proved who he is (docs/architecture/ledger-reads.md#compliance-register). */
+/** Provenances in which the person authenticated strongly (docs/architecture/ledger-reads.md#compliance-register). */
 const ATTESTED = new Set(['webauthn', 'oidc', 'saml']);
-/** Decisions nobody took. */
+/** Provenances of decisions that no person took. */
 const NOBODY = new Set(['system', 'auth-disabled']);
 
-/** How many rows are of one kind, and the first few of them. */
+/** A count of rows, and the places of the first few of them. */
 export interface Fact {
   count: number;
   readonly samples: number[];
 }
 
-/** What the rows of a window say, counted once, without judging any of it. */
+/** What the rows of a window say, counted without judging it. */
 export interface Facts {
   rows: number;
   readonly verdicts: Fact;
-  /** Calls that were refused for good, by their verdict or by a person afterwards, as the reports count them. */
+  /** Calls refused for good, by the verdict or later by a person, as the reports count them. */
   readonly denials: Fact;
   readonly signedDenials: Fact;
   readonly denySignals: Fact;
@@ -57,7 +57,7 @@ function seen(into: Fact, seq: number): void {
   if (into.samples.length < SAMPLES) into.samples.push(seq);
 }
 
-/** Counts one row. Rows come in chain order; the same rows give the same facts. */
+/** Counts one row. Rows must come in chain order; the same rows give the same facts. */
 export function countFact(facts: Facts, row: LedgerEntry): void {
   const { seq, event_kind: kind } = row;
   const text = (field: string) => (typeof row[field] === 'string' ? row[field] : null);

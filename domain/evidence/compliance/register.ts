@@ -15,7 +15,7 @@ export interface RegisterInput {
   readonly generatedAt: string;
 }
 
-/** The register of a window: a function of logged facts alone, so the same window gives the same bytes but for `generated_at`. */
+/** The register of a window. A pure function of logged facts: the same window gives the same bytes, except for `generated_at`. */
 export function complianceRegister(input: RegisterInput): ComplianceRegister {
   const { facts, verification, window, generatedAt } = input;
   const { cryptographic_verification: cryptography } = verification;
@@ -43,7 +43,7 @@ export function complianceRegister(input: RegisterInput): ComplianceRegister {
 const rows = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 const chainWords = ({ valid }: AssuredVerifyResult): string =>
   valid ? 'the walk of the chain found every row as it was appended' : 'the walk of the chain found a fault';
-/** Of no signature nothing was verified, whatever the status says of the rest. */
+/** Says "no row is signed" whatever the status, because without signatures nothing was verified. */
 const signatureWords = ({ status, nothing_signed }: CryptographicVerification): string =>
   nothing_signed ? `no row is signed${status === 'verified' ? '' : ` (${status})`}` : `row signatures: ${status}`;
 const samplesOf = (...facts: readonly Fact[]): number[] =>
@@ -182,5 +182,3 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
     ),
   ];
 }
-
-/** Keys in byte order: the same counts are the same bytes. */
