@@ -263,6 +263,26 @@ describe('reconciliation', () => {
     },
   );
 
+  it('takes back the review row of a call that was closed before it was parked: nobody waits for a decision about it', async () => {
+    const call = await left('decided');
+    const { correlation_id, agent: agent_id, method, tenant } = call;
+    await gate.reviews.createOnce({
+      agent_id,
+      correlation_id,
+      method,
+      tenant,
+      request_payload: {},
+      risk_summary: 'the row was stored and its answer lost',
+      review_reasons: [],
+      state_namespace: 'operator',
+      ttl_seconds: 600,
+    });
+    expect((await gate.reviews.list({ tenant })).rows).toHaveLength(1);
+    nowMs += MINUTE;
+    await pass();
+    expect((await gate.reviews.list({ tenant })).rows).toEqual([]);
+  });
+
   it('leaves a call that cannot be helped alone for a growing while, tells it once, also over a restart, and goes on when it can', async () => {
     const bad = await left('parked');
     const mend = makeUnreadable(bad);

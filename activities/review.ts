@@ -2,6 +2,7 @@ import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SettledReview, SignedDecision } from '../contracts/review.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
+import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import { NotAsStaged, summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
@@ -155,26 +156,31 @@ export const createReviewActivities = ({
       signed: decision,
       applied_ms: at,
     };
+    // HIL's clock is not the one that ends the wait, but what it signed after the deadline would never pass for an approval.
+    if (
+      record.state === 'parked' &&
+      !isOver(record.deadline_ms, at) &&
+      isOver(record.deadline_ms, Date.parse(decision.decided_at))
+    )
+      return { applied: false, code: 'decision_refused', settled: null, summary: null };
     const lateMs = Date.parse(decision.not_after);
     const moved = await calls.move(decision.correlation_id, decision.decision, {
       decision: recorded,
       callback: record.evidence.call.has_callback,
       // Also a late one is tried, in vain: the same decision may have been stored by a worker that died before it could say so.
-      before_ms: Math.min(lateMs, record.deadline_ms ?? lateMs),
+      before_ms: Math.min(lateMs, (record.deadline_ms ?? Infinity) - 1),
       ...(decision.decision === 'approve' &&
         record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
-    if (moved.record.state === TAMPERED) return closedAsTampered(moved.record, decision);
-    const settled = settledOf(moved.record);
+    // Whoever is told that it was too late is told so of a call that is closed.
+    const stands = await closedIfOver(calls, moved.record, now());
+    if (stands.state === TAMPERED) return closedAsTampered(stands, decision);
+    const settled = settledOf(stands);
     const mine = settled !== null && isDecidedBy(settled, decision);
-    if (moved.applied || mine)
-      return { applied: true, summary: summarize(moved.record), settled: settled as SettledReview };
-    if (moved.record.state === 'parked') {
-      const expired = isOver(record.deadline_ms, lateMs);
-      return { applied: false, code: expired ? 'pending_expired' : 'decision_refused', settled: null, summary: null };
-    }
+    if (moved.applied || mine) return { applied: true, summary: summarize(stands), settled: settled as SettledReview };
+    if (stands.state === 'parked') return { applied: false, code: 'decision_refused', settled: null, summary: null };
     const code = !settled ? 'not_pending' : settled.status === 'expired' ? 'pending_expired' : 'already_decided';
-    return { applied: false, code, settled, summary: summarize(moved.record) };
+    return { applied: false, code, settled, summary: summarize(stands) };
   },
 
   /** Leaves an alarm row behind for a message that no key of Gate's had sealed and that a call's workflow refused. One row for each call. */
@@ -193,25 +199,18 @@ export const createReviewActivities = ({
   async expireReview(correlationId: string): Promise<CallSummary> {
     const record = await calls.find(correlationId);
     if (!record) throw new Error(`no call record ${correlationId}`);
-    const deadline = record.deadline_ms ?? now();
-    const { record: expired } = await calls.move(correlationId, 'expire', {
-      callback: record.evidence.call.has_callback,
-      decision: {
-        status: 'expired',
-        decided_at: new Date(deadline).toISOString(),
-        decided_by: 'system:ttl-sweep',
-        decided_via: 'system:ttl-sweep',
-        reason: null,
-        principal: null,
-      },
-    });
-    return summarize(expired);
+    return summarize(await expireCall(calls, record, now()));
   },
 
-  /** Brings the review row to what the record says. HIL does so itself after a decision; this is for its crash in between. Safe to repeat. */
+  /**
+   * Brings the review row to what the record says. HIL does so itself after a decision; this is for its crash in between, and for a row
+   * that was stored for a call which was closed before it was parked: that one is withdrawn. Safe to repeat.
+   */
   async settleReviewRow(correlationId: string): Promise<void> {
     const record = await calls.find(correlationId);
     const settled = record && settledOf(record);
+    if (record?.state === 'aborted' && !settled && record.evidence.verdict?.outcome === 'park')
+      await reviews.withdraw(correlationId);
     if (!settled) return;
     try {
       await reviews.settle(settled);

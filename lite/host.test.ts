@@ -391,7 +391,7 @@ describe('a restart of the in-process host', () => {
     const settled = await gate.activities.settleExecution(call.correlation_id, 'activity Heartbeat timeout');
     expect(settled.state).toBe('not_run');
     const record = await gate.calls.find(call.correlation_id);
-    expect(record && answerOf(record, null, true, Date.now())).toMatchObject({
+    expect(record && answerOf(record, null, true)).toMatchObject({
       status: 503,
       body: {
         error: 'attempt_not_begun',

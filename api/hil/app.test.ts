@@ -327,7 +327,8 @@ describe('reading review rows', () => {
     expect(await ids('?status=denied')).toEqual([correlation(1)]);
     expect(await ids('?status=approved')).toEqual([]);
     expect(await ids('?agent_id=payments-agent')).toEqual([]);
-    now = T0 + 600_000;
+    // A day after its deadline nobody closes it any more.
+    now = T0 + 600_000 + 86_400_000;
     expect(await ids('')).toEqual([]);
     expect(await ids('?status=expired')).toEqual([correlation(2)]);
   });
@@ -566,19 +567,30 @@ describe('POST /decide/{id}', () => {
       });
   });
 
-  it('closes a row to decisions at its deadline', async () => {
+  it('leaves it to the call whether a decision comes too late, and shows the row as the call says', async () => {
     const row = await park();
     now = T0 + 600_000;
-    expect(await decide(row.id)).toMatchObject({
-      status: 409,
-      body: {
-        error: 'pending_expired',
-        status: 'expired',
-        decided_by: 'system:ttl-sweep',
-        decided_at: '2026-11-02T10:10:00.000Z',
-      },
-    });
-    expect(sender.received).toEqual([]);
+    const settled = {
+      pending_id: row.id,
+      status: 'expired' as const,
+      decided_at: '2026-11-02T10:10:00.000Z',
+      decided_by: 'system:ttl-sweep',
+      decision_reason: null,
+      decided_via: 'system:ttl-sweep',
+      principal: null,
+    };
+    const closed = { decided_by: settled.decided_by, decided_at: settled.decided_at, status: settled.status };
+    sender.decide = async () => ({ outcome: 'refused', code: 'pending_expired', settled });
+    for (let time = 1; time <= 2; time += 1)
+      expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: 'pending_expired', ...closed } });
+    expect(await reviews.get(row.id)).toMatchObject(closed);
+  });
+
+  it('says of a row past its deadline that it expired where no call waits for it any more', async () => {
+    const row = await park();
+    now = T0 + 600_000;
+    sender.decide = async () => ({ outcome: 'refused', code: 'not_pending' });
+    expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: 'pending_expired' } });
   });
 
   it('answers 404 for an unknown and for a withdrawn row', async () => {

@@ -4,7 +4,6 @@ import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { intentScore } from '../../domain/pipeline/verdict.js';
-import { isOver } from '../../domain/review/transitions.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
 export interface Answer {
@@ -16,17 +15,11 @@ export interface Answer {
 /** How long the approver has, as the 202 says; the same at every replay. */
 const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.call.ttl_secs[approval_tier];
 
-/** The record's effective state: from its deadline on a parked call is expired, whether or not its workflow is alive to say so. */
-export const effectiveState = (
-  { state, deadline_ms }: Pick<CallRecord, 'state' | 'deadline_ms'>,
-  nowMs: number,
-): CallRecord['state'] => (state === 'parked' && isOver(deadline_ms, nowMs) ? 'expired' : state);
-
 /**
  * What the caller is told of its call, as a function of the record (docs/architecture/requests-and-answers.md#answers): the same answer
  * at every exact replay. `null` while there is none yet.
  */
-export function answerOf(record: CallRecord, result: Buffer | null, replayed: boolean, nowMs: number): Answer | null {
+export function answerOf(record: CallRecord, result: Buffer | null, replayed: boolean): Answer | null {
   const { call, verdict } = record.evidence;
   const decisionOnly = call.contract === 'gate.decision/v1';
   const headers =
@@ -35,7 +28,7 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
       : verdict?.would === 'pend'
         ? { 'X-Gate-Would-Pend': 'true' }
         : {};
-  switch (effectiveState(record, nowMs)) {
+  switch (record.state) {
     case 'denied':
       return record.decision
         ? refusal(record, 'review_denied', 'review_denied', 'hil', [

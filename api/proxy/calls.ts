@@ -2,6 +2,7 @@ import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
+import { closedIfOver } from '../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf } from '../../domain/call-record/rows.js';
 import { TAMPERED } from '../../domain/call-record/transitions.js';
@@ -79,20 +80,20 @@ export function createCallHandler(options: CallHandlerOptions) {
   let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
 
-  const settledEnough = (record: CallRecord) => answerOf(record, null, true, now()) !== null;
+  const settledEnough = (record: CallRecord) => answerOf(record, null, true) !== null;
 
   /** The answer the record gives; while the call is under way it waits, up to a limit. `again` is set when the answer was given before. */
   const fromRecord = async (found: CallRecord, again: AskedAgain | null): Promise<Answer> => {
     const replayed = again !== null;
-    const record = settledEnough(found)
-      ? found
+    const standing = await closedIfOver(calls, found, now());
+    const record = settledEnough(standing)
+      ? standing
       : await calls.waitFor(found.correlation_id, settledEnough, now() + options.upstreamTimeoutMs + 5_000);
     const retained = (of: CallRecord) => {
       const load = () => calls.result(of.correlation_id);
       return again ? limits.retained(again, load) : load();
     };
-    const answer =
-      record && answerOf(record, record.state === 'completed' ? await retained(record) : null, replayed, now());
+    const answer = record && answerOf(record, record.state === 'completed' ? await retained(record) : null, replayed);
     if (!answer || !record)
       throw new GateError('pipeline_unavailable', `the call is still under way; ${ASK_AGAIN}`, {
         fields: { layer: 'proxy' },

@@ -70,7 +70,8 @@ export function createDecisions({
 
   async function decide(row: PendingRequest, decision: Decision): Promise<PendingRequest> {
     const now = clock();
-    const late = whyNotDecidable(row, now);
+    // Whether a row that waits is too late is for its call to say, by the clock that ends the call.
+    const late = row.status === 'pending' ? null : whyNotDecidable(row, now);
     const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
     // After a 503, or no answer, the operator asks again and must get the outcome of his own decision, not "already decided".
     if (late && same && isDecidedBy(standing(row), decision)) return row;

@@ -277,12 +277,16 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('expired is computed from the stored deadline', () => {
-    it('shows the row pending until the deadline and expired from then on, without anybody writing', async () => {
+  describe('a row ends with its call', () => {
+    it('is pending past its deadline until its call says so; a day later it is expired, because its call is gone', async () => {
       const { row } = await store.createOnce(newReview());
-      now = T0 + 599_999;
-      expect(await store.get(row.id)).toMatchObject({ status: 'pending', decided_by: null });
-      now = T0 + 600_000;
+      for (now of [T0 + 599_999, T0 + 600_000, T0 + 600_000 + 86_399_999]) {
+        expect(await store.get(row.id)).toMatchObject({ status: 'pending', decided_by: null });
+        expect((await store.list({ tenant: 'acme' })).rows).toHaveLength(1);
+        expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toEqual([]);
+        expect(await store.backlog()).toMatchObject({ pending: 1 });
+      }
+      now = T0 + 600_000 + 86_400_000;
       const expired = {
         status: 'expired',
         decided_at: '2026-11-02T10:10:00.000Z',
@@ -302,7 +306,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
 
     it('shows the same after the workflow has written the expiry', async () => {
       const { row } = await store.createOnce(newReview());
-      now = T0 + 700_000;
+      now = T0 + 87_100_000;
       const computed = await store.get(row.id);
       const written = await store.settle(
         settled({
@@ -490,7 +494,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     it('counts the backlog over all tenants', async () => {
       await park(1, { created_at: '2026-11-02T09:59:00Z' });
       await park(2, { tenant: 'globex' });
-      await park(3, { ttl_seconds: 1, created_at: '2026-11-02T09:00:00Z' });
+      await park(3, { ttl_seconds: 1, created_at: '2026-11-01T09:00:00Z' });
       expect(await store.backlog()).toEqual({ pending: 2, oldest_created_ms: T0 - 60_000 });
     });
   });

@@ -140,13 +140,14 @@ const METADATA_LIFE_SECONDS = 2_592_000;
 /** Versions remembered per process. */
 const SEEN_REVIEWS = 10_000;
 const ATTEMPTS = 5;
+/** So long after its deadline a row that its call never closed is shown as expired: the call is gone, and nobody will. */
+const FORSAKEN_AFTER_MS = 86_400_000;
 /** The last moment that a Date can be. */
 const LATEST_MS = 8.64e15;
 
 /**
- * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id; `expired` is computed from the stored deadline whenever a
- * row is read, never from a workflow or sweeper being alive (docs/architecture/reviews.md#deadline). A store that fails is
- * `store_unavailable`.
+ * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id. A row is `expired` once its call is: the call's record
+ * owns the deadline, and HIL's clock ends no wait (docs/architecture/reviews.md#deadline). A store that fails is `store_unavailable`.
  */
 export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewStore> {
   const store = await openStore<ReviewTables>(target, hilMigrations);
@@ -418,6 +419,7 @@ export function reviewStoreOver(
     async list({ tenant, status = 'pending', limit = 200, before, agent_id, sort = 'newest' }) {
       const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
       const now = clock();
+      const forsaken = now - FORSAKEN_AFTER_MS;
       const tenants = typeof tenant === 'string' ? [tenant] : tenant;
       const statuses = typeof status === 'string' ? [status] : status;
       let page = db
@@ -429,10 +431,10 @@ export function reviewStoreOver(
           where.or(
             statuses.flatMap((one) => {
               if (one === 'pending')
-                return [where.and([where('status', 'in', [one, 'tampered']), where('deadline_ms', '>', now)])];
+                return [where.and([where('status', 'in', [one, 'tampered']), where('deadline_ms', '>', forsaken)])];
               const written = where('status', '=', one);
               return one === 'expired'
-                ? [written, where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', now)])]
+                ? [written, where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', forsaken)])]
                 : [written];
             }),
           ),
@@ -478,7 +480,7 @@ export function reviewStoreOver(
           .selectFrom('reviews')
           .select(({ fn }) => [fn.countAll().as('count'), fn.min('created_ms').as('oldest')])
           .where('status', '=', 'pending')
-          .where('deadline_ms', '>', clock())
+          .where('deadline_ms', '>', clock() - FORSAKEN_AFTER_MS)
           .where('withdrawn_at', 'is', null)
           .executeTakeFirstOrThrow(),
       );
@@ -510,10 +512,10 @@ export const reviewsOf = (store: ReviewStore): Reviews => ({
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
   new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
 
-/** What closed the row: what was written, or the deadline once it has passed. */
+/** What closed the row: what was written, or its deadline where its call is gone. */
 function settlementOf(row: Head, now: number): SettledReview | null {
   if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
-  if (now < Number(row.deadline_ms)) return null;
+  if (now - FORSAKEN_AFTER_MS < Number(row.deadline_ms)) return null;
   return {
     pending_id: row.id,
     status: 'expired',

@@ -131,12 +131,22 @@ describe('stores on Postgres', () => {
     expect((await read()).status).toBe(200);
     // Its time to be decided is over by this clock: no approval, no effect.
     const decided = await gate.operator.decide(parked.correlationId, 'approve');
-    expect(decided.status).toBe(409);
+    expect(decided).toMatchObject({ status: 409, body: { error: 'pending_expired', status: 'expired' } });
     // The window is filled by the clock that is ahead ...
     const agent = await gate.agent('runaway');
     const ahead = await Promise.all(Array.from({ length: 61 }, () => agent.call('delete_file', { path: 'x' })));
     expect(ahead.filter(({ status }) => status === 429)).toHaveLength(1);
     await jump(0);
+    // What expired by the clock that was ahead stays expired for everybody, though the engine's clock never moved.
+    expect(await gate.operator.decide(parked.correlationId, 'approve')).toMatchObject({
+      status: 409,
+      body: { error: 'pending_expired', status: 'expired' },
+    });
+    expect(await (await gate.agent()).call('wire_transfer', TRANSFER, { idempotencyId: parkedId })).toMatchObject({
+      status: 403,
+      body: { error: 'review_expired' },
+    });
+    expect(await gate.kinds(parked.correlationId, 'hil.expired')).toContain('hil.created');
     // ... and does not hold the agent up for the hour to come.
     expect((await agent.call('delete_file', { path: 'x' })).status).toBe(403);
     expect((await read()).status).toBe(200);

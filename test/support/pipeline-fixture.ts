@@ -20,6 +20,7 @@ import { type LedgerStore, openLedger } from '../../domain/ledger/ledger-store.j
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore, type ReviewStore } from '../../domain/review/review-store.js';
 import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/host.js';
@@ -38,6 +39,8 @@ export interface PipelineFixture {
   readonly activities: GateActivities;
   readonly host: InProcessHost;
   readonly verifyDecision: ActivityPorts['verifyDecision'];
+  /** HIL's side of a decision, as its route and lite's page call it. */
+  readonly decide: ReturnType<typeof createDecisions>;
   readonly script: Script;
   /** Every request the tools took. */
   readonly executed: JsonObject[];
@@ -85,6 +88,8 @@ export const fixtureFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gate
 export interface FixtureOptions {
   readonly folder?: string;
   readonly clock?: Clock;
+  /** HIL's own clock where it is not that of the rest. */
+  readonly hilNow?: () => number;
   readonly script?: Partial<Script>;
   readonly runs?: Runs;
   readonly reconcile?: Partial<ActivityPorts['reconcile']>;
@@ -95,6 +100,7 @@ export interface FixtureOptions {
 export async function openPipeline({
   folder,
   clock = machineClock,
+  hilNow = clock.now,
   script: given = {},
   runs,
   reconcile,
@@ -132,7 +138,7 @@ export async function openPipeline({
   const reviews = await openReviewStore({
     target: { file: join(home, 'hil.db') },
     payloadKeys: TEST_KEYS('payloads'),
-    clock: clock.now,
+    clock: hilNow,
   });
   const executed: JsonObject[] = [];
   const callbacks: Callback[] = [];
@@ -218,6 +224,14 @@ export async function openPipeline({
     activities,
     host,
     verifyDecision: ports.verifyDecision,
+    decide: createDecisions({
+      reviews,
+      sender: host,
+      decisionKey: DECISION_KEYS.privateKey,
+      clock: hilNow,
+      decisionLifeMs: 10_000,
+      observe: () => undefined,
+    }),
     script,
     executed,
     callbacks,

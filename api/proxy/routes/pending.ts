@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { CallStore } from '../../../domain/call-record/call-store.js';
+import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { effectiveState } from '../answers.js';
 import { agentOf, idOf } from './mcp.js';
 
 const UNKNOWN = 'no parked call under this id';
@@ -48,16 +48,17 @@ export function registerPending(
         const caller = agentOf(request);
         const asked = { caller, correlationId: request.correlationId, name: 'GET /pending' };
         await limits.replay(asked);
-        const record = await lookUp(idOf(request.params.correlation_id, UNKNOWN));
+        const found = await lookUp(idOf(request.params.correlation_id, UNKNOWN));
         // Another agent's call and an unknown one get the same answer.
         const mine =
-          record && record.evidence.call.tenant === caller.tenant && record.evidence.call.agent === caller.agent;
-        if (!mine || !record.pending_id) throw new GateError('not_found', UNKNOWN);
+          found && found.evidence.call.tenant === caller.tenant && found.evidence.call.agent === caller.agent;
+        if (!mine || !found.pending_id) throw new GateError('not_found', UNKNOWN);
+        const record = await closedIfOver(calls, found, now());
         request.correlationId = record.correlation_id;
         const { call, verdict } = record.evidence;
-        const state = effectiveState(record, now());
+        const { state } = record;
         const result =
-          record.state === 'completed' ? await limits.retained(asked, () => calls.result(record.correlation_id)) : null;
+          state === 'completed' ? await limits.retained(asked, () => calls.result(record.correlation_id)) : null;
         return {
           contract: 'gate.pending-authorization/v1',
           status: STATUS[state] ?? 'approved',
