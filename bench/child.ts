@@ -36,6 +36,8 @@ export function startChildProcess<Q extends Questions>(
   const child: ChildProcess = fork(fileURLToPath(new URL(module, folder)), [], {
     env: { ...process.env, ...env },
     execArgv,
+    // Another copy finds its rules and personas where it lies.
+    ...(directory !== undefined && { cwd: directory }),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -1,20 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChildProcess } from './child.js';
+import { type Child, startChildProcess } from './child.js';
+import type { LiteFloorQuestions } from './lite-floor-process.js';
 import type { LiteGateQuestions } from './lite-gate-process.js';
 import type { LiteLoadQuestions } from './lite-load-process.js';
 import type { LiteUpstreamQuestions } from './lite-upstream-process.js';
-import { describeMachine, residentMibOf, type Machine } from './machine.js';
-import { median, quantile, rounded } from './numbers.js';
-
-/** A native implementation on such a machine. Rates are per second. */
-export const NATIVE = {
-  allow: { p50_ms: 1.9, rate: 580 },
-  decision: { p50_ms: 0.52, rate: 2_140 },
-  deny: { p50_ms: 0.72, rate: 1_970 },
-  park: null,
-} as const;
+import { describeMachine, residentMibOf } from './machine.js';
+import { writeReport } from './report.js';
+import { checked, compareSides, type Side } from './sides.js';
 
 const KINDS = {
   allow: { contract: 'gate.server-execution/v1', tool: 'read_file', status: '200' },
@@ -22,86 +16,84 @@ const KINDS = {
   deny: { contract: 'gate.server-execution/v1', tool: 'delete_file', status: '403' },
   park: { contract: 'gate.server-execution/v1', tool: 'wire_transfer', status: '202' },
 } as const;
-export type LiteKind = keyof typeof KINDS;
+type LiteKind = keyof typeof KINDS;
 export const LITE_KINDS = Object.keys(KINDS) as LiteKind[];
 
-export interface LiteFigure {
-  readonly kind: LiteKind;
-  readonly concurrency: number;
-  readonly per_second: number;
-  readonly p50_ms: number;
-  readonly p99_ms: number;
-  readonly cpu_ms_per_call: number;
-  /** Twice the rate of the native implementation at 16, its p50 at 1; `null` where it has no figure. */
-  readonly goal: number | null;
-  readonly reached: boolean | null;
-  /** Answers that were not the expected one. */
-  readonly wrong: number;
+export interface LiteBenchOptions {
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly kinds: readonly LiteKind[];
+  /** Another built copy of Gate, compared in the same run. */
+  readonly other?: string;
+  readonly say: (line: string) => void;
 }
 
-export interface LiteBench {
-  readonly machine: Machine;
-  readonly resident_mib: number;
-  readonly figures: readonly LiteFigure[];
-}
+const MAX_CALLS_PER_ROUND = 10_000_000;
 
 /**
- * Lite over a durable file: generator, tools and Gate each in a process of their own, on loopback. Every answer is durable before it is
- * given. One kind after the other, a warm-up before each.
+ * Lite over a durable file: generator, tools and each side in a process of their own, on loopback. Every answer is durable before it is
+ * given. The floor is one durable insert behind the same HTTP server.
  */
-export async function runLiteBench({
-  seconds = 15,
-  kinds = LITE_KINDS,
-  say = () => undefined,
-}: {
-  seconds?: number;
-  kinds?: readonly LiteKind[];
-  say?: (line: string) => void;
-} = {}): Promise<LiteBench> {
-  const folder = mkdtempSync(join(tmpdir(), 'gate-bench-lite-'));
+export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteBenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(process.env.GATE_BENCH_DIR ?? tmpdir(), 'gate-bench-lite-'));
   const machine = describeMachine(folder);
   const load = startChildProcess<LiteLoadQuestions>('lite-load-process.js');
   const tools = startChildProcess<LiteUpstreamQuestions>('lite-upstream-process.js');
-  const gate = startChildProcess<LiteGateQuestions>('lite-gate-process.js');
+  const children: Child<never>[] = [];
+  const keep = <Q extends LiteGateQuestions | LiteFloorQuestions>(child: Child<Q>): Child<Q> => {
+    children.push(child as unknown as Child<never>);
+    return child;
+  };
+  const sideOf = (
+    name: string,
+    url: string,
+    child: Child<LiteGateQuestions> | Child<LiteFloorQuestions>,
+    statusOf: (kind: LiteKind) => string,
+  ): Side<LiteKind> => ({
+    name,
+    async press(kind, concurrency, forMs) {
+      const { contract, tool } = KINDS[kind];
+      const call = { url, contract, tool };
+      return checked(statusOf(kind), await load.ask.press({ call, concurrency, forMs, maxCalls: MAX_CALLS_PER_ROUND }));
+    },
+    cpuMs: async () => ({ node: await child.ask.cpuMs() }),
+  });
   try {
     const upstream = await tools.ask.start();
-    const url = await gate.ask.start({ upstream, ledger: join(folder, 'gate-lite.db') });
-    const figures: LiteFigure[] = [];
-    for (const kind of kinds) {
-      const { contract, tool, status } = KINDS[kind];
-      const call = { url, contract, tool };
-      const maxCalls = 10_000_000;
-      await load.ask.press({ call, concurrency: 16, forMs: Math.min(3_000, seconds * 400), maxCalls });
-      for (const concurrency of [1, 16]) {
-        const cpuBefore = await gate.ask.cpuMs();
-        const { latencies, tookMs, answers } = await load.ask.press({
-          call,
-          concurrency,
-          forMs: seconds * 1_000,
-          maxCalls,
-        });
-        const cpuMs = (await gate.ask.cpuMs()) - cpuBefore;
-        const perSecond = (latencies.length * 1_000) / tookMs;
-        const native = NATIVE[kind];
-        const goal = native && (concurrency === 1 ? native.p50_ms : 2 * native.rate);
-        const p50 = median(latencies);
-        figures.push({
-          kind,
-          concurrency,
-          per_second: Math.round(perSecond),
-          p50_ms: rounded(p50),
-          p99_ms: rounded(quantile(latencies, 0.99)),
-          cpu_ms_per_call: rounded(cpuMs / latencies.length),
-          goal,
-          reached: goal === null ? null : concurrency === 1 ? p50 <= goal : perSecond >= goal,
-          wrong: latencies.length - (answers[status] ?? 0),
-        });
-        say(`${kind} at ${concurrency}: ${Math.round(perSecond)} per second, p50 ${rounded(p50)} ms`);
-      }
-    }
-    return { machine, resident_mib: residentMibOf(gate.pid), figures };
+    const gateSide = async (name: string, directory?: string) => {
+      const child = keep(
+        startChildProcess<LiteGateQuestions>('lite-gate-process.js', directory === undefined ? {} : { directory }),
+      );
+      const url = await child.ask.start({ upstream, ledger: join(folder, `${name}.db`) });
+      return { child, side: sideOf(name, url, child, (kind) => KINDS[kind].status) };
+    };
+    const gate = await gateSide('gate');
+    const beside = other === undefined ? [] : [(await gateSide('other', other)).side];
+    const floor = keep(startChildProcess<LiteFloorQuestions>('lite-floor-process.js'));
+    const floorUrl = await floor.ask.start({ ledger: join(folder, 'floor', 'floor.db') });
+    const sides = [gate.side, ...beside, sideOf('floor', floorUrl, floor, () => '200')];
+    const compared = await compareSides({ sides, kinds, rounds, roundMs, say });
+    writeReport('lite', {
+      title: 'Lite over a durable file',
+      machine,
+      notes: [
+        `${rounds} rounds of ${roundMs / 1000} s per side and concurrency, sides in turns; latencies in ms at concurrency 1, rates at 16.`,
+        'Generator, tools and each side in a process of their own, on loopback; every answer is durable before it is given.',
+        'floor: one durable insert, synced to disk together with those of the other callers, behind the same HTTP server.',
+        'CPU is that of the whole process of the side, threads included; it says more than a rate on a shared machine.',
+        `Resident memory of Gate at the end: ${residentMibOf(gate.child.pid)} MiB.`,
+      ],
+      tables: {
+        ratios: [
+          ...(other === undefined ? [] : compared.ratios('gate', 'other')),
+          ...compared.ratios('gate', 'floor'),
+          ...(other === undefined ? [] : compared.ratios('other', 'floor')),
+        ],
+        rows: compared.rows,
+      },
+    });
   } finally {
-    await Promise.all([load.stop(), gate.stop(), tools.stop()]);
+    await Promise.all([load, tools, ...children].map((child) => child.stop()));
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -19,9 +19,11 @@ const USAGE = `usage: npm run bench -- [calls|start|lite|parks|ledger|ledger-rea
   start    from the command to ready, and the first call after it, over the engine alone
     --rounds N      starts of each side (6)
     --other DIR     another built copy of Gate, measured in the same run
-  lite     the lite edition over a durable file, against the figures of a native implementation
-    --seconds S     length of a run, at concurrency 1 and at 16 each (15)
+  lite     the lite edition over one durable insert behind the same HTTP server
+    --rounds N      rounds per kind and side (6)
+    --seconds S     length of a round, at concurrency 1 and at 16 each (3)
     --kinds A,B     of ${LITE_KINDS.join(', ')}
+    --other DIR     another built copy of Gate, measured in the same run
   parks    thousands of parked calls: cost, what others feel, all due at once
     --parks N       how many (5000)
     --modes A,B     of continue, stay (GATE_PARK)
@@ -77,25 +79,14 @@ async function run(what: string): Promise<void> {
       tables: { start: rows },
     });
   }
-  if (what === 'lite') {
-    const result = await runLiteBench({ seconds: Number(values.seconds ?? '15'), kinds: kindsOf(LITE_KINDS), say });
-    return writeReport('lite', {
-      title: 'Lite over a durable file',
-      machine: result.machine,
-      notes: [
-        'Generator, tools and Gate each in a process of their own, on loopback; every answer is durable before it is given.',
-        'goal: at 16 twice the rate of a native implementation (bench/lite.ts), at 1 its p50 in milliseconds.',
-        'cpu_ms_per_call is that of the process of Gate with all its threads; it says more than a rate on a shared machine.',
-        `Resident memory of Gate at the end: ${result.resident_mib} MiB.`,
-      ],
-      tables: {
-        lite: result.figures.map((figure) => ({
-          ...figure,
-          reached: figure.reached === null ? null : String(figure.reached),
-        })),
-      },
+  if (what === 'lite')
+    return runLiteBench({
+      rounds: Number(values.rounds),
+      roundMs: Number(values.seconds ?? '3') * 1000,
+      kinds: kindsOf(LITE_KINDS),
+      ...(values.other !== undefined && { other: values.other }),
+      say,
     });
-  }
   if (what === 'parks')
     return runParksBench({
       parks: Number(values.parks),
