@@ -16,7 +16,7 @@ import { coldSinkAt } from './cold-tier/cold-place.js';
 import { derivedInThread } from './derived-in-thread.js';
 import { type LedgerWithEvidence, openLedgerWithEvidence, openLedgerWithEvidenceThread } from './evidence.js';
 
-/** The machine's time is the limit of the test. */
+/** No limit of its own; the test's time limit applies. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -52,7 +52,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     rmSync(folder, { recursive: true, force: true });
     rmSync(scratch, { recursive: true, force: true });
   });
-  /** What says when it was made differs, and nothing else. */
+  /** The report without times of creation, which differ between the two. */
   const timeless = (report: unknown): unknown =>
     JSON.parse(JSON.stringify(report).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'then'));
   const both = async (ask: (at: LedgerWithEvidence) => Promise<unknown>) => {
@@ -90,7 +90,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     });
     expect(bundle.manifest).toMatchObject({ tenant: 'acme', row_count: 2, signature: { key_id: 'gate-ledger:v1' } });
     expect(await text(bundle.stream().pipe(createGunzip()))).toContain('prose of the provider');
-    // The row that says so was there before the first byte.
+    // The row about the export was appended before the first byte.
     expect((await threaded.ledger.head()).length).toBe(length + 1);
     expect(await threaded.ledger.verify()).toMatchObject({ valid: true });
   });
@@ -127,7 +127,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     expect(await threaded.evidence.coldTier.export()).toMatchObject({ Wrote: { row_count: 3 } });
     const { bytes } = await threaded.evidence.coldTier.parquet(WINDOW);
     expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('PAR1');
-    // The vacuum asks for the same copies from the ledger's side.
+    // The vacuum uses the same copies from the ledger's thread.
     expect(await threaded.evidence.coldCopies.copiedThrough(0)).toBe(3);
     const check = threaded.evidence.coldCopies.copyCheck();
     await expect(check(1, 3)).resolves.toBeUndefined();
@@ -160,7 +160,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
 
 it('a thread that failed is made anew for the next question', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
-  // A file where a folder has to be.
+  // A file where the ledger expects a folder.
   writeFileSync(join(folder, 'later'), '');
   const target = { file: join(folder, 'later', 'ledger.db') };
   const keys = testKeys();
@@ -196,7 +196,7 @@ it('a thread that failed is made anew for the next question', async () => {
 it('a close in the middle of a report or of a walk ends the process as usual', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
   const from = (path: string) => JSON.stringify(pathToFileURL(join(PROJECT_ROOT, 'dist', path)).href);
-  // In a process of its own: what went wrong here took the whole process with it.
+  // In a child process, because the fault this guards against ended the whole process.
   const program = `
     const { openLedgerWithEvidenceThread } = await import(${from('domain/evidence/evidence.js')});
     const { keyRing } = await import(${from('domain/crypto/key-ring.js')});

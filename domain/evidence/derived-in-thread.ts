@@ -16,11 +16,11 @@ export interface DerivedThreadInput {
   readonly keys: readonly (readonly [string, Uint8Array])[];
   readonly coldPlace: ColdPlace | null;
   readonly legalHold: boolean;
-  /** Where bundles are signed by the ledger's side; nobody signs otherwise. */
+  /** Whether the ledger's thread can sign bundles; without it there are none. */
   readonly signs: boolean;
   readonly ending: EndFlag;
   readonly scratch: string | undefined;
-  /** Over it the thread asks the ledger. */
+  /** The thread calls the ledger over this port. */
   readonly ledger: MessagePort;
 }
 
@@ -32,7 +32,7 @@ export interface DerivedThreadOptions {
   readonly scratch?: string | undefined;
 }
 
-/** A bundle as the thread hands it over. */
+/** A bundle as the thread sends it. */
 export interface SentBundle extends Omit<Bundle, 'stream' | 'discard'> {
   readonly bytes: ThreadStream<Uint8Array>;
 }
@@ -41,8 +41,8 @@ const END_LIMIT_MS = 4_000;
 const gone = (why: string): GateError => new GateError('ledger_store_unavailable', `the thread of the reports ${why}`);
 
 /**
- * Everything that reads many rows, in one thread with a connection of its own. It is started for the first question, and anew for the next
- * one after it failed; what it was asked then is `ledger_store_unavailable`, and asking again is safe.
+ * Runs everything that reads many rows in one thread with its own connection. The thread starts with the first question. When it fails,
+ * open questions get `ledger_store_unavailable`, and the next question starts a new thread; asking again is safe.
  */
 export function derivedInThread(
   { target, sidecarKeys, coldPlace, legalHold, scratch }: DerivedThreadOptions,
@@ -70,7 +70,7 @@ export function derivedInThread(
       workerData,
       transferList: [port2],
     });
-    // An idle thread keeps no process alive.
+    // An idle thread must not keep the process alive.
     worker.unref();
     port1.unref();
     const calls = callsOver(worker);
@@ -89,7 +89,7 @@ export function derivedInThread(
     if (closed) throw gone('is being stopped');
     return (running?.calls ?? start()).call(path, ...args);
   };
-  /** Functions of one part, each asked over there under its own name. The compiler asks for all of them. */
+  /** A proxy for one part: each function calls its namesake in the thread. `members` must list all of them for the compiler. */
   const part = <Part extends object>(name: string, members: Readonly<Record<keyof Part & string, true>>): Part =>
     Object.fromEntries(
       Object.keys(members).map((member) => [
@@ -112,7 +112,7 @@ export function derivedInThread(
       const { bytes, ...bundle } = (await call('exportRegulatory', request)) as SentBundle;
       return {
         ...bundle,
-        // Ended also when its reader hangs up before the first piece: what lies on disk for it goes then.
+        // `Readable.from` also ends `bytes` when the reader leaves before the first piece, which deletes the temporary files.
         stream: () => Readable.from(bytes, { objectMode: false }),
         discard: async () => void (await bytes.return()),
       };
@@ -142,7 +142,7 @@ export function derivedInThread(
       const { calls, worker } = running;
       askToEnd(ending);
       calls.call('end').catch(() => undefined);
-      // A single long statement is not waited for: the thread ends behind it.
+      // The thread ends after its current statement; do not wait for a very long one.
       await endedWithin(END_LIMIT_MS, [worker]);
     },
   };

@@ -12,11 +12,11 @@ import { derivedOver, type EvidenceLedger } from './derived.js';
 import type { DerivedThreadInput } from './derived-in-thread.js';
 import { type BundleRequest, sweepLeftBundles } from './regulatory/bundle.js';
 
-/** The thread of the reports: reads over a connection of its own, and asks the ledger's thread for what only that one may do. */
+/** The thread for reports. It reads over its own connection and asks the ledger's thread for anything that only the writer may do. */
 const { target, keys, coldPlace, legalHold, signs, ending, scratch, ledger: port } = workerData as DerivedThreadInput;
 const sidecarKeys = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
 const asks = callsOver(port);
-/** Answers as the ledger's own function of that name does. */
+/** Calls the function of the same name in the ledger's thread. */
 const ask =
   <Name extends keyof EvidenceLedger>(name: Name) =>
   (...args: readonly unknown[]) =>
@@ -49,16 +49,16 @@ const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledge
 });
 await sweepLeftBundles(Date.now(), scratch);
 
-/** Its bytes begin with it: whoever has it reads them or ends them, and either way nothing of it stays on disk. */
+/** The stream exists from the start: the receiver reads it or ends it, and both delete the bundle's temporary files. */
 const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {
   const { manifest, manifestSha256, stream } = await derived.exportRegulatory({
     ...request,
-    // Prose arrives as plain bytes.
+    // A buffer arrives as a plain Uint8Array.
     ...(documentation && { documentation: Buffer.from(documentation) }),
   });
   return { manifest, manifestSha256, bytes: stream() };
 };
-/** Asked when no statement runs any more: what is under way has been refused its next one. */
+/** Closes the store and ends the thread. The end flag was set before, so no statement runs any more and no new one starts. */
 async function end(): Promise<void> {
   await store.close();
   setImmediate(() => process.exit(0));

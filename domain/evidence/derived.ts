@@ -22,7 +22,7 @@ import {
 } from './tenant-lifecycle/tenant-lifecycle.js';
 import { createWatchdogs, type FlagKind, type Watchdogs } from './watchdogs/watchdogs.js';
 
-/** What is computed from many rows: it takes its time, and may be computed in a thread of its own. */
+/** Everything that is computed from many rows. It takes long, so it may run in a thread of its own. */
 export interface Derived {
   readonly activeAgents: ActiveAgentMeter;
   readonly coldTier: ColdTier;
@@ -33,15 +33,15 @@ export interface Derived {
   readonly watchdogs: Watchdogs;
 }
 
-/** What is asked of the ledger beside its rows. Each of these may be answered by another thread. */
+/** What evidence needs of the ledger besides its rows. Another thread may answer these calls. */
 export interface EvidenceLedger extends Ledger, Pick<Assurance, 'verifyAssured' | 'trustedKey'> {
   head(): Promise<ChainHead>;
   sealThrough(ms: number): Promise<void>;
   tombstoneTenant: Erasure['tombstoneTenant'];
   anchorLines(seqLo: number, seqHi: number): AsyncIterable<readonly string[]>;
-  /** What bundles are signed with; `null` where no key to sign with is configured. */
+  /** Signs bundles; `null` when no signing key is configured. */
   readonly signer: BlobSigner | null;
-  /** Told what the watchdogs flagged, when they did. */
+  /** Called with the number of flags that a watchdog raised. */
   flagged(kind: FlagKind, flags: number): unknown;
 }
 
@@ -49,7 +49,7 @@ export interface DerivedOptions {
   readonly clock: () => number;
   readonly coldSink: ColdSink | null;
   readonly legalHold: boolean;
-  /** Where rows of a bundle wait for the signature; the system's folder for such things unless named. */
+  /** Folder for rows of a bundle until its manifest is signed; by default the system's temporary folder. */
   readonly scratch?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function derivedOver(
   ledger: EvidenceLedger,
   { clock, coldSink, legalHold, scratch }: DerivedOptions,
 ): Derived {
-  // One database with several tables; each part knows its own.
+  // One database with several tables; each part types its own.
   const side = store as unknown as Store<SilenceTables & LifecycleTables>;
   const { db } = store;
   const { append, head, signer } = ledger;

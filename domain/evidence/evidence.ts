@@ -19,26 +19,26 @@ export interface EvidenceOptions {
   readonly clock?: () => number;
   /** Where cold copies go; without it there are none. */
   readonly coldSink?: ColdSink | undefined;
-  /** Signs regulatory bundles; without it none leaves. */
+  /** Signs regulatory bundles; without it none can be made. */
   readonly signer?: BlobSigner;
-  /** Nothing is to be erased for now; exports say so. */
+  /** Nothing may be erased for now; exports state it. */
   readonly legalHold?: boolean;
-  /** Where rows of a bundle wait for the signature; the system's folder for such things unless named. */
+  /** Folder for rows of a bundle until its manifest is signed; by default the system's temporary folder. */
   readonly scratch?: string;
 }
 
 /**
- * What is read from the ledger or kept beside it, and can be made again from its rows. It appends through the ledger like anybody else.
- * Every store fault is `ledger_store_unavailable`.
+ * Everything that is derived from the ledger's rows or kept beside them. It appends through the ledger like any other caller. Every store
+ * fault is `ledger_store_unavailable`.
  */
 export interface Evidence extends Derived {
   readonly cases: Cases;
   readonly silence: SilenceAllowlist;
-  /** What the vacuum asks before it takes anything away. */
+  /** What the vacuum asks of the cold copies before it deletes anything. */
   readonly coldCopies: ColdCopies;
-  /** The ledger's vacuum, which takes away only what the cold tier holds. */
+  /** The ledger's vacuum. It deletes only what the cold tier holds. */
   vacuum(pass: VacuumPass): Promise<number>;
-  /** Called with what the watchdogs flagged, when they did. */
+  /** `listener` is called with the number of flags that a watchdog raised. */
   observeFlags(listener: (kind: FlagKind, flags: number) => void): void;
 }
 
@@ -49,7 +49,7 @@ export interface LedgerWithEvidence {
 }
 
 /**
- * Opens the ledger of a SQLite file or a Postgres schema, and its evidence in the same place. Throws when the store cannot be opened.
+ * Opens the ledger of a SQLite file or a Postgres schema, and its evidence in the same store. Throws when the store cannot be opened.
  * Closing the ledger closes both.
  */
 export async function openLedgerWithEvidence(
@@ -63,8 +63,8 @@ export async function openLedgerWithEvidence(
 }
 
 /**
- * The same, with everything that reads many rows in a thread and over a connection of its own, so that appends never wait for a report.
- * The thread is started for the first question.
+ * The same, but everything that reads many rows runs in a thread with its own connection, so that appends never wait for a report. The
+ * thread starts with the first question.
  */
 export async function openLedgerWithEvidenceThread({
   coldPlace,
@@ -90,7 +90,7 @@ export async function openLedgerWithEvidenceThread({
     ledger: {
       ...ledger,
       async close() {
-        // It asks the ledger: whatever it does ends first.
+        // The thread calls the ledger, so it must end first.
         await close();
         await ledger.close();
       },
@@ -108,7 +108,7 @@ function evidenceOver(
     derive,
   }: EvidenceOptions & { readonly derive: (link: EvidenceLedger) => Derived },
 ): Evidence {
-  // One database with several tables; each part knows its own.
+  // One database with several tables; each part types its own.
   const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
   const flagListeners: ((kind: FlagKind, flags: number) => void)[] = [];
   const derived = derive({

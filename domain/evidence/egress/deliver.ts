@@ -3,19 +3,19 @@ import { postTo, ReceiverRefused } from '../../egress/webhook.js';
 import { errorText } from '../../errors.js';
 import { isRouted, type Sink } from './sinks.js';
 
-/** What one attempt came to. Only a 2xx moves the cursor. */
+/** The result of one delivery attempt. Only a 2xx answer moves the cursor. */
 export type Sweep =
   | {
       readonly delivered: true;
-      /** Behind the last row that was confirmed or is not for this sink. */
+      /** Sequence of the last row that was confirmed, or skipped because the sink does not want it. */
       readonly cursor: number;
       readonly rows: number;
-      /** Entries behind the cursor. */
+      /** Number of entries after the cursor. */
       readonly lag: number;
     }
   | {
       readonly delivered: false;
-      /** The receiver looked at the rows and will not have them; fewer at a time show which. */
+      /** The receiver refused these rows for good. Smaller batches find out which row it was. */
       readonly rejected: boolean;
       readonly rows: number;
       readonly first_seq: number | null;
@@ -23,15 +23,15 @@ export type Sweep =
       readonly lag: number | null;
     };
 
-/** A body has at most so many bytes, unless a single row has more. */
+/** Most bytes of one body, unless a single row is larger. */
 const BODY_BYTES = 1_000_000;
 const TIME_LIMIT_MS = 10_000;
-/** Not the rows' fault: sent again as they are. */
+/** Client errors that do not depend on the rows; the same rows are retried. */
 const PASSING = new Set([401, 403, 404, 408, 429]);
 
 /**
- * Sends the rows behind `after` to one sink, at most `limit` of them, in one request. At least once: after a lost answer the same rows
- * are sent again. Throws nothing: what went wrong, at the ledger or at the sink, is in the result.
+ * Sends the rows after `after` to one sink in one request, at most `limit` of them. Delivery is at least once: after a lost answer the same
+ * rows are sent again. Never throws; a fault of the ledger or the sink is part of the result.
  */
 export async function sweepOnce(
   sink: Sink,
@@ -53,7 +53,7 @@ export async function sweepOnce(
   } catch (error) {
     return failed(error, 0, null, null);
   }
-  // Waiting until the chain has grown past the cursor would leave rows out without a word.
+  // Waiting until the chain has grown past the cursor would silently skip rows.
   if (page.head < after)
     return failed(`the ledger ends at ${page.head}, before this stream's place ${after}: it was put back`, 0, null, 0);
   const bodies: string[] = [];

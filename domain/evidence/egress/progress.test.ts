@@ -41,7 +41,7 @@ describe('the progress of a stream', () => {
     }
     expect(sizes).toEqual([50, 25, 12, 6, 3, 1, 1]);
     expect(progress).toMatchObject({ cursor: 10, failures: 1, last_error: 'no to entry 11' });
-    // A batch may be smaller than its limit, because rows are filtered or large.
+    // A batch may be smaller than its limit, because rows are filtered out or large.
     expect(afterSweep(at(), failed(true, 4), 100).progress.limit).toBe(2);
   });
 });

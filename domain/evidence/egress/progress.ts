@@ -1,19 +1,19 @@
 import type { Sweep } from './deliver.js';
 
-/** Where a stream stands; all there is to it, however long its sink is down. */
+/** The state of a stream. Its size does not grow, however long the sink is down. */
 export interface StreamProgress {
-  /** The last entry that was confirmed or passed over. */
+  /** Sequence of the last row that was confirmed or skipped. */
   readonly cursor: number;
-  /** Attempts in a row that failed. */
+  /** Failed attempts in a row. */
   readonly failures: number;
-  /** Rows of the next attempt. */
+  /** Most rows of the next attempt. */
   readonly limit: number;
   readonly last_error: string | null;
 }
 
 /**
- * What comes after an attempt, and whether it comes at once. A batch that was rejected is halved until the row that is at fault stands
- * alone: what is in front of it is delivered, and it holds the stream.
+ * The state after an attempt, and whether to try again at once. A rejected batch is halved until the rejected row is alone: rows before it
+ * are delivered, and the stream stops at it.
  */
 export function afterSweep(
   progress: StreamProgress,

@@ -2,23 +2,23 @@ import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { atLeast, type Severity, severityOf } from './severity.js';
 
-/** The three kinds of receivers (docs/architecture/ledger-reads.md#streams-to-sinks); there is at most one of each. */
+/** The kinds of sinks (docs/architecture/ledger-reads.md#streams-to-sinks). There is at most one sink of each kind. */
 export const SINK_KINDS = ['splunk', 'datadog', 'generic'] as const;
 export type SinkKind = (typeof SINK_KINDS)[number];
 
-/** Which rows a sink gets; the others pass its cursor. */
+/** Selects the rows a sink gets. The cursor also moves past the others. */
 export interface SinkRouting {
-  /** Empty: every tenant. */
+  /** Empty means every tenant. */
   readonly tenants: readonly string[];
   readonly minSeverity: Severity;
 }
 
-/** A receiver of rows: where they go, and how they are written down for it. */
+/** A receiver of rows: its address and its format. */
 export interface Sink extends SinkRouting {
   readonly kind: SinkKind;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** One row as this receiver wants it; bodies join several. */
+  /** One row in this sink's format; `joined` makes one body of several. */
   renderRow(row: LedgerEntry): string;
   joined(rows: readonly string[]): string;
 }
@@ -43,7 +43,7 @@ const ENVELOPE_FIELDS = [
   'state_namespace',
 ] as const;
 
-/** What every sink is told of a row. Receivers tell repeats apart by `id`, the entry's UUID. */
+/** The fields of a row that every sink gets. Receivers deduplicate by `id`, the entry's UUID. */
 export function envelopeOf(row: LedgerEntry): JsonObject {
   const fields = row as JsonObject;
   return {

@@ -2,12 +2,12 @@ import type { EgressPage, EgressSource } from '../../../contracts/ledger-egress.
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { LedgerStore } from '../../ledger/ledger-store.js';
 
-/** The rows of a ledger for streams to sinks. Rows of an erased tenant that were not sent yet never are. */
+/** The ledger's rows for streams to sinks. Rows of an erased tenant that were not sent before the erasure are never sent. */
 export const egressSource = (ledger: Pick<LedgerStore, 'pages' | 'head' | 'sinkCursors'>): EgressSource => ({
   async egressPage(after, limit, sink): Promise<EgressPage> {
-    // Before the rows: what is appended meanwhile belongs to the next page.
+    // Read before the rows: entries appended meanwhile belong to the next page.
     const { length: head } = await ledger.head();
-    // A place behind the end was confirmed of another chain: this one was put back.
+    // A cursor past the end belongs to another state of the chain (it was restored), so it confirms nothing.
     if (sink !== undefined && after <= head) await ledger.sinkCursors.confirmed(sink, after);
     const rows: LedgerEntry[] = [];
     if (after < head)

@@ -28,7 +28,7 @@ import { type Committed, type Manifest, manifestDigest, manifestText } from './m
 import { bundleReadme } from './readme.js';
 import { type TarFile, tarStream } from './tar.js';
 
-/** What a bundle is asked to hold (docs/architecture/ledger-reads.md#regulatory-bundle). */
+/** What to put into a bundle (docs/architecture/ledger-reads.md#regulatory-bundle). */
 export interface BundleRequest {
   readonly tenant: string;
   readonly from: string;
@@ -37,19 +37,19 @@ export interface BundleRequest {
   readonly includeCompliance?: boolean;
   readonly annexIv?: boolean;
   readonly postMarketPlan?: boolean;
-  /** Prose of the provider, kept as it is. */
+  /** The provider's own documentation, included unchanged. */
   readonly documentation?: Buffer;
-  /** The bundle of what is left, which says how much is not, where rows of the window were vacuumed; without it there is none. */
+  /** When rows of the window were vacuumed: make a bundle of the rest whose manifest counts them. Otherwise that is an error. */
   readonly markVacuumed?: boolean;
 }
 
-/** A bundle that is signed; its bytes are made while they are read. */
+/** A signed bundle. Its archive is produced while it is read. */
 export interface Bundle {
   readonly manifest: Manifest;
   readonly manifestSha256: string;
-  /** The archive, tar.gz. What lies on disk for it goes when it ends, however it ends. */
+  /** The archive as tar.gz. Its temporary files are deleted when the stream ends or fails. */
   stream(): Readable;
-  /** For a bundle nobody will read. */
+  /** Deletes the temporary files of a bundle that nobody will read. */
   discard(): Promise<void>;
 }
 
@@ -59,12 +59,12 @@ export interface BundleOptions {
   readonly head: () => Promise<{ readonly length: number }>;
   readonly signer: BlobSigner | null;
   readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<readonly Json[]>;
-  /** What of the tenant's window was vacuumed. */
+  /** Which rows of the tenant's window were vacuumed. */
   readonly goneFrom: GoneFrom;
-  /** The lines of anchors.ndjson that belong to the places given, some at a time. */
+  /** The lines of anchors.ndjson for the anchors between two places, in portions. */
   readonly anchorLines: (seqLo: number, seqHi: number) => AsyncIterable<readonly string[]>;
   readonly clock: () => number;
-  /** Where rows wait for the signature; the system's folder for such things unless named. */
+  /** Folder for rows until the manifest is signed; by default the system's temporary folder. */
   readonly folder?: string | undefined;
 }
 
@@ -75,14 +75,14 @@ const FOLDER_PREFIX = 'gate-bundle-';
 const DAY_MS = 86_400_000;
 
 /**
- * Makes bundles: walks the whole chain first, writes rows and links to a folder of its own, signs the manifest, and checks the signature
- * before anything leaves. Throws `chain_verification_incomplete` while the chain does not hold or is changed meanwhile,
- * `signing_unavailable` when nobody signs or nobody trusts who did, `window_vacuumed` where rows of the window are gone and that was not
- * asked to be marked, `ledger_store_unavailable`.
+ * Makes bundles. Walks the whole chain first, writes rows and links to a temporary folder, signs the manifest, and verifies the signature
+ * before anything is handed out. Throws `chain_verification_incomplete` when the chain does not verify or changes meanwhile,
+ * `signing_unavailable` without a signer or when its key is not trusted, `window_vacuumed` when rows of the window are gone and
+ * `markVacuumed` is not set, and `ledger_store_unavailable`.
  */
 export type MakeBundle = (request: BundleRequest) => Promise<Bundle>;
 
-/** What bundles that were cut off left behind, by a crash for instance, goes after a day: none takes as long. */
+/** Deletes what interrupted bundles left behind, for example after a crash. A day is longer than any bundle takes. */
 export async function sweepLeftBundles(nowMs: number, folder = tmpdir()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(FOLDER_PREFIX)) continue;
@@ -165,7 +165,7 @@ interface HashedFile {
 
 function hashedFile(path: string): HashedFile {
   const stream = createWriteStream(path, { mode: 0o600 });
-  // What goes wrong is met when the file is closed.
+  // A write error is reported when the file is closed.
   stream.on('error', () => undefined);
   return { path, stream, hash: createHash('sha256'), size: 0, lines: 0 };
 }
@@ -194,7 +194,7 @@ async function closed(file: HashedFile): Promise<Committed & { readonly count: n
 const changed = (seq: number): GateError =>
   new GateError('chain_verification_incomplete', `entry ${seq} is not what the walk found; nothing is exported`);
 
-/** A row as a line: its canonical text with its hash at the end. Throws when the text does not hash to it. */
+/** One line per row: its canonical text with its hash at the end. Throws when the text does not match the hash. */
 function lineOf(row: EntryTable): string {
   const seq = Number(row.seq);
   let text: string;

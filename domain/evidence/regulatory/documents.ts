@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { Facts } from '../compliance/facts.js';
 import { type Tally, tally } from '../reports/facts.js';
 
-/** Names that appear in the rows of a window, each with how often; beyond a bound they are counted together. */
+/** Names that appear in the rows of a window, with their counts. Beyond a limit they are counted together. */
 export interface Inventory {
   readonly agents: Tally;
   readonly tools: Tally;
@@ -28,7 +28,7 @@ export function countNames(inventory: Inventory, row: LedgerEntry): void {
   seen(inventory.policyBundles, bundleName(row.policy_decision?.['policy_bundle']));
 }
 
-/** Version and hash: rules that were changed under the same version are another bundle. */
+/** Version and hash, because rules that changed under the same version are another bundle. */
 function bundleName(bundle: Json | undefined): unknown {
   if (typeof bundle !== 'object' || bundle === null || Array.isArray(bundle)) return bundle ?? null;
   return [bundle['version'], bundle['hash_sha256']].filter((part) => typeof part === 'string').join(' ');
@@ -48,7 +48,7 @@ interface DocumentInput {
 
 const counts = (names: Tally) => ({ names: names.byKey(), more: names.others() > 0 });
 
-/** What the rows say of the points of Annex IV that a log can say something of (Regulation (EU) 2024/1689). */
+/** The points of Annex IV (Regulation (EU) 2024/1689) for which the log has facts. */
 export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inventory }: DocumentInput): unknown => ({
   schema_version: '1',
   generated_at: generatedAt,
@@ -80,7 +80,7 @@ export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inven
   disclaimer: DISCLAIMER,
 });
 
-/** What is watched after an agent is in use, and how much of it the window holds (Article 72). */
+/** What is monitored after an agent goes into use, and how many rows the window holds of each (Article 72). */
 export const postMarketMonitoringPlan = ({
   tenant,
   window,

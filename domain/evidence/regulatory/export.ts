@@ -3,14 +3,14 @@ import { uuidFromDigest } from '../../crypto/digest.js';
 import { ownRow } from '../../ledger/own-rows.js';
 import type { Bundle, BundleRequest, MakeBundle } from './bundle.js';
 
-/** Makes a bundle and leaves a row that says so, before any byte of it is handed out. Errors are those of `MakeBundle` and of an append. */
+/** Makes a bundle and appends a row about the export before any byte is handed out. Throws what `MakeBundle` and an append throw. */
 export const createRegulatoryExport =
   (makeBundle: MakeBundle, append: Ledger['append'], { legalHold }: { readonly legalHold: boolean }): MakeBundle =>
   async (request: BundleRequest): Promise<Bundle> => {
     const bundle = await makeBundle(request);
     const { tenant, window, row_count, seq_lo, seq_hi, signature } = bundle.manifest;
     try {
-      // Not a row of the tenant: what the window holds must not change by being exported.
+      // Gate's own row, not the tenant's: an export must not change what the window holds.
       await append([
         ownRow('regulatory.exported', uuidFromDigest('regulatory.exported', bundle.manifestSha256), {
           tenant,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Json } from '../../../contracts/json.js';
 import type { VerifyResult } from '../../../contracts/ledger.js';
 
-/** A file the manifest commits to. */
+/** A file whose digest is in the manifest. */
 export interface Committed {
   readonly filename: string;
   readonly sha256: string;
@@ -10,8 +10,8 @@ export interface Committed {
 }
 
 /**
- * Manifest version 8 (docs/architecture/ledger-reads.md#regulatory-bundle). The order of the keys is part of it: the text is signed as it
- * is written.
+ * Manifest version 8 (docs/architecture/ledger-reads.md#regulatory-bundle). The order of the keys matters, because the signature covers the
+ * text.
  */
 export interface Manifest {
   readonly schema_version: '8';
@@ -48,7 +48,7 @@ export interface Manifest {
   readonly anchors?: Committed & { readonly count: number };
   readonly annex_iv?: Committed;
   readonly post_market_monitoring_plan?: Committed;
-  /** Rows of the window that are not in the bundle, because the ledger does not hold them any more. Only in a final export. */
+  /** Rows of the window that are missing from the bundle because they were vacuumed. Only in final exports. */
   readonly vacuumed?: {
     readonly row_count: number;
     readonly seq_lo: number;
@@ -67,10 +67,10 @@ export interface ManifestSignature {
   readonly signed_at: string;
 }
 
-/** The one way a manifest is written: two spaces, no newline at the end. */
+/** The only spelling of a manifest: indented by two spaces, no newline at the end. */
 export const manifestText = (manifest: Manifest): string => JSON.stringify(manifest, null, 2);
 
-/** What is signed: SHA-256 of the manifest with `signature` null. Who signed and when stands in what was blanked, and is not signed. */
+/** The digest that is signed: SHA-256 of the manifest with `signature` set to null, so key id and time of signing are not covered. */
 export const manifestDigest = (manifest: Manifest): string =>
   createHash('sha256')
     .update(manifestText({ ...manifest, signature: null }))

@@ -1,4 +1,4 @@
-/** The check list of a bundle: ten steps with tools that every system has. None of them needs Gate. */
+/** How to check a bundle: ten steps with standard tools. None of them needs Gate. */
 export const bundleReadme = (): string => `Regulatory bundle: how to check it without Gate
 ================================================
 

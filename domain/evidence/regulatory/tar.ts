@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 
-/** A file of a bundle: in memory, or on disk where it may be long. */
+/** A file of a bundle: in memory, or on disk when it may be long. */
 export type TarFile =
   | { readonly name: string; readonly bytes: Buffer }
   | { readonly name: string; readonly path: string; readonly size: number };
@@ -8,7 +8,7 @@ export type TarFile =
 const BLOCK = 512;
 const MAX_SIZE = 8 ** 11 - 1;
 
-/** The files as a ustar archive (POSIX 1003.1), piece by piece: plain files, mode 644, owned by nobody in particular. */
+/** The files as a ustar archive (POSIX 1003.1), in pieces. Plain files with mode 644 and no owner name. */
 export async function* tarStream(files: readonly TarFile[], mtimeSeconds: number): AsyncGenerator<Buffer> {
   for (const file of files) {
     const size = 'bytes' in file ? file.bytes.length : file.size;

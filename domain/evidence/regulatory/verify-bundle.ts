@@ -5,9 +5,9 @@ import type { BundleVerdict } from '../../ledger/tlog/proof-bundle.js';
 type VerifyBundle = (archive: Uint8Array, publicKeyPem: string | null) => Omit<BundleVerdict, 'proved'>;
 
 /**
- * Checks a regulatory bundle (docs/architecture/ledger-reads.md#regulatory-bundle) with the very script that others are given:
- * `bin/verify-regulatory-bundle.mjs`, which needs nothing of Gate. Without a public key everything but the signature is checked and the
- * verdict is not `valid`. Throws when the file cannot be read.
+ * Checks a regulatory bundle (docs/architecture/ledger-reads.md#regulatory-bundle) with the same script that auditors get:
+ * `bin/verify-regulatory-bundle.mjs`, which needs nothing else of Gate. Without a public key it checks everything but the signature, and
+ * the verdict is not `valid`. Throws when the file cannot be read.
  */
 export async function verifyRegulatoryBundle(
   path: string,

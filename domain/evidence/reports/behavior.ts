@@ -8,17 +8,17 @@ import { type Fact, intentBasisPoints, rounded, tally, type Tally } from './fact
 import { isDenial, outcomeOf } from './outcome.js';
 
 const DAY_MS = 86_400_000;
-/** At this distance a behaviour has drifted (docs/architecture/ledger-reads.md#reports). */
+/** From this distance on a behaviour counts as drifted (docs/architecture/ledger-reads.md#reports). */
 const DRIFT = 0.35;
-/** Requests a window must have: below, the hours of the day alone differ by a third through chance. */
+/** Fewest requests of a window. Below it, the hours of the day alone differ by a third through chance. */
 const MIN_REQUESTS = 50;
-/** Of the tools an agent used: how often makes the recommendation how sure. */
+/** How many uses of a tool make its recommendation high or medium confidence. */
 const SURE = { high: 20, medium: 5 };
 
-/** What a report about behaviour looks at. */
+/** Event kinds that behaviour reports read. */
 export const BEHAVIOR_KINDS = ['proxy.verdict', 'brain.inspection', 'hil.approved', 'hil.denied'] as const;
 
-/** Counts of one window; a row more is one `add` more. */
+/** Counts of one window. `add` counts one more row. */
 interface Counts {
   total: number;
   authorized: number;
@@ -55,7 +55,7 @@ function add(counts: Counts, fact: Fact): void {
   counts.hourly[hour] = (counts.hourly[hour] ?? 0) + 1;
 }
 
-// A call parked in one window and denied in the next counts where it was denied.
+// Capped at 1: a call parked in one window and denied in the next adds a denial without a request.
 const denyRate = ({ denied, total }: Counts): number => (total === 0 ? 0 : Math.min(1, denied / total));
 const intentMean = ({ intentSum, intents }: Counts): number | null =>
   intents === 0 ? null : intentSum / intents / 10_000;
@@ -75,7 +75,10 @@ const shown = (counts: Counts, since: string, until: string): Behavior => {
   };
 };
 
-/** Total variation: half the sum of what the shares differ by. 0 when both are alike or one of them is empty, 1 when nothing is shared. */
+/**
+ * Total variation distance: half the sum of the differences between shares. 0 when both are alike or either is empty, 1 when they share
+ * nothing.
+ */
 function distance(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
   const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0);
   const [whole, part] = [sum(before), sum(after)];
@@ -126,7 +129,7 @@ export interface BehaviorWindows {
   readonly nowMs: number;
 }
 
-/** The recent window ends now, the baseline ends where the recent one begins. */
+/** The recent window ends now; the baseline window ends where the recent one begins. */
 export function behaviorSpan({ baselineDays, recentDays, nowMs }: BehaviorWindows) {
   const sinceRecent = nowMs - recentDays * DAY_MS;
   return {
@@ -136,7 +139,7 @@ export function behaviorSpan({ baselineDays, recentDays, nowMs }: BehaviorWindow
   };
 }
 
-/** `facts` are the agent's rows of both windows. */
+/** `facts` are the agent's rows in both windows. */
 export async function behavioralBaseline(
   agentId: string,
   windows: BehaviorWindows,
@@ -155,7 +158,7 @@ export async function behavioralBaseline(
   };
 }
 
-/** Every agent of the fleet, the one that changed most first. */
+/** Every agent of the fleet, largest change first. */
 export async function fleetBehavioralDiff(
   windows: BehaviorWindows,
   limit: number,
@@ -182,7 +185,7 @@ export async function fleetBehavioralDiff(
         ...judged,
       };
     })
-    // One window too short says nothing, whatever its distance.
+    // A window with too few requests says nothing, so those agents come last.
     .toSorted(
       (a, b) =>
         Number(a.insufficient) - Number(b.insufficient) ||
@@ -201,7 +204,7 @@ export async function fleetBehavioralDiff(
   };
 }
 
-/** An agent of a tenant whose behaviour drifted, and by what. */
+/** An agent of a tenant whose behaviour drifted, with the measured differences. */
 export interface DriftedAgent {
   readonly agentId: string;
   readonly tenant: string | null;
@@ -211,7 +214,7 @@ export interface DriftedAgent {
   readonly diff: BehavioralBaseline['diff'];
 }
 
-/** The agents of each tenant that drifted, by tenant and name. `facts` are the rows of both windows. */
+/** The agents whose behaviour drifted, sorted by tenant and name. `facts` are the rows of both windows. */
 export async function driftedAgents(
   windows: BehaviorWindows,
   facts: AsyncIterable<readonly Fact[]>,
@@ -239,7 +242,7 @@ export async function driftedAgents(
     });
 }
 
-/** The tools an agent used, by itself or with a person's approval. What it was refused is no reason to allow it. */
+/** The tools an agent used, on its own or with a person's approval. Refused calls are no reason to allow a tool. */
 export async function envelopeRecommendations(
   { agentId, windowDays, nowMs }: { readonly agentId: string; readonly windowDays: number; readonly nowMs: number },
   facts: AsyncIterable<readonly Fact[]>,

@@ -7,10 +7,10 @@ import type { RowFilter } from '../../ledger/rows.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 
-/** A row of an agent's life with what was said in it; `payload` is `null` where nothing was committed or it was purged. */
+/** A row of an agent's life cycle with its payload; `null` when none was committed or it was purged. */
 export type LifecycleRow = LedgerEntry & { readonly payload: Json };
 
-/** Every row of a registered agent, by its registry id, in chain order (docs/architecture/ledger-reads.md#routes). */
+/** All rows of a registered agent, by its registry id, in chain order (docs/architecture/ledger-reads.md#routes). */
 export async function* lifecycleRows(
   ledger: LedgerReader,
   tenant: string,
@@ -32,9 +32,9 @@ export interface MaskedParams {
 }
 
 /**
- * The parameters of the call that an entry commits to, masked on read: there is one sealed copy of a request, and when it is purged these
- * are gone with it. Both `null` for an entry that is unknown, out of scope or commits to no parameters. The retention class is the one
- * policy gave the call.
+ * The parameters of the call that an entry commits to. They are masked when read, because only one sealed copy of the request is stored;
+ * purging it removes these too. `masked_params` is `null` when the entry is unknown, out of scope or commits to no parameters. The
+ * retention class is the one that policy gave the call.
  */
 export async function maskedParams(ledger: LedgerReader, entryId: string, scope: Scope): Promise<MaskedParams> {
   const entry = await ledger.get(entryId);
@@ -47,7 +47,7 @@ export async function maskedParams(ledger: LedgerReader, entryId: string, scope:
   };
 }
 
-/** A verdict commits to the request, an evaluation to the policy input made of it. */
+/** A verdict commits to the request; an evaluation commits to the policy input made from it. */
 function paramsOf(entry: LedgerEntry, payload: Json): JsonObject | null {
   if (!isObject(payload)) return null;
   if (entry.event_kind === 'policy.evaluated' && isObject(payload['arguments']))
@@ -72,7 +72,7 @@ const inScope = (entry: LedgerEntry, { tenant, demoPrefix }: Scope): boolean =>
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Sidecars of Gate's own rows are JSON; another author's may be any text, which is then the value. */
+/** Sidecars of Gate's own rows are JSON. Those of other authors may be any text, which is then returned as a string. */
 export function jsonOf(text: string | null): Json {
   try {
     return text === null ? null : (JSON.parse(text) as Json);

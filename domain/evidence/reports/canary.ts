@@ -3,7 +3,7 @@ import { canonicalJson } from '../../crypto/digest.js';
 import { type Fact, intentBasisPoints, rounded, tally } from './facts.js';
 import { isDenial, outcomeOf } from './outcome.js';
 
-/** What an inspection says of the models behind it. */
+/** The models that an inspection ran on. */
 export interface InspectedBy {
   readonly brain_version: string;
   readonly mock_mode: boolean;
@@ -15,15 +15,15 @@ export interface CanaryPart {
   readonly until: string;
   /** The rows of the window, in chain order. */
   readonly facts: AsyncIterable<readonly Fact[]>;
-  /** What inspection `id` ran on; `null` when its evidence was purged or says nothing. */
+  /** The models of inspection `id`; `null` when its evidence was purged or does not state them. */
   inspectedBy(id: string): Promise<InspectedBy | null>;
 }
 
 const MIN_REQUESTS = 50;
-/** Evidence is sealed and opened one by one: the newest inspections of a window tell which models it ran on. */
+/** Evidence is decrypted row by row, so only the newest inspections of a window are sampled. */
 const SAMPLED = 200;
 
-/** The same length of time before and after the cutover. */
+/** Compares two windows of the same length, before and after the cutover. */
 export async function modelUpgradeCanary(
   cutover: string,
   windowHours: number,

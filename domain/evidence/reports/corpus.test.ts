@@ -35,7 +35,7 @@ describe('choosing the rows of a replay corpus', () => {
         rank: (id) => id.split('').toReversed().join(''),
         async read(seqs) {
           read.push([...seqs]);
-          // Hidden since it was chosen.
+          // This row was hidden after it was chosen.
           return seqs.filter((seq) => seq !== 100).map(factOf);
         },
         input: async (fact) => ({ tool_type: fact.tool }),

@@ -8,16 +8,16 @@ export interface CorpusQuery {
   readonly tenantPrefix?: string | undefined;
 }
 
-/** A row of the corpus before it is read again: what decided about it may be as large as a request. */
+/** A chosen row, without its content: a policy input may be as large as a request, so rows are read again later. */
 interface Candidate {
   readonly rank: string;
   readonly seq: number;
 }
 
-/** Rows read again at a time. */
+/** Rows read per query. */
 const BATCH = 50;
 
-/** What was chosen, and the entries themselves one by one: each may be as large as a request. */
+/** The result of choosing. Entries are produced one by one, because each may be as large as a request. */
 export interface ChosenCorpus {
   readonly total: number;
   readonly sampled: boolean;
@@ -25,9 +25,9 @@ export interface ChosenCorpus {
 }
 
 /**
- * Recorded policy inputs with the verdict they got, in chain order. Where there are more than `limit`, those whose rank is lowest are
- * taken: `rank` spreads rows evenly and always the same way, so that the same question has the same answer. `read` gives the rows of
- * these places that can still be read, in chain order; `input` opens what a row committed to, `null` when it was purged in between.
+ * Recorded policy inputs with their verdicts, in chain order. When there are more than `limit`, those with the lowest rank are taken.
+ * `rank` must spread rows evenly and be deterministic, so that the same query gives the same answer. `read` returns the still readable rows
+ * at these places, in chain order. `input` opens what a row committed to; `null` when it was purged meanwhile.
  */
 export async function chooseCorpus(
   facts: AsyncIterable<readonly Fact[]>,
@@ -72,7 +72,7 @@ const corpusEntry = (fact: Fact, recorded: JsonObject): ReplayCorpus['corpus'][n
   captured_at: fact.at,
   agent_id: fact.agentId,
   method: fact.method,
-  // Rules that look at the clock see the time at which the row was judged.
+  // Rules that depend on the clock must see the time of the original evaluation.
   input: { ...recorded, current_time: fact.at },
   historical_verdict: {
     allow: fact.decision?.['allow'] === true,

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import type { EntryTable, LedgerTables } from '../../ledger/tables.js';
 import { detailMatches, filtered, type RowFilter, scan } from '../../ledger/rows.js';
 
-/** The part of an entry that reports are made of. */
+/** The part of an entry that reports use. */
 export interface Fact {
   readonly seq: number;
   /** Commit time, as the chain writes it. */
@@ -12,7 +12,7 @@ export interface Fact {
   readonly agentId: string;
   readonly agentName: string | null;
   readonly tenant: string | null;
-  /** Event kind, or the method of a row without one. */
+  /** Event kind; the method for a row without one. */
   readonly kind: string;
   readonly method: string;
   readonly authorized: boolean;
@@ -44,8 +44,8 @@ const LIGHT_COLUMNS = [
 const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
 
 /**
- * The rows of a filter as facts, in chain order, page by page. Every report is computed from these, so that both stores give the same.
- * `light` facts come without what was decided and why, which is most of a row: for reports that only count.
+ * The rows of a filter as facts, page by page in chain order. Every report is computed from these, so that both stores give the same
+ * result. `light` leaves out reasoning and decision, which are most of a row; it is for reports that only count.
  */
 export async function* factPages(
   db: Kysely<LedgerTables>,
@@ -58,7 +58,7 @@ export async function* factPages(
   }
 }
 
-/** The rows of these places that are not hidden, in chain order. */
+/** The rows at these places that are not hidden, in chain order. */
 export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<Fact[]> {
   if (seqs.length === 0) return [];
   const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
@@ -90,10 +90,9 @@ const toFact = (row: FactRow): Fact => ({
   costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
 });
 
-/** As much of a row as says what became of a call. */
 /**
- * The intent score that inspection led to (docs/architecture/verdict.md#the-fold), in basis points so that sums do not depend on their
- * order: what the row says, else the fixed mapping of the inspection's word. `null` for a row that is no inspection.
+ * The intent score of an inspection (docs/architecture/verdict.md#the-fold), in basis points so that a sum does not depend on its order.
+ * Taken from the row; when the row does not state it, derived from the inspection's result. `null` for a row that is no inspection.
  */
 export function intentBasisPoints({ kind, decision, authorized }: Fact): number | null {
   const replay = decision?.['input_replay'];
@@ -108,17 +107,17 @@ export function intentBasisPoints({ kind, decision, authorized }: Fact): number 
   return authorized || decision?.['available'] === false ? 1_000 : 5_000;
 }
 
-/** Counts by key. Keys beyond the limit are counted together, so that what agents write cannot fill memory. */
+/** Counts by key. Keys beyond the limit are counted together, so that text from agents cannot fill memory. */
 export interface Tally {
   add(key: string): void;
   get(key: string): number;
-  /** Highest first, equal ones by key. */
+  /** Sorted by count, highest first, then by key. */
   top(most?: number): { readonly key: string; readonly count: number }[];
-  /** All of them by key, in its order, whatever the keys are. */
+  /** All counts in key order. Safe for any key, also `__proto__`. */
   byKey(): Record<string, number>;
-  /** How many keys are counted apart. */
+  /** Number of keys that are counted separately. */
   size(): number;
-  /** How many there were of keys beyond the limit. */
+  /** Sum of the counts of all keys beyond the limit. */
   others(): number;
 }
 
@@ -143,5 +142,5 @@ export function tally(limit = 5_000): Tally {
   };
 }
 
-/** To four places: enough to read, and the same text on every machine. */
+/** Rounded to four places: readable, and the same text on every machine. */
 export const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;

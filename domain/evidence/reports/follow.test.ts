@@ -92,7 +92,7 @@ describe.each(STORES)('following the chain on %s', (kind) => {
       const rows = following({ ledger: looked, heartbeatMs: 1_000, lookMs: 5 });
       const taken: (number | null)[] = [];
       for (let round = 0; round < 5; round++) {
-        // Two rows never lie a heartbeat apart, though all of them together do.
+        // Each gap between two rows is shorter than a heartbeat; all of them together are longer.
         now += 900;
         const next = take(rows, 1);
         const seen = looks;
@@ -140,7 +140,7 @@ describe.each(STORES)('following the chain on %s', (kind) => {
   it('says so when the store is gone', async () => {
     const rows = following({ heartbeatMs: 50, lookMs: 10 });
     expect(await take(rows, 1)).toEqual([null]);
-    // Asleep again until the next look.
+    // Waiting for the next look again.
     const waiting = rows.next();
     await ledger.close();
     await expect(waiting).rejects.toMatchObject({ code: 'ledger_store_unavailable' });

@@ -5,19 +5,19 @@ import type { RowFilter } from '../../ledger/rows.js';
 export interface FollowOptions {
   readonly ledger: Pick<LedgerReader, 'pages'> & { head(): Promise<{ readonly length: number }> };
   readonly filter: RowFilter;
-  /** Place of the last row the follower has. */
+  /** Sequence of the last row the follower has. */
   readonly after: number;
   readonly commits: Commits;
   readonly signal: AbortSignal;
   readonly heartbeatMs?: number;
-  /** Another process may append to the same store and tells nobody; so often is looked. */
+  /** How often to look for appends of other processes, which cannot notify this one. */
   readonly lookMs?: number;
 }
 
 /**
- * The rows behind a place, in chain order, and from then on each row as it is committed; `null` where nothing came for as long as a
- * heartbeat. Each row once, none left out: commits become visible in chain order, and the next page is read when the last was taken, so
- * that a slow follower costs one page of memory. Ends when the signal fires.
+ * All rows after a place in chain order, then each new row as it is committed; `null` when nothing came for one heartbeat interval. No row
+ * is repeated or skipped, because commits become visible in chain order. The next page is read after the last one was consumed, so a slow
+ * follower costs one page of memory. Ends when the signal fires.
  */
 export async function* follow({
   ledger,
@@ -52,11 +52,11 @@ export async function* follow({
   }
 }
 
-/** The commits of this process. */
+/** Counts the commits of this process. */
 export interface Commits {
   readonly note: () => void;
   readonly count: () => number;
-  /** Resolves once there are more than `seen`, or when the time is over, or when the signal fires. */
+  /** Resolves when the count exceeds `seen`, after `limitMs`, or when the signal fires. */
   readonly after: (seen: number, limitMs: number, signal: AbortSignal) => Promise<void>;
 }
 

@@ -3,8 +3,8 @@ import { type Fact } from './facts.js';
 import { isDenial } from './outcome.js';
 
 /**
- * Gravest first (docs/architecture/ledger-reads.md#hunt-and-corpus). A signal is of the first class that names it or its beginning; the
- * rest is least.
+ * Classes of signals, gravest first (docs/architecture/ledger-reads.md#hunt-and-corpus). A signal belongs to the first class that holds its
+ * name or, for names that end in `_`, its prefix. Other signals rank lowest.
  */
 const GRAVITY: readonly (readonly string[])[] = [
   ['decoy_tripped'],
@@ -19,7 +19,7 @@ const GRAVITY: readonly (readonly string[])[] = [
   ['quota_', 'rate_'],
 ];
 
-/** 0 is the gravest. `…_degraded` and `would_…` are what could not be checked, or did not happen: below everything that did. */
+/** 0 is the gravest. `…_degraded` (could not be checked) and `would_…` (did not happen) rank below everything that happened. */
 export function gravity(signal: string): number {
   if (signal.endsWith('_degraded')) return GRAVITY.length;
   if (signal.startsWith('would_')) return GRAVITY.length + 1;
@@ -39,10 +39,10 @@ interface Hits {
   readonly methods: Set<string>;
 }
 
-/** Names of methods come from whoever wrote the row; beyond this many they are not listed. */
+/** Method names come from the author of a row, so the list is limited. */
 const MAX_METHODS = 100;
 
-/** Who stands behind the rows that were found, gravest signal first, then most hits. Pages in chain order. */
+/** The agents behind the matching rows: gravest signal first, then most hits. Pages must come in chain order. */
 export async function huntAgents(
   facts: AsyncIterable<readonly Fact[]>,
   { limit, from, to }: { readonly limit: number; readonly from?: string | undefined; readonly to?: string | undefined },

@@ -17,7 +17,7 @@ const PREFIXES = ['0badcafe', '0badcaff'];
 
 type Row = Record<string, unknown> & LedgerEntry;
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers with a fixed seed. */
 function pickers(seed: number) {
   let state = seed;
   const below = (most: number): number => {
@@ -27,7 +27,7 @@ function pickers(seed: number) {
   return { below, pick: <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item };
 }
 
-/** What a read should find, by looking at every row. */
+/** The expected result, found by looking at every row. */
 function expected(rows: readonly Row[], agentId: string, query: AgentQuery): number[] {
   const { limit, offset = 0, before, after, from, to, seqFrom, seqTo, methods, signal, source, authorized } = query;
   const { tenant, demoPrefix, detail = {}, hiding = 'reads' } = query;
@@ -144,7 +144,7 @@ describe('every read finds what looking at every row finds, on both stores', () 
     ),
     hiding: fc.constantFrom('reads' as const, 'reads' as const, 'erased' as const, 'nothing' as const),
   });
-  /** Few conditions at a time: all of them together mean no row. */
+  /** A few conditions at a time; all of them together match nothing. */
   const few = fc
     .tuple(
       query,

@@ -29,10 +29,10 @@ export const narrativeSpan = ({ window, nowMs }: Pick<NarrativeRequest, 'window'
 type DeepReview = Narrative['deep_review'];
 
 /**
- * An agent's window as a story (docs/architecture/ledger-reads.md#narrative): what is counted here is what the sentences say. `facts` are
- * the agent's rows of the window in chain order, `findings` its deep-review findings of the last seven days, `alarms` what Gate itself raised
- * in the window about anybody's calls: those about this agent's are found by their calls. A pure function of its arguments; rows are seen
- * once and not kept, but for alarms.
+ * An agent's window as a story (docs/architecture/ledger-reads.md#narrative). Every sentence is made from counts. `facts` are the agent's
+ * rows of the window in chain order. `findings` are its deep-review findings of the last seven days. `alarms` are Gate's own alarms of the
+ * window about calls of any agent; those about this agent are selected by correlation id. Depends on nothing but its arguments. Rows are
+ * read once, and only alarms are kept.
  */
 export async function tellNarrative(
   request: NarrativeRequest,
@@ -95,7 +95,7 @@ export async function tellNarrative(
         hil[fact.kind.slice(4) as 'approved' | 'denied' | 'expired'] += 1;
         samples.take('decided', fact.seq);
       }
-      // However a call ended, nobody is asked about it any more.
+      // Any end of the call also ends the wait for a person.
       if (fact.correlationId !== null && ENDS_WAITING.has(fact.kind)) waiting.delete(fact.correlationId);
       if (fact.kind.startsWith('alarm.')) samples.take('alarm', fact.seq);
     }
@@ -148,7 +148,7 @@ const ENDS_WAITING: ReadonlySet<string> = new Set([
   'alarm.record_tampered',
 ]);
 
-/** The newest alarms by the call they are about; the rows of an alarm are Gate's own, not the agent's. */
+/** The newest alarms, selected by the calls they are about. Alarm rows carry Gate's own agent id, not the agent's. */
 async function alarmsByCall(alarms: AsyncIterable<readonly Fact[]>, agentId: string) {
   const kept: Fact[] = [];
   for await (const page of alarms) {
@@ -165,7 +165,7 @@ async function alarmsByCall(alarms: AsyncIterable<readonly Fact[]>, agentId: str
   };
 }
 
-/** Whatever is not the routine of an allowed call. */
+/** Anything but the routine of an allowed call. */
 function isNotable(fact: Fact): boolean {
   const { kind, decision } = fact;
   if (kind === 'proxy.verdict')
@@ -195,7 +195,7 @@ interface Points {
   at(time: string): { total: number; denied: number; reviewed: number };
 }
 
-/** One point per hour or day of the clock (UTC), also where nothing happened. */
+/** One point per UTC hour or day, also for those without rows. */
 function emptyPoints(from: string, to: string, window: NarrativeWindow): Points {
   const [bucket, step] = window === '1d' ? (['hour', HOUR_MS] as const) : (['day', DAY_MS] as const);
   const first = Math.floor(Date.parse(from) / step);
@@ -214,7 +214,7 @@ interface Sampler {
   of(...what: readonly string[]): number[];
 }
 
-/** The first rows of each sort: what a sentence points at. */
+/** Keeps the first few rows of each kind as references for the sentences. */
 function sampler(): Sampler {
   const taken = new Map<string, number[]>();
   return {
@@ -279,7 +279,7 @@ function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string
   return `In ${spanWords(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
 }
 
-/** Each sentence says what its numbers say, and is left out where they say nothing. */
+/** One sentence per kind of fact; sentences without facts are left out. */
 function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   const { total, outcomes, executions, hil, sparkline, tools, intents, deny_reasons: reasons, signals } = numbers;
   const { deep_review: review } = numbers;

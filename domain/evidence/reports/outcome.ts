@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 
-/** What a row says of a judgement, by its event kind or, without one, its method. */
+/** The fields of a row that show how a call was judged. `kind` is the event kind, or the method of a row without one. */
 export interface Judged {
   readonly kind: string;
   readonly decision: JsonObject | null;
@@ -15,8 +15,8 @@ export const judgedBy = ({ event_kind, method, policy_decision, authorized }: Le
 });
 
 /**
- * What Gate did with a call, by its verdict row; `null` for any other row. `authorized` says only whether nothing spoke against the call:
- * one that was parked, or that was executed while Gate observed, is not authorized and was not denied.
+ * What Gate did with a call, from its verdict row; `null` for any other row. `authorized` alone does not tell: it is false for a call that
+ * was parked, and for one that ran in observe mode although enforcement would have stopped it. Neither was denied.
  */
 export function outcomeOf({ kind, decision, authorized }: Judged): 'allowed' | 'denied' | 'reviewed' | null {
   if (kind !== 'proxy.verdict') return null;
@@ -33,5 +33,5 @@ export function outcomeOf({ kind, decision, authorized }: Judged): 'allowed' | '
   }
 }
 
-/** Refused for good: by the verdict, or by a person afterwards. */
+/** Refused for good: by the verdict, or later by a person. */
 export const isDenial = (fact: Judged): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';

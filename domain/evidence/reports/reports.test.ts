@@ -18,7 +18,7 @@ interface Ledger {
   close(): Promise<void>;
 }
 
-/** A ledger whose rows are as old as a test says; reports are made at NOW. */
+/** A ledger whose rows have the ages a test asks for. Reports are made at NOW. */
 async function openAt(kind: (typeof STORES)[number]): Promise<Ledger> {
   const place: TestLedgerPlace = await ledgerPlace(kind);
   let now = NOW;
@@ -37,7 +37,7 @@ async function openAt(kind: (typeof STORES)[number]): Promise<Ledger> {
   };
 }
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers with a fixed seed. */
 function seeded(seed: number): (most: number) => number {
   let state = seed;
   return (most) => {
@@ -46,7 +46,7 @@ function seeded(seed: number): (most: number) => number {
   };
 }
 
-/** A season of a small fleet, oldest first. */
+/** Some weeks of a small fleet's rows, oldest first. */
 function season(seed: number): { readonly agoMs: number; readonly rows: NewLedgerRow[] }[] {
   const random = seeded(seed);
   const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item;

@@ -41,8 +41,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * What rows add up to (docs/architecture/ledger-reads.md#hunt-and-corpus). Every report is a pure function of rows read page by page, so
- * that both stores answer the same and memory stays bounded. Annotations for people, never evidence. Throws `ledger_store_unavailable`.
+ * Reports over rows (docs/architecture/ledger-reads.md#hunt-and-corpus). Each is a pure function of rows read page by page, so that both
+ * stores give the same answer and memory stays bounded. They are annotations for people, never evidence. Throws `ledger_store_unavailable`.
  */
 export interface LedgerReports {
   narrative(query: { readonly agentId: string; readonly window: NarrativeWindow } & Scope): Promise<Narrative>;
@@ -56,7 +56,7 @@ export interface LedgerReports {
     readonly recentDays: number;
     readonly limit: number;
   }): Promise<FleetBehavioralDiff>;
-  /** Agents whose behaviour drifted, tenant by tenant, for the watchdog. */
+  /** Agents whose behaviour drifted, per tenant; for the watchdog. */
   driftedAgents(windows: BehaviorWindows): Promise<DriftedAgent[]>;
   envelopeRecommendations(
     query: { readonly agentId: string; readonly windowDays: number } & Scope,
@@ -66,7 +66,7 @@ export interface LedgerReports {
     readonly cutover?: string | undefined;
   }): Promise<ModelUpgradeCanary>;
   silentAgents(query: { readonly sinceHours: number }): Promise<SilentAgents>;
-  /** `month` is `YYYY-MM`, UTC; without one, all time. */
+  /** `month` is `YYYY-MM` in UTC; without it, all time. */
   spend(query: {
     readonly month?: string | undefined;
     readonly tenant?: string | undefined;
@@ -84,7 +84,7 @@ interface ReportOptions {
 
 const ALARM_KINDS = EVENT_KINDS.filter((kind) => kind.startsWith('alarm.'));
 
-/** The narrative of an agent, over the rows of a ledger that is open. */
+/** The narrative alone, over the rows of an open ledger. */
 export const narrativeOver =
   (db: Kysely<LedgerTables>, clock: () => number): LedgerReports['narrative'] =>
   ({ agentId, window, ...scope }) =>
@@ -120,7 +120,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
     return { brain_version, mock_mode: mock_mode === true, provider_models };
   };
 
-  /** Of each page the rows whose input can still be had. */
+  /** From each page, the rows whose policy input is still stored. */
   async function* withInput(pages: AsyncIterable<readonly Fact[]>): AsyncGenerator<Fact[]> {
     for await (const page of pages) {
       const kept = await db
@@ -220,7 +220,7 @@ async function* unavailableOnError<Item>(items: AsyncGenerator<Item>): AsyncGene
   }
 }
 
-/** Text that can be written again: JSON may hold lone surrogates, canonical JSON may not. */
+/** JSON may hold lone surrogates, but canonical JSON may not; such text cannot be written again. */
 const isText = (value: Json | undefined): value is string => typeof value === 'string' && value.isWellFormed();
 const areTexts = (value: Json): value is Record<string, string> =>
   isObject(value) && Object.entries(value).every((pair) => pair.every(isText));

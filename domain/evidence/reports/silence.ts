@@ -3,7 +3,7 @@ import type { Fact } from './facts.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Rows that tell who there is and who was heard: an agent's life and its verdicts. */
+/** Rows that show which agents exist and when they were active: life-cycle rows and verdicts. */
 export const SILENCE_KINDS = [
   'proxy.verdict',
   'agent.registered',
@@ -21,8 +21,8 @@ interface Known {
 }
 
 /**
- * The active agents that were not heard for so many hours. The roster is made of life-cycle rows and, for agents that were never
- * registered, of traffic; Gate's own services are no agents. Longest silence first.
+ * The active agents without activity for `sinceHours`, longest silence first. Agents come from life-cycle rows and, if they were never
+ * registered, from traffic. Gate's own services are left out.
  */
 export async function silentAgents(
   facts: AsyncIterable<readonly Fact[]>,

@@ -1,7 +1,7 @@
 import type { Spend } from '../../../contracts/ledger-reports.js';
 import type { Fact } from './facts.js';
 
-/** Rows that count for spend: a request is a verdict, its estimated cost stands on its inspection. */
+/** Rows that count for spend: a verdict is a request, and the inspection holds its estimated cost. */
 export const SPEND_KINDS = ['proxy.verdict', 'brain.inspection'] as const;
 
 interface Spender {
@@ -12,7 +12,7 @@ interface Spender {
   latest: string;
 }
 
-/** Estimated cost by agent, dearest first; the totals are those of every agent. */
+/** Estimated cost by agent, highest first. The totals cover every agent, also those beyond `limit`. */
 export async function spendOf(
   facts: AsyncIterable<readonly Fact[]>,
   { window, limit }: { readonly window: string | null; readonly limit: number },

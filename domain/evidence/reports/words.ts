@@ -1,7 +1,7 @@
 import { type Fact } from './facts.js';
 import { outcomeOf } from './outcome.js';
 
-/** Text that somebody else wrote, made fit for a sentence: one line, no control characters, cut. */
+/** Makes foreign text fit for a sentence: one line, no control characters, at most `most` characters. */
 export function quoted(text: string, most = 160): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
   return line.length <= most ? line : `${line.slice(0, most).replace(/\p{Surrogate}$/u, '')}…`;
@@ -10,7 +10,7 @@ export function quoted(text: string, most = 160): string {
 const because = (text: string): string => (text.trim() === '' ? '' : `: ${quoted(text)}`);
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** What an entry came to, in one sentence without its time. The words are an annotation; the row is what counts. */
+/** What an entry says, in one sentence without its time. The sentence is an annotation; the row is the evidence. */
 export function summaryOf(fact: Fact): string {
   const { kind, decision, reasoning } = fact;
   const tool = fact.tool === null ? 'the call' : quoted(fact.tool, 80);
@@ -80,6 +80,6 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 
 export const times = (count: number): string => ['never', 'once', 'twice'][count] ?? `${count} times`;
 
-/** `a`, `a and b`, `a, b and c`. */
+/** `a`, `a and b`, or `a, b and c`. */
 export const listed = (items: readonly string[]): string =>
   items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1) as string}`;

@@ -6,11 +6,11 @@ export interface SilenceTables {
   silence_allowlist: SilenceEntry;
 }
 
-/** Agents that may be silent without anybody being told (docs/architecture/ledger-reads.md#watchdogs). Never chain state. */
+/** Agents whose silence is not reported (docs/architecture/ledger-reads.md#watchdogs). Never part of the chain. */
 export interface SilenceAllowlist {
-  /** By agent id. */
+  /** Sorted by agent id. */
   list(): Promise<SilenceEntry[]>;
-  /** True when the agent is new on the list; an entry that is there stays as it is. */
+  /** True when the agent was added; an existing entry stays unchanged. */
   allow(given: Omit<SilenceEntry, 'created_at'>): Promise<boolean>;
   /** False when the agent was not on the list. */
   remove(agentId: string): Promise<boolean>;

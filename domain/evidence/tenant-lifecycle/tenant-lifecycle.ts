@@ -28,15 +28,15 @@ export interface LifecycleTables extends LedgerTables {
   artifact_parts: { sha256: string; part: number | string; bytes: Uint8Array };
 }
 
-/** The ledger's steps of a tenant's saga (docs/architecture/ledger-reads.md#erasure). */
+/** The ledger's steps in a tenant's life cycle (docs/architecture/ledger-reads.md#erasure). */
 export interface TenantLifecycle {
   /**
-   * Takes the step, or returns the receipt of the one that was taken, word for word. A step that was cut off is taken again from its
-   * beginning; that harms nothing. Throws `tenant_reserved` for Gate's own rows, `not_found` for an operation of another tenant, `final_export_required` for a tombstone
-   * whose operation has no final export, and what an export throws.
+   * Runs the step, or returns the stored receipt when it already ran. An interrupted step safely starts again from its beginning. Throws
+   * `tenant_reserved` for Gate's own tenant, `not_found` for an operation of another tenant, `final_export_required` for a tombstone
+   * without a final export in the same operation, and whatever an export throws.
    */
   step(tenant: string, operationId: string, kind: LifecycleKind): Promise<LifecycleReceipt>;
-  /** The bytes of a final export by their digest; nothing for an unknown one. */
+  /** The bytes of a final export by their SHA-256; empty for an unknown digest. */
   artifact(sha256: string): AsyncGenerator<Uint8Array>;
 }
 
@@ -53,7 +53,7 @@ type Outcome = Pick<LifecycleReceipt, 'state' | 'rows_affected' | 'artifact_sha2
 const notOfTenant = (): GateError => new GateError('not_found', 'no such operation of this tenant');
 
 const PART_BYTES = 1_048_576;
-/** The last moment whose text sorts behind all others. */
+/** The latest time whose text still sorts correctly. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 export function createTenantLifecycle({
@@ -64,7 +64,7 @@ export function createTenantLifecycle({
   clock,
 }: LifecycleOptions): TenantLifecycle {
   const { db } = store;
-  /** Steps under way in this process: a caller that lost patience and asks again waits for the first. */
+  /** Steps running in this process: a caller that times out and asks again joins the running step. */
   const running = new Map<string, Promise<LifecycleReceipt>>();
 
   const stepsOf = (operationId: string) =>
@@ -84,7 +84,7 @@ export function createTenantLifecycle({
   const outcomes: Readonly<Record<LifecycleKind, (tenant: string, operationId: string) => Promise<Outcome>>> = {
     async final_export(tenant, operationId) {
       const to = await reading(() => behindEverything(tenant));
-      // A tenant can leave although rows of his were vacuumed; the manifest says how many.
+      // A tenant can leave although some of its rows were vacuumed; the manifest counts them.
       const all = { tenant, from: '1970-01-01T00:00:00.000Z', to, includeCompliance: true, markVacuumed: true };
       const bundle = await makeBundle(all);
       const { row_count, vacuumed } = bundle.manifest;
@@ -92,7 +92,7 @@ export function createTenantLifecycle({
       try {
         artifact = await reading(() => keepArtifact(bundle));
       } finally {
-        // It goes with its last byte, which a failure may keep from being read.
+        // The stream deletes its files at the end, but a failure may stop reading before that.
         await bundle.discard();
       }
       await note('tenant.final_export', tenant, {
@@ -107,7 +107,7 @@ export function createTenantLifecycle({
     },
     async tombstone(tenant) {
       await erasure.tombstoneTenant(tenant);
-      // All that are hidden, and not those of this attempt: an attempt may have been cut off before its receipt.
+      // Counts all hidden rows, not only those of this attempt: an earlier attempt may have been interrupted before its receipt.
       const rows = await reading(() =>
         db
           .selectFrom('ledger_entries')
@@ -124,7 +124,7 @@ export function createTenantLifecycle({
     },
   };
 
-  /** A moment later than any in the tenant's rows: a signer's clock, or this one before it was put back, may have run ahead. */
+  /** A time later than that of any row of the tenant. A signer's clock, or this one before it was set back, may have run ahead. */
   async function behindEverything(tenant: string): Promise<string> {
     const row = await db
       .selectFrom('ledger_entries')
@@ -138,7 +138,7 @@ export function createTenantLifecycle({
   const note = (kind: EventKind, tenant: string, said: JsonObject) =>
     append([{ ...ownRow(kind, uuidFromDigest(kind, canonicalJson(said)), said), agent_id: `tenant:${tenant}` }]);
 
-  /** The first receipt stands: whoever comes second is given it. */
+  /** Stores the receipt. When another process was first, returns that one's receipt. */
   async function keep(
     tenant: string,
     operationId: string,
@@ -175,7 +175,7 @@ export function createTenantLifecycle({
           .executeTakeFirst();
         if (kept && kept.tenant !== tenant) throw notOfTenant();
         if (kept) return JSON.parse(kept.receipt) as LifecycleReceipt;
-        // The number went to another step of the tenant; there is a next one.
+        // Another step of the tenant took this generation; try the next one.
       }
     });
   }

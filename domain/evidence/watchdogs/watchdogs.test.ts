@@ -121,7 +121,7 @@ describe.each(STORES)('watchdogs, on %s', (kind) => {
     const bark = () => ledger.watchdogs.drift({ recentDays: 7, baselineDays: 14 });
     const calls = (count: number, change: Partial<NewLedgerRow>) =>
       Array.from({ length: count }, () => testRow(change));
-    /** Agents `agent-a` of two tenants: the one of acme takes to another tool, the other goes on as before. */
+    /** Agents named `agent-a` in two tenants: the one of acme switches to another tool, the other does not change. */
     async function drifting(): Promise<void> {
       await at(START - 10 * DAY, [
         ...calls(60, { tool_name: 'files.read' }),
@@ -168,7 +168,7 @@ describe.each(STORES)('watchdogs, on %s', (kind) => {
       await reopen();
       now += 2 * HOUR;
       expect(await bark()).toBe(0);
-      // It drifts on: the flag of last week is behind the recent window, and what came since is compared with what was before.
+      // The drift goes on: last week's flag is before the recent window, and the new rows are compared with those before them.
       await at(START + 6 * DAY, calls(60, { tool_name: 'disk.format' }));
       now = START + 7 * DAY - HOUR;
       expect(await bark()).toBe(0);

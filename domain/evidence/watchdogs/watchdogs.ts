@@ -9,14 +9,14 @@ import type { LedgerReports } from '../reports/reports.js';
 import type { LedgerTables } from '../../ledger/tables.js';
 
 /**
- * What the ledger notices by itself and writes into its own chain (docs/architecture/ledger-reads.md#watchdogs). Whether a flag was
- * raised is read from the chain, so a restart, a pass that was cut off and a second process raise none twice. Each answers how many it
- * raised. Throws `ledger_store_unavailable`.
+ * What the ledger notices by itself and appends to its own chain (docs/architecture/ledger-reads.md#watchdogs). Earlier flags are read from
+ * the chain, so a restart, an interrupted pass or a second process never raises a flag twice. Each method returns how many flags it raised.
+ * Throws `ledger_store_unavailable`.
  */
 export interface Watchdogs {
-  /** One `agent_silent` for each silence: an agent that was flagged is flagged again only after it was heard, or enrolled, since. */
+  /** Raises one `agent_silent` per silence: a flagged agent is flagged again only after it was active or enrolled again. */
   silence(of: { readonly thresholdHours: number }): Promise<number>;
-  /** One `behavior_drifted` for each agent that drifted and was not flagged for as long as the recent window is. */
+  /** Raises one `behavior_drifted` per agent that drifted and was not flagged within the recent window. */
   drift(of: { readonly recentDays: number; readonly baselineDays: number }): Promise<number>;
 }
 
@@ -24,7 +24,7 @@ interface WatchdogOptions {
   readonly db: Kysely<LedgerTables>;
   readonly reports: Pick<LedgerReports, 'silentAgents' | 'driftedAgents'>;
   readonly append: Ledger['append'];
-  /** Told how many flags were raised. */
+  /** Called with the number of flags raised. */
   readonly onFlags?: ((kind: FlagKind, flags: number) => void) | undefined;
   readonly clock: () => number;
 }
@@ -33,13 +33,15 @@ export type FlagKind = 'agent_silent' | 'behavior_drifted';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Rows looked up by one statement, and appended at once. */
+/** Rows per lookup and per append. */
 const STEP = 100;
-/** Tools that a row names; how many there are stands beside them. */
+/** Most tools listed in a row; it also states their number. */
 const MAX_TOOLS = 100;
 
 export function createWatchdogs({ db, reports, append, onFlags, clock }: WatchdogOptions): Watchdogs {
-  /** Appends the rows that are not in the chain yet, vacuumed ones included. A row is a function of its id, so a race adds none. */
+  /**
+   * Appends the rows that are neither in the chain nor vacuumed. A row's content depends only on its id, so a race appends no duplicates.
+   */
   async function raise(kind: FlagKind, rows: readonly (NewLedgerRow & { readonly id: string })[]): Promise<number> {
     let raised = 0;
     for (let at = 0; at < rows.length; at += STEP) {
@@ -59,7 +61,7 @@ export function createWatchdogs({ db, reports, append, onFlags, clock }: Watchdo
     return raised;
   }
 
-  /** Whether the agent was flagged since; hidden flags count. */
+  /** Whether the agent was flagged after `since`. Hidden flags count. */
   async function flaggedSince(kind: EventKind, agentId: string, tenant: string, since: string): Promise<boolean> {
     const row = await db
       .selectFrom('ledger_entries')
@@ -80,7 +82,7 @@ export function createWatchdogs({ db, reports, append, onFlags, clock }: Watchdo
         'agent_silent',
         silent.map(({ agent_name: agent, tenant: of, last_activity, enrolled_at, never_active }) => {
           const tenant = of ?? 'default';
-          // A silence begins with the last that was heard of the agent; the row holds nothing that grows while it lasts.
+          // A silence starts at the agent's last sign of life. The row holds no value that grows with time, so repeats are identical.
           const since =
             [last_activity, enrolled_at]
               .filter((at) => at !== null)
@@ -97,7 +99,7 @@ export function createWatchdogs({ db, reports, append, onFlags, clock }: Watchdo
       );
     },
     async drift({ recentDays, baselineDays }) {
-      // Both windows end at a full hour: processes that look in the same hour find, and write, the same.
+      // Both windows end at a full hour, so that processes that run in the same hour find and write the same.
       const nowMs = Math.floor(clock() / HOUR_MS) * HOUR_MS;
       const until = new Date(nowMs).toISOString();
       const quiet = new Date(clock() - recentDays * DAY_MS).toISOString();
@@ -141,13 +143,13 @@ const basisPoints = (share: number): number => Math.round(share * 10_000);
 interface Flag {
   readonly agent: string;
   readonly tenant: string;
-  /** What tells this flag from the agent's others of its kind. */
+  /** Distinguishes this flag from others of the same kind about the same agent. */
   readonly since: string;
   readonly reasoning: string;
   readonly detail: JsonObject;
 }
 
-/** A row about an agent that nobody asked for: it says nothing about a call, and refuses none. */
+/** A row about an agent, not about a call; `authorized` is true because it refuses nothing. */
 const flag = (kind: FlagKind, { agent, tenant, since, reasoning, detail }: Flag) =>
   fittingRow({
     id: uuidFromDigest(kind, tenant, agent, since),
