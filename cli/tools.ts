@@ -13,6 +13,12 @@ interface Asked extends LiteTarget {
   readonly json?: boolean;
 }
 
+interface SetOptions {
+  readonly reason?: string;
+  readonly definition?: string;
+  readonly unlisted?: boolean;
+}
+
 /** The proxy keeps the classes; lite answers for all of Gate. */
 function ask<T>(given: LiteTarget, method: string, path: string, body?: object): Promise<T> {
   const target = located(given);
@@ -68,11 +74,12 @@ export function registerTools(program: Command): void {
     .argument('<class>', toolClass.options.join(', '))
     .option('--reason <text>', 'recorded with it')
     .option('--definition <sha256>', 'refused where agents are shown another definition by now')
+    .option('--unlisted', 'also a name that no list of the upstream has shown')
     .action(
       async (
         tool: string,
         said: string,
-        { reason, definition, json: asJson, ...given }: Asked & { reason?: string; definition?: string },
+        { reason, definition, unlisted, json: asJson, ...given }: Asked & SetOptions,
       ) => {
         const wanted = toolClass.safeParse(said);
         if (!wanted.success) throw new CliError(`a class is one of ${toolClass.options.join(', ')}, not ${said}`, 2);
@@ -81,6 +88,7 @@ export function registerTools(program: Command): void {
           class: wanted.data,
           ...(reason && { reason }),
           ...(definition && { definition_sha256: definition }),
+          ...(unlisted && { unlisted }),
         });
         if (asJson) return print(set);
         const bound = set.definition_sha256 ? `, for the definition ${set.definition_sha256.slice(0, 12)}` : '';
@@ -137,7 +145,8 @@ export function registerTools(program: Command): void {
           tool: one.tool,
           class: one.class,
           reason: `suggested: ${one.why}`,
-          ...(shownAs.get(one.tool) && { definition_sha256: shownAs.get(one.tool) }),
+          // What was called and no list has shown is proposed too.
+          ...(shownAs.get(one.tool) ? { definition_sha256: shownAs.get(one.tool) } : { unlisted: true }),
         });
         count += 1;
       }

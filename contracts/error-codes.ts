@@ -177,6 +177,12 @@ export const ERROR_CODES = {
     meaning:
       'Agents are shown another definition of the tool than the one that was looked at; look again, then class it.',
   },
+  tool_not_listed: {
+    status: 404,
+    retry: 'no',
+    meaning:
+      'No list of the upstream has shown a tool of that name; `did_you_mean` names the nearest. `unlisted` (`gate tools set --unlisted`) classes it all the same.',
+  },
   tool_classes_busy: {
     status: 409,
     retry: 'yes',

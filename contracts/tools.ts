@@ -21,6 +21,8 @@ export const setToolClass = z.strictObject({
   reason: storableString(0, 1_000).nullish(),
   /** Refused where the definition shown last is another one. */
   definition_sha256: sha256.nullish(),
+  /** Also a name that no list has shown, which is a slip as a rule. */
+  unlisted: z.boolean().nullish(),
 });
 export type SetToolClass = z.infer<typeof setToolClass>;
 

@@ -66,7 +66,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   const saw = (agent: string, tools: Readonly<Record<string, string>>, whole = false) =>
     gate.pins.saw({ tenant: 'acme', agent }, new Map(Object.entries(tools)), whole);
   const set = (tool: string, said: 'read' | 'change' | 'review' | 'strict' | 'deny', by = OPERATOR) =>
-    gate.classing.set(by, { tool, class: said });
+    gate.classing.set(by, { unlisted: true, tool, class: said });
 
   it('counts at once in every process, after a restart too, for this tenant, upstream and tool alone', async () => {
     const worker = await process_();
@@ -87,7 +87,12 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
 
   it('is one ledger row each: who, which tool, the old class and the new, and the definition it was said of', async () => {
     await saw('bot', { create_issue: FIRST });
-    await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', reason: 'looked at it' });
+    await gate.classing.set(OPERATOR, {
+      unlisted: true,
+      tool: 'create_issue',
+      class: 'change',
+      reason: 'looked at it',
+    });
     await set('create_issue', 'strict');
     await gate.classing.forget(OPERATOR, { tool: 'create_issue' });
     expect(rows).toMatchObject([
@@ -145,7 +150,9 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     const deceived = await process_(KEYS, UPSTREAM, (row) =>
       row.event_kind === 'tool_class.set' ? { ...row, policy_decision: { ...row.policy_decision, ...other } } : row,
     );
-    await expect(deceived.classing.set(OPERATOR, { tool: 'create_issue', class: 'read' })).rejects.toMatchObject({
+    await expect(
+      deceived.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'read' }),
+    ).rejects.toMatchObject({
       code: expect.stringMatching(/^tool_classes_(busy|unreadable)$/),
     });
     expect(await deceived.of('create_issue')).not.toEqual({ create_issue: { class: 'read' } });
@@ -156,7 +163,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     const other = await process_();
     await Promise.all([
       set('a', 'change'),
-      other.classing.set(OPERATOR, { tool: 'b', class: 'deny' }),
+      other.classing.set(OPERATOR, { unlisted: true, tool: 'b', class: 'deny' }),
       set('c', 'strict'),
     ]);
     expect(await gate.of('a', 'b', 'c')).toEqual({
@@ -178,9 +185,14 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(await (await process_()).of('create_issue')).toEqual(suspended);
     expect((await gate.classing.list('acme', 24)).tools).toMatchObject([{ tool: 'create_issue', suspended: true }]);
     await expect(
-      gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', definition_sha256: FIRST }),
+      gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'change', definition_sha256: FIRST }),
     ).rejects.toMatchObject({ code: 'tool_class_outdated' });
-    await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change', definition_sha256: SECOND });
+    await gate.classing.set(OPERATOR, {
+      unlisted: true,
+      tool: 'create_issue',
+      class: 'change',
+      definition_sha256: SECOND,
+    });
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
   });
 
@@ -290,7 +302,10 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     const edit = (statement: ReturnType<typeof sql>) => statement.execute(gate.db.db);
     beforeEach(async () => {
       await set('create_issue', 'review');
-      await gate.classing.set({ tenant: 'rival', subject: 'operator:r' }, { tool: 'create_issue', class: 'change' });
+      await gate.classing.set(
+        { tenant: 'rival', subject: 'operator:r' },
+        { unlisted: true, tool: 'create_issue', class: 'change' },
+      );
     });
 
     describe('of a class that waits because its tool changed', () => {
@@ -384,7 +399,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
         await sealed(text(9));
         const restarted = await process_();
         expect(await restarted.of('create_issue')).toEqual({ create_issue: { class: 'strict' } });
-        await restarted.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+        await restarted.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
         expect(rows.at(-1)).toMatchObject({ policy_decision: { previous_class: 'strict', generation: 10 } });
         expect(await (await process_()).of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
       });
@@ -439,7 +454,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
           create_issue: { class: 'change' },
         });
         await restarted.classing.forget(OPERATOR, { all: true });
-        await restarted.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+        await restarted.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
         await putBack();
         expect(await (await process_()).of('create_issue', 'list_files')).toEqual(UNREADABLE);
       });

@@ -3,6 +3,7 @@ import type { ToolClass, ToolClassFact } from '../../contracts/policy.js';
 import type { ClassedTool, ForgetToolClass, SetToolClass, ToolList } from '../../contracts/tools.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import { nearestNames } from '../nearest-names.js';
 import type { Operator } from '../operator.js';
 import type { ToolPinStore } from '../tool-definitions/pin-store.js';
 import { type BoundClasses, type ClassChange, classesIdOf } from './bound-to-ledger.js';
@@ -101,9 +102,11 @@ export function toolClassing({
     /** Classes a tool, or confirms its class for the definition that agents are shown by now. */
     async set(
       by: Operator,
-      { tool, class: said, reason, definition_sha256: looked }: SetToolClass,
+      { tool, class: said, reason, definition_sha256: looked, unlisted }: SetToolClass,
     ): Promise<ClassedTool> {
-      const seen = (await pins.seenByAny(by.tenant)).get(tool) ?? null;
+      const listed = await pins.seenByAny(by.tenant);
+      const seen = listed.get(tool) ?? null;
+      if (seen === null && !unlisted) await assertKnown(by, tool, listed.keys());
       if (looked && looked !== seen)
         throw new GateError(
           'tool_class_outdated',
@@ -144,6 +147,17 @@ export function toolClassing({
       return forgotten;
     },
   };
+
+  /** Throws for a name that nobody has met: a class under a slip of the hand would leave the tool that was meant as it is. */
+  async function assertKnown({ tenant }: Operator, tool: string, listed: Iterable<string>): Promise<void> {
+    const { tools: classed } = await store.read(tenant, upstream);
+    if (classed.has(tool)) return;
+    const names = nearestNames(tool, new Set([...listed, ...classed.keys()]));
+    const meant = names.length > 0 ? `; did you mean ${names.join(', ')}?` : '';
+    throw new GateError('tool_not_listed', `no list of ${upstream} has shown a tool named ${tool}${meant}`, {
+      fields: { did_you_mean: [...names] },
+    });
+  }
 
   /** Also a set that cannot be read: what is forgotten needs no reading. */
   async function forgetAll(by: Operator): Promise<number> {

@@ -102,7 +102,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     await (await process_()).store.settle();
     expect(await kinds()).toEqual(['tool_class.withdrawn']);
     expect(await gate.of('create_issue', 'list_files')).toEqual({});
-    await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+    await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
     expect(await (await process_()).of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
     expect(await kinds()).toEqual(['tool_class.withdrawn', 'tool_class.set']);
   }, 60_000);
@@ -117,7 +117,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     const left = await sql<{ content: string }>`select content from tool_classes`.execute(gate.db.db);
     expect(left.rows[0]?.content).not.toContain('unfinished');
     expect(await gate.of('create_issue')).toEqual(said);
-    await worker.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+    await worker.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
     expect(await kinds()).toEqual(['tool_class.set', 'tool_class.set']);
   }, 60_000);
@@ -127,15 +127,15 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     await killed('withdrawn', 'create_issue', 'review');
     const gate = await process_();
     expect(await gate.of('create_issue')).toEqual({});
-    await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'strict' });
+    await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'strict' });
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'strict' } });
     expect(await kinds()).toEqual(['tool_class.withdrawn', 'tool_class.set']);
   }, 60_000);
 
   it('killed twice over what was in force: that stays, and the next change comes behind it', async () => {
     const first = await process_();
-    await first.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
-    await first.classing.set(OPERATOR, { tool: 'other', class: 'review' });
+    await first.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
+    await first.classing.set(OPERATOR, { unlisted: true, tool: 'other', class: 'review' });
     await closeAll();
     await killed('before', 'create_issue', 'change');
     await killed('after', 'third', 'read');
@@ -172,7 +172,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
       // It was withdrawn, and stays so.
       expect(await gate.of('create_issue', 'other')).toEqual({});
       expect(await (await process_()).of('create_issue', 'other')).toEqual({});
-      await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+      await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
       await putBack(gate, begun);
       expect(await gate.of('create_issue', 'other')).toEqual(ALL_WAIT);
       expect(await (await process_()).of('create_issue', 'other')).toEqual(ALL_WAIT);
@@ -181,13 +181,13 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
 
     it('undoes no change by putting back the set before it, neither of a finished one nor of one that a crash left', async () => {
       const gate = await process_();
-      await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change' });
+      await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'change' });
       const before = await kept(gate);
-      await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+      await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
       await putBack(gate, before);
       expect(await gate.of('create_issue', 'other')).toEqual(ALL_WAIT);
       await gate.classing.forget(OPERATOR, { all: true });
-      await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'change' });
+      await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'change' });
       const again = await kept(gate);
       await closeAll();
       await killed('after', 'create_issue', 'deny');
@@ -199,7 +199,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
 
     it('writes no unfinished change of his own', async () => {
       const gate = await process_();
-      await gate.classing.set(OPERATOR, { tool: 'create_issue', class: 'deny' });
+      await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
       const row = await kept(gate);
       const forged = JSON.parse(row?.content ?? '') as Record<string, unknown>;
       const said = { class: 'change', definition_sha256: null, reason: null, set_by: 'x', set_at: 'x' };
@@ -210,7 +210,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
   });
 
   it('holds up its own tool alone while the ledger is away, and nobody where it answers again', async () => {
-    await (await process_()).classing.set(OPERATOR, { tool: 'other', class: 'change' });
+    await (await process_()).classing.set(OPERATOR, { unlisted: true, tool: 'other', class: 'change' });
     await closeAll();
     await killed('before', 'create_issue', 'change');
     ledger = await openLedger({ target: rowsAt, sidecarKeys: KEYS });
@@ -266,7 +266,11 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
         const done =
           random.next() < 0.2
             ? gate.classing.forget(OPERATOR, random.next() < 0.3 ? { all: true } : { tool })
-            : gate.classing.set(OPERATOR, { tool, class: random.pick(['change', 'review', 'deny'] as const) });
+            : gate.classing.set(OPERATOR, {
+                unlisted: true,
+                tool,
+                class: random.pick(['change', 'review', 'deny'] as const),
+              });
         await done.catch(() => undefined);
       }
     });

@@ -58,7 +58,7 @@ const open = () =>
   );
 const as = (agent: keyof typeof TOKENS) => ({ authorization: `Bearer ${TOKENS[agent]}` });
 const classify = async (tool: string, said: ToolClass) => {
-  const body = { tool, class: said };
+  const body = { tool, class: said, unlisted: true };
   const headers = { authorization: `Bearer ${OPERATOR}`, 'x-gate-tenant-scope': 'acme' };
   expect((await gate.send('POST', '/tools/class', { body, headers })).status).toBe(200);
 };

@@ -69,15 +69,17 @@ afterEach(async () => {
 describe('gate tools, in lite', () => {
   it('lets a tool run from the moment it is classed, also after a restart, and never against another rule', async () => {
     expect(await statusOf('create_issue')).toBe(202);
-    expect(await cli('set', 'create_issue', 'change', '--reason', 'looked at it')).toMatchObject({ code: 0 });
+    expect(await cli('set', 'create_issue', 'change', '--unlisted', '--reason', 'looked at it')).toMatchObject({
+      code: 0,
+    });
     expect(await statusOf('create_issue')).toBe(200);
     await again();
     expect(await statusOf('create_issue')).toBe(200);
-    await cli('set', 'delete_file', 'change');
+    await cli('set', 'delete_file', 'change', '--unlisted');
     expect(await statusOf('delete_file')).toBe(403);
-    await cli('set', 'read_file', 'deny');
+    await cli('set', 'read_file', 'deny', '--unlisted');
     expect(await statusOf('read_file')).toBe(403);
-    await cli('set', 'create_issue', 'strict');
+    await cli('set', 'create_issue', 'strict', '--unlisted');
     expect(await statusOf('create_issue')).toBe(202);
     expect(await cli('forget', 'read_file')).toMatchObject({ code: 0 });
     expect(await statusOf('read_file')).toBe(200);
@@ -86,6 +88,35 @@ describe('gate tools, in lite', () => {
     await ledger.close();
     expect(kinds.filter((kind) => kind === 'tool_class.set')).toHaveLength(4);
     expect(kinds.filter((kind) => kind === 'tool_class.forgotten')).toHaveLength(1);
+  }, 60_000);
+
+  it('refuses a name that no list has shown, with those that may be meant; told to, it takes it', async () => {
+    shown = ['create_issues', 'close_issue'];
+    const refusal = async (tool: string, ...args: string[]) => cli('set', tool, 'change', ...args);
+    expect(await refusal('create_issue')).toMatchObject({
+      code: 4,
+      out: expect.stringMatching(/tool_not_listed: no list of own has shown a tool named create_issue\n/),
+    });
+    await listed();
+    expect(await refusal('creat_issue')).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('did you mean create_issue, create_issues?'),
+    });
+    const body = { tool: 'creat_issue', class: 'change' };
+    expect(await gate.send('POST', '/tools/class', { body, headers: AS_OPERATOR })).toMatchObject({
+      status: 404,
+      body: { error: 'tool_not_listed', did_you_mean: ['create_issue', 'create_issues'] },
+    });
+    expect(await statusOf('creat_issue')).toBe(202);
+    expect(JSON.parse((await cli('--json')).out)).toMatchObject({
+      tools: ['close_issue', 'creat_issue', 'create_issue', 'create_issues'].map((tool) => ({ tool, class: null })),
+    });
+    // What was called was shown by no list for that.
+    expect(await refusal('creat_issue')).toMatchObject({ code: 4 });
+    expect(await refusal('creat_issue', '--unlisted')).toMatchObject({ code: 0 });
+    // A class that stands is changed without a word.
+    expect(await refusal('creat_issue')).toMatchObject({ code: 0 });
+    expect(await refusal('create_issue')).toMatchObject({ code: 0 });
   }, 60_000);
 
   it('lists each tool with its class, who said so, and what it did lately', async () => {
@@ -223,7 +254,7 @@ describe('gate tools, in lite', () => {
         expect(JSON.stringify(refused.body)).toMatch(/no store keeps|no name of a tool/);
       }
       expect((await cli('list')).code).toBe(0);
-      expect((await post('/tools/class', { tool: 'create_issue', class: 'change' })).status).toBe(200);
+      expect((await post('/tools/class', { tool: 'create_issue', class: 'change', unlisted: true })).status).toBe(200);
       expect(await statusOf('create_issue')).toBe(200);
     },
     60_000,
@@ -265,7 +296,7 @@ describe('gate tools, in lite', () => {
   });
 
   it('withdraws at its start what a crash left unfinished before the ledger was told, and leaves the rest as it was', async () => {
-    await cli('set', 'create_issue', 'change');
+    await cli('set', 'create_issue', 'change', '--unlisted');
     await gate.close();
     const keys = keysBeside(gate.ledger) as KeyRing;
     const file = await openLocalFile({ file: gate.ledger, migrations: liteMigrations });
@@ -291,12 +322,12 @@ describe('gate tools, in lite', () => {
   }, 60_000);
 
   it('lets every tool wait where the classes were changed behind its back', async () => {
-    await cli('set', 'create_issue', 'change');
+    await cli('set', 'create_issue', 'change', '--unlisted');
     await gate.close();
     editFile(gate.ledger, `update tool_classes set content = '{}'`);
     gate = await open();
     expect([await statusOf('create_issue'), await statusOf('list_files')]).toEqual([202, 202]);
-    expect(await cli('set', 'create_issue', 'change')).toMatchObject({
+    expect(await cli('set', 'create_issue', 'change', '--unlisted')).toMatchObject({
       code: expect.any(Number),
       out: expect.stringContaining('tool_classes_unreadable'),
     });

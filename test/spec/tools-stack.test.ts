@@ -43,12 +43,12 @@ it('what a first start leaves in its folder is for its owner alone: databases, t
 describe('gate tools, over the running stack', () => {
   it('lets a tool wait until it is classed, and run from then on', async () => {
     expect((await bot.call('create_issue', { title: 'x' })).status).toBe(202);
-    expect(await cli('set', 'create_issue', 'change', '--reason', 'looked at it')).toMatchObject({
+    expect(await cli('set', 'create_issue', 'change', '--reason', 'looked at it', '--unlisted')).toMatchObject({
       code: 0,
       out: expect.stringContaining('create_issue is change, by operator:dev'),
     });
     expect((await bot.call('create_issue', { title: 'x' })).status).toBe(200);
-    expect(await cli('set', 'list_files', 'deny')).toMatchObject({ code: 0 });
+    expect(await cli('set', 'list_files', 'deny', '--unlisted')).toMatchObject({ code: 0 });
     const denied = await bot.call('list_files');
     expect({ status: denied.status, body: denied.body }).toMatchObject({
       status: 403,
@@ -60,6 +60,10 @@ describe('gate tools, over the running stack', () => {
 
   it('lists what agents were shown and what it did, and binds a class to the definition that was shown', async () => {
     await bot.control('tools/list');
+    expect(await cli('set', 'write_flie', 'review')).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('did you mean write_file?'),
+    });
     await cli('set', 'write_file', 'review');
     const { out } = await cli('--json');
     const { upstream, tools } = JSON.parse(out) as { upstream: string; tools: JsonObject[] };

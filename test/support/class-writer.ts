@@ -29,4 +29,7 @@ const gate = await openClasses({
     },
   },
 });
-await gate.classing.set({ tenant: 'acme', subject: 'operator:dev' }, { tool: tool ?? '', class: said as 'change' });
+await gate.classing.set(
+  { tenant: 'acme', subject: 'operator:dev' },
+  { unlisted: true, tool: tool ?? '', class: said as 'change' },
+);
