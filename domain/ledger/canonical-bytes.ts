@@ -1,13 +1,13 @@
 /**
- * Chain version 6 (docs/architecture/ledger-rows.md#fields): 33 hashed fields. The order is the version; another order or field is a new
+ * Chain version 6 (docs/architecture/ledger-rows.md#fields): 33 hashed fields in a fixed order. Any change of fields or order is a new
  * version.
  */
 export const CHAIN_VERSION = 6;
 
-/** How a field is stored and rendered: `json` columns hold the canonical text itself, `bool` columns 0 or 1. */
+/** How a field is stored and rendered: `json` columns hold canonical JSON text, `bool` columns 0 or 1. */
 export type FieldKind = 'text' | 'bool' | 'int' | 'json';
 
-/** Fields 6 to 33, in hash order: what the author of a row says. Fields 1 to 5 place the row in the chain. */
+/** Fields 6 to 33 in hash order: the content that a row's author gives. Fields 1 to 5 are its position in the chain. */
 export const CONTENT_FIELDS = [
   ['agent_id', 'text'],
   ['method', 'text'],
@@ -40,7 +40,7 @@ export const CONTENT_FIELDS = [
 ] as const satisfies readonly (readonly [string, FieldKind])[];
 
 export type ContentField = (typeof CONTENT_FIELDS)[number][0];
-/** Values of CONTENT_FIELDS in order, as stored: text, canonical JSON text, 0/1 or an integer; `null` where absent. */
+/** Values of CONTENT_FIELDS in order, as stored: text, canonical JSON text, 0/1 or an integer; `null` when absent. */
 export type ContentValues = readonly (string | number | null)[];
 
 const INDEX = new Map<ContentField, number>(CONTENT_FIELDS.map(([name], index) => [name, index]));
@@ -49,7 +49,7 @@ export const contentIndex = (field: ContentField): number => INDEX.get(field) as
 interface Rendering {
   readonly kind: FieldKind;
   readonly key: string;
-  /** The whole of an absent value, which most optional fields are. */
+  /** The whole rendering of an absent value, precomputed because most optional fields are absent. */
   readonly absent: string;
 }
 const RENDERING: readonly Rendering[] = CONTENT_FIELDS.map(([name, kind], index) => {
@@ -58,8 +58,8 @@ const RENDERING: readonly Rendering[] = CONTENT_FIELDS.map(([name, kind], index)
 });
 
 /**
- * The part of the canonical bytes that is the author's: fields 6 to 33 and the closing brace. Two rows with the same text say the
- * same thing, wherever they stand. Takes checked values; a value of another type than its field's throws.
+ * The author's part of the canonical bytes: fields 6 to 33 and the closing brace. Two rows with equal content say the same, whatever their
+ * positions. Takes checked values; throws when a value's type is not that of its field.
  */
 export function canonicalContent(values: ContentValues): string {
   let text = '';
@@ -79,7 +79,7 @@ function render(kind: FieldKind, value: string | number | undefined): string {
   throw new TypeError(`a ${kind} field holds ${typeof value}`);
 }
 
-/** Fields 1 to 5: where a row stands. `timestamp` is hashed as the stored text. */
+/** Fields 1 to 5: the position of a row. `timestamp` is hashed as the stored text. */
 export interface Position {
   readonly chainVersion: number;
   readonly id: string;
@@ -89,9 +89,9 @@ export interface Position {
 }
 
 /**
- * The canonical bytes of an entry (docs/architecture/ledger-rows.md#canonical-bytes): one JSON object, 33 keys in table order, no white
- * space, strings as `JSON.stringify` escapes them, nested JSON by RFC 8785. The same entry gives the same text in every store, release
- * and language.
+ * The canonical bytes of an entry (docs/architecture/ledger-rows.md#canonical-bytes): one JSON object with 33 keys in table order, no white
+ * space, strings escaped as by `JSON.stringify`, nested JSON by RFC 8785. The same entry gives the same text in every store, release and
+ * language.
  */
 export const canonicalEntry = (position: Position, content: string): string =>
   `{"chain_version":${position.chainVersion},"id":${JSON.stringify(position.id)},"timestamp":${JSON.stringify(position.timestamp)},"seq":${position.seq},"prev_hash":${JSON.stringify(position.prevHash)},${content}`;

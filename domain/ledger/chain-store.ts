@@ -20,15 +20,15 @@ export const ENTRY_COLUMNS: readonly string[] = [
 ];
 
 /**
- * A value as the store holds it. Integers may come as bigint or digits; a value that its column may not hold is passed on, so that the
- * check refuses it.
+ * A value as the store returns it. Integers may be bigint or digits. A value that its column should not hold is passed on, so that
+ * verification finds it.
  */
 export type Cell = string | number | bigint | null | Uint8Array;
 
 export interface RawEntry {
   /** Values of ENTRY_COLUMNS. */
   readonly cells: readonly Cell[];
-  /** False when the stored bytes are not those of the text that was read (bytes behind a NUL, invalid UTF-8). */
+  /** False when the stored bytes differ from the text that was read (bytes after a NUL, invalid UTF-8). */
   readonly exact: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface RawSidecar {
   readonly purgeSeal: Uint8Array | null;
 }
 
-/** The retained head, the extent of the entries and where the newest vacuum ended, read at one instant. */
+/** The retained head, the first and last place, and the newest vacuum cursor, read in one snapshot. */
 export interface ChainBounds {
   readonly head: (ChainHead & { readonly seal: Uint8Array | null }) | null;
   readonly first: number | null;
@@ -50,9 +50,9 @@ export interface ChainBounds {
 }
 
 /**
- * An entry as the database itself renders it for hashing, which costs a third of reading its columns. `hashed` is `null` where a value is
- * not one its column may hold. Bytes that hash to `entryHash` are those of the columns, because the rendering is reversible; anything
- * else is to be looked at column by column.
+ * An entry that the database itself rendered for hashing, which costs a third of reading its columns. `hashed` is `null` when a column
+ * holds an invalid value. If it hashes to `entryHash`, the columns are what was hashed, because the rendering is reversible. Otherwise the
+ * entry must be read column by column.
  */
 export interface RenderedEntry {
   readonly seq: number;
@@ -62,41 +62,41 @@ export interface RenderedEntry {
   readonly hashed: Uint8Array | string | null;
   readonly committed: CommittedDigests;
 }
-/** What the entry committed to, by kind of sidecar. */
+/** The digests an entry committed to, by kind of sidecar. */
 export type CommittedDigests = Readonly<Record<SidecarKind, string | null>>;
 
-/** What a verifier reads. Nothing here trusts what it reads. */
+/** What a verifier reads. It trusts none of it. */
 export interface ChainReader {
   bounds(): Promise<ChainBounds>;
-  /** Entries with `from <= seq <= to`, by seq. */
+  /** Entries with `from <= seq <= to`, ordered by seq. */
   page(from: number, to: number): Promise<RawEntry[]>;
-  /** The same entries rendered by the database. Throws on values that it cannot render. */
+  /** The same entries, rendered by the database. Throws on values that it cannot render. */
   rendered?(from: number, to: number): Promise<RenderedEntry[]>;
-  /** The lowest seq above `seq`. */
+  /** The lowest seq above `seq`; `null` when there is none. */
   nextSeq(seq: number): Promise<number | null>;
-  /** What lies beside the entries of that range, without the bytes. */
+  /** The sidecars of the entries in that range, without their bytes. */
   sidecars(from: number, to: number): Promise<RawSidecar[]>;
   sealedSidecar(seq: number, kind: SidecarKind): Promise<Uint8Array | null>;
-  /** The same for all of a range, by `sidecarKey`. Only for ranges whose bytes fit into memory. */
+  /** The sealed bytes of a whole range, by `sidecarKey`. Only for ranges that fit into memory. */
   sealedSidecars?(from: number, to: number): Promise<ReadonlyMap<string, Uint8Array>>;
-  /** Where each batch of the vacuum ended, by seq. */
+  /** The cursors of all vacuum batches, ordered by seq. */
   cursors(): Promise<VacuumCursor[]>;
-  /** What stayed of vacuumed entries with `from <= seq <= to`, by seq, at most `limit` of them. */
+  /** What is kept of vacuumed entries with `from <= seq <= to`, ordered by seq, at most `limit`. */
   vacuumed(from: number, to: number, limit: number): Promise<VacuumedRow[]>;
 }
 
 export const sidecarKey = (seq: number, kind: SidecarKind): string => `${seq}:${kind}`;
 
-/** Rows of `entry_seq, kind, sealed`. */
+/** Takes rows of `entry_seq, kind, sealed`. */
 export const sealedByKey = (rows: readonly Cell[][]): ReadonlyMap<string, Uint8Array> =>
   new Map(
     rows.map(([seq, kind, sealed]) => [sidecarKey(Number(seq), kind as SidecarKind), sealed as Uint8Array] as const),
   );
 
 export interface CommitOutcome {
-  /** Per call: its receipts, or why it was refused. */
+  /** Per call: its receipts, or the reason for its refusal. */
   readonly answers: readonly (AppendReceipt[] | GateError)[];
-  /** Entries this transaction added, alarms included. */
+  /** Entries that this transaction added, including alarms. */
   readonly rows: number;
   readonly conflicts: number;
 }
@@ -111,37 +111,37 @@ export const outcomeOf = (
   conflicts: judgement.verdicts.filter((verdict) => !verdict.accepted).length,
 });
 
-/** Statements of one transaction in either store (`?` for each value), each made knowing the rows of those before it. */
+/** The statements of one transaction, for either store (`?` for each value). Each statement can depend on the rows of those before it. */
 export type Steps<Result> = Generator<
   { readonly text: string; readonly values: readonly Cell[] },
   Result,
   readonly Cell[][]
 >;
 
-/** One store's side of the chain: the writer and the verifier's reader. */
+/** One store's side of the chain: the writer, and what the verifier reads. */
 export interface ChainStore extends ChainReader {
-  /** One durable transaction for all calls. Throws when it is not known to be stored; repeating the calls is then safe by id. */
+  /** Commits all calls in one durable transaction. When it throws, the rows may or may not be stored; repeating the calls is safe by id. */
   commit(calls: readonly AppendCall[], nowMs: number): Promise<CommitOutcome>;
   /**
-   * One durable transaction that nobody appends in, over a newest entry that is the retained head. Writers of other processes look
-   * at the store anew afterwards. Throws what a step throws, and then nothing was changed.
+   * Runs one durable transaction during which nothing can be appended, after checking that the newest entry is the retained head. Other
+   * processes' writers read the head again afterwards. Throws what a step throws, with nothing changed.
    */
   exclusively<Result>(steps: (head: ChainHead) => Steps<Result>): Promise<Result>;
-  /** Throws unless the newest entry is the retained head and the store takes writes. */
+  /** Throws unless the newest entry is the retained head and the store is writable. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * SQL that renders what an entry's hash is over (docs/architecture/ledger-rows.md#canonical-bytes). Only for reading quickly: it may be
- * NULL or other text where the canonical bytes are not, never the same text for other columns.
+ * SQL that renders the bytes that an entry's hash covers (docs/architecture/ledger-rows.md#canonical-bytes). It only makes reading fast:
+ * for some entries it may be NULL or differ from the canonical bytes, but different columns never give the same text.
  */
 export function renderingSql(dialect: {
-  /** JSON text of a text column that may be NULL. */
+  /** JSON text of a text column; 'null' for NULL. */
   quoted(column: string): string;
-  /** Digits of an integer column, `null` for NULL, and neither for a value that is no integer. */
+  /** Digits of an integer column, 'null' for NULL, and anything else for a value that is not an integer. */
   digits(column: string): string;
-  /** Whether a text column holds one whole JSON object. */
+  /** True when a text column holds one complete JSON object. */
   holdsObject(column: string): string;
 }): string {
   const literal = (text: string) => `'${text}'`;
@@ -172,12 +172,12 @@ export const sidecarContext = (id: string, kind: SidecarKind): string => `${id}:
 export const purgeContext = (id: string, kind: SidecarKind): string => `${id}:${kind}:purged`;
 
 /**
- * Whoever edits the store but holds no key cannot make the retained head match an edited chain: a cut tail and a chain computed anew
- * are both found. Restoring an old file with its old seal is not found; that is what anchors outside are for.
+ * The seal over the retained head. Somebody who can edit the store but has no key cannot make the head match an edited chain, so a
+ * truncated or recomputed chain is detected. Restoring an old file with its old seal is not; external anchors are for that.
  */
 export const sealHead = (keys: KeyRing, head: ChainHead): Buffer => keys.seal(headText(head), HEAD_CONTEXT);
 
-/** An empty chain was never sealed. */
+/** An empty chain has no seal. */
 export function headSealHolds(keys: KeyRing, head: ChainHead & { readonly seal: Uint8Array | null }): boolean {
   if (head.seal === null) return head.length === 0;
   return opensTo(keys, head.seal, HEAD_CONTEXT, headText(head));
@@ -191,17 +191,17 @@ export function opensTo(keys: KeyRing, sealed: Uint8Array, context: string, text
   }
 }
 
-/** Somebody else changed the end of the chain. Nothing is appended to it, because new rows would cover the traces. */
+/** The end of the chain was changed from outside. Appends stop, because new rows would cover the traces. */
 export const brokenTail = (fault: string): GateError =>
   new GateError('ledger_store_unavailable', `${fault}; appends stop until it is explained (run \`gate verify\`)`);
 
-/** Every store fault under its one code. */
+/** Gives every store fault its one error code. */
 export const asUnavailable = (error: unknown): GateError =>
   error instanceof GateError
     ? error
     : new GateError('ledger_store_unavailable', `the ledger store failed: ${wordsOf(error)}`, { cause: error });
 
-/** Runs a read; what it throws, synchronously or later, is `ledger_store_unavailable`. */
+/** Runs a read. Everything it throws, synchronously or later, becomes `ledger_store_unavailable`. */
 export async function reading<Result>(read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();
@@ -210,7 +210,7 @@ export async function reading<Result>(read: () => Promise<Result>): Promise<Resu
   }
 }
 
-/** Stored cells as content values. Throws TypeError on a value its column cannot hold. */
+/** Stored cells as content values. Throws TypeError on a value that its column cannot hold. */
 export const contentValues = (cells: readonly Cell[]): ContentValues =>
   CONTENT_FIELDS.map(([, kind], index) => {
     const cell = cells[index] as Cell;
@@ -220,7 +220,7 @@ export const contentValues = (cells: readonly Cell[]): ContentValues =>
     return cell;
   });
 
-/** A stored integer. Throws TypeError when the cell is not an integer, or one that a double cannot hold. */
+/** A stored integer. Throws TypeError when the cell is not a safe integer. */
 export function integerCell(cell: Cell | undefined): number {
   const value = typeof cell === 'string' && /^-?[0-9]{1,16}$/.test(cell) ? Number(cell) : cell;
   const number = typeof value === 'bigint' ? Number(value) : value;
@@ -228,7 +228,9 @@ export function integerCell(cell: Cell | undefined): number {
   return number;
 }
 
-/** What is left of a vacuumed entry with a known id, as VACUUMED_ROW reads it: its hash tells whether content is its. */
+/**
+ * What is kept of a vacuumed entry with a known id, from the columns of VACUUMED_ROW. Its hash shows whether offered content is its own.
+ */
 export const vacuumedStoredRow = ([id, seq, hash, timestamp, prevHash]: readonly Cell[]): StoredRow => ({
   id: String(id),
   seq: Number(seq),
@@ -240,17 +242,17 @@ export const vacuumedStoredRow = ([id, seq, hash, timestamp, prevHash]: readonly
 export const VACUUMED_ROW = `select v.id, v.seq, v.entry_hash, v.timestamp, coalesce(before.entry_hash, '${GENESIS_HASH}')
   from ledger_vacuumed_rows v left join ledger_vacuumed_rows before on before.seq = v.seq - 1`;
 
-/** SQL of the newest cursor, to be put behind the columns of another question. */
+/** SQL that joins the newest cursor to another query's columns. */
 export const NEWEST_CURSOR = `(select 1) one left join (select * from ledger_vacuum_cursors order by seq desc limit 1) v on true`;
 export const cursorColumns = (from: string): string => CURSOR_COLUMNS.map((column) => `${from}.${column}`).join(', ');
 
-/** `id, seq, entry_hash` and the content columns of an entry with a known id. Content that cannot be rendered equals nothing. */
+/** A stored row from `id, seq, entry_hash` and the content columns. Content that cannot be rendered equals no other content. */
 export function storedRow([id, seq, hash, ...cells]: readonly Cell[]): StoredRow {
   let content = '';
   try {
     content = canonicalContent(contentValues(cells));
   } catch {
-    // Somebody else changed it: verification reports that, and the append is a conflict.
+    // The stored row was changed. Verification reports that, and the append is a conflict.
   }
   return { id: String(id), seq: Number(seq), entryHash: String(hash), content };
 }

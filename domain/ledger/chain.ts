@@ -5,14 +5,14 @@ import { canonicalEntry, CHAIN_VERSION, contentIndex, type ContentField } from '
 import { entryHash, GENESIS_HASH } from './entry-hash.js';
 import { prepareRow, type PreparedRow } from './entry.js';
 
-/** The newest entry: what the next one points back to. */
+/** The newest entry, which the next one points back to. */
 export interface ChainHead {
   readonly length: number;
   readonly hash: string;
 }
 export const EMPTY_CHAIN: ChainHead = { length: 0, hash: GENESIS_HASH };
 
-/** An entry in its place. */
+/** A row with its place in the chain. */
 export interface ChainedRow extends PreparedRow {
   readonly seq: number;
   readonly timestamp: string;
@@ -20,18 +20,18 @@ export interface ChainedRow extends PreparedRow {
   readonly entryHash: string;
 }
 
-/** An entry that was there before, as far as a repeated append needs it. */
+/** A stored entry, as far as a repeated append needs it. */
 export type StoredRow = {
   readonly id: string;
   readonly seq: number;
   readonly entryHash: string;
 } & (
   | { readonly content: string }
-  // Vacuumed: what it was hashed with, so that the hash tells whether content is its.
+  // Vacuumed: position and hash show whether offered content is the entry's.
   | { readonly content: null; readonly timestamp: string; readonly prevHash: string }
 );
 
-/** The rows of one call to `append`: all of them become adjacent entries, or none does. */
+/** The rows of one call to `append`. All of them become adjacent entries, or none does. */
 export type AppendCall = readonly PreparedRow[];
 export type CallVerdict =
   | { readonly accepted: true; readonly ids: readonly string[] }
@@ -41,13 +41,13 @@ export interface Judgement {
   readonly verdicts: readonly CallVerdict[];
   /** New rows in chain order. */
   readonly rows: readonly PreparedRow[];
-  /** Alarm rows about refused calls; each belongs behind the rows unless an entry with its id exists. */
+  /** Alarm rows about refused calls. Each is appended after the rows, unless an entry with its id exists. */
   readonly alarms: readonly PreparedRow[];
 }
 
 /**
- * Decides about the calls of one transaction, in order. A row whose id is known, stored or earlier in the transaction, with the same
- * content is that very row; with other content its whole call is refused, and only that call; the difference becomes an alarm row.
+ * Decides about the calls of one transaction, in order. A row whose id is known, from the store or from earlier in the transaction, is the
+ * same row when its content is equal. With other content its call is refused, but no other call, and an alarm row records the conflict.
  */
 export function judge(calls: readonly AppendCall[], stored: ReadonlyMap<string, StoredRow>): Judgement {
   const rows: PreparedRow[] = [];
@@ -60,7 +60,7 @@ export function judge(calls: readonly AppendCall[], stored: ReadonlyMap<string, 
       if (!kept) {
         own.set(row.id, row);
       } else if (!holdsContent(kept, row.content)) {
-        // A call that contradicts itself leaves nothing behind for an alarm to point at.
+        // When a call contradicts itself, no entry exists that an alarm could refer to.
         if (!own.has(row.id)) {
           const alarm = conflictAlarm(row, kept.content);
           alarms.set(alarm.id, alarm);
@@ -87,7 +87,7 @@ const conflict = (id: string): GateError =>
     fields: { id },
   });
 
-/** Deterministic id: the same offered content raises one alarm, however often it is offered. */
+/** The id is deterministic: offering the same content again raises no second alarm. */
 function conflictAlarm(offered: PreparedRow, keptContent: string | null): PreparedRow {
   const offeredSha256 = sha256Hex(offered.content);
   const text = (field: ContentField) => offered.values[contentIndex(field)] as string;
@@ -111,7 +111,7 @@ function conflictAlarm(offered: PreparedRow, keptContent: string | null): Prepar
   });
 }
 
-/** Puts rows behind the head, in order: signed ones at their signer's time, the others all at one commit time. */
+/** Appends rows to the head, in order. Signed rows keep their signer's timestamp; all others get the commit time. */
 export function chainRows(head: ChainHead, rows: readonly PreparedRow[], committedAt: string): ChainedRow[] {
   let { length: seq, hash: prevHash } = head;
   return rows.map(({ id, timestamp: signedAt, values, content, sidecar }) => {
@@ -139,7 +139,7 @@ export const headAfter = (head: ChainHead, rows: readonly ChainedRow[]): ChainHe
 };
 
 /**
- * The answer to each call: its receipts, in the order of its rows, or its refusal. `created` once per new entry, for the first call that
+ * The answer to each call: its receipts in the order of its rows, or its refusal. Each new entry is `created` only for the first call that
  * brought it.
  */
 export function answers(
@@ -161,8 +161,8 @@ export function answers(
 }
 
 /**
- * Commit time as the chain writes it: `YYYY-MM-DDTHH:MM:SS.mmmZ`, never before the last one. That is the time of the newest unsigned
- * entry: a signer's time does not move the chain's own clock.
+ * The commit time as the chain writes it: `YYYY-MM-DDTHH:MM:SS.mmmZ`, never before `last`, the time of the newest unsigned entry. Signers'
+ * times do not move the chain's clock.
  */
 export function commitTime(nowMs: number, last: string | null): string {
   const now = new Date(nowMs).toISOString();

@@ -95,9 +95,9 @@ describe('canonical bytes and hash of an entry', () => {
         const { content } = prepareRow({ ...ROW, reasoning, policy_decision: decision as JsonObject });
         const read = JSON.parse(`{${content}`) as NewLedgerRow;
         expect(read.reasoning).toBe(reasoning);
-        // -0 is written 0 (RFC 8785), hence the round trip on the expected side.
+        // RFC 8785 writes -0 as 0, hence the JSON round trip of the expected value.
         expect(read.policy_decision).toEqual(JSON.parse(JSON.stringify(decision)));
-        // Key order as the author happened to have it does not show.
+        // The author's key order does not matter.
         const reversed = Object.fromEntries(Object.entries(decision).reverse());
         expect(prepareRow({ ...ROW, reasoning, policy_decision: reversed as JsonObject }).content).toBe(content);
       }),

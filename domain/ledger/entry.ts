@@ -13,20 +13,20 @@ import {
 
 export type SidecarKind = 'payload' | 'brain_evidence';
 
-/** A row that was checked and rendered; nothing its author does later to the object it came from can change it. */
+/** A checked and rendered row. Later changes to the object it was made from do not affect it. */
 export interface PreparedRow {
   readonly id: string;
-  /** The moment the row's signer wrote down; an unsigned row gets the commit's. */
+  /** The signer's timestamp; `null` for an unsigned row, which gets the commit time. */
   readonly timestamp: string | null;
   readonly values: ContentValues;
-  /** Canonical text of the values: rows with the same id and the same content are the same row. */
+  /** Canonical text of the values. Rows with equal id and content are the same row. */
   readonly content: string;
   readonly sidecar: { readonly kind: SidecarKind; readonly text: string } | null;
 }
 
 export const MAX_JSON_BYTES = 262_144;
 export const MAX_JSON_DEPTH = 32;
-/** Four times the largest request body. What is larger all the same is left out, with its digest in the row. */
+/** Four times the largest request body. Larger bytes are left out, and the row holds their digest. */
 export const MAX_SIDECAR_BYTES = 4_194_304;
 
 interface Bounds {
@@ -36,7 +36,7 @@ interface Bounds {
   readonly required?: true;
 }
 const HEX64 = /^[0-9a-f]{64}$/;
-/** What each field may hold. Lengths count UTF-16 code units. */
+/** What each field may hold. Lengths are in UTF-16 code units. */
 export const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
   agent_id: { required: true, min: 1, max: 256 },
   method: { required: true, min: 1, max: 128 },
@@ -69,13 +69,13 @@ export const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
 };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-/** U+0000, which neither store keeps, and lone surrogates, which have no UTF-8. */
+/** U+0000, which neither store keeps, and lone surrogates, which UTF-8 cannot encode. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 /**
- * Checks a row field by field (docs/architecture/ledger-rows.md) and renders what will be hashed. Takes whatever a caller sent: unknown
- * properties are ignored, a missing id becomes a random UUID. Throws `invalid_log_request` with the `field`, `partial_signature`, or
- * `payload_commitment_invalid`; then nothing of the row may be appended.
+ * Checks a row field by field (docs/architecture/ledger-rows.md) and renders what will be hashed. Takes unchecked input: unknown properties
+ * are ignored, and a missing id becomes a random UUID. Throws `invalid_log_request` with the `field`, `partial_signature`,
+ * `signed_position_invalid` or `payload_commitment_invalid`; nothing of the row may be appended then.
  */
 export function prepareRow(row: NewLedgerRow): PreparedRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) throw invalid('row', 'must be an object');
@@ -87,7 +87,7 @@ export function prepareRow(row: NewLedgerRow): PreparedRow {
     const value = given[name];
     const bounds = BOUNDS[name];
     if (value === undefined || value === null) {
-      // policy_decision must be said, even if what is said is null (docs/architecture/ledger-rows.md#fields).
+      // policy_decision may be null but must not be missing (docs/architecture/ledger-rows.md#fields).
       if (bounds.required || (name === 'policy_decision' && value === undefined)) throw invalid(name, 'is required');
       values.push(null);
     } else if (kind === 'text') {
@@ -109,13 +109,14 @@ export function prepareRow(row: NewLedgerRow): PreparedRow {
   return { id, timestamp, values, content: canonicalContent(values), sidecar: checkedSidecar(given, at) };
 }
 
-/** A moment as the chain writes it. */
+/** A timestamp as the chain writes it. */
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 const POSITION_CONTRACT = 'gate.lifecycle-signed-position/v1';
 
 /**
- * The moment a signer fixed beside the id (docs/architecture/ledger-rows.md#signatures), or `null`. A lifecycle row says both once more
- * in what is hashed. Throws `signed_position_invalid` when it is half there, malformed, or says something else than the row.
+ * The timestamp that a signer fixed together with the id (docs/architecture/ledger-rows.md#signatures); `null` when there is none. A
+ * life-cycle row repeats both in its hashed content. Throws `signed_position_invalid` when one of them is missing, malformed, or differs
+ * from the row.
  */
 function signedPosition(given: Readonly<Record<string, unknown>>, id: string, signed: boolean): string | null {
   const refuse = (detail: string) => new GateError('signed_position_invalid', detail);
@@ -152,7 +153,9 @@ function checkedJson(field: string, value: unknown): string {
   return text;
 }
 
-/** Only what RFC 8785 renders the same everywhere: plain objects and arrays, safe integers, finite numbers, storable text. */
+/**
+ * Accepts only values that RFC 8785 renders the same everywhere: plain objects and arrays, safe integers, finite numbers, storable text.
+ */
 function checkJson(field: string, value: unknown, depth: number): void {
   switch (typeof value) {
     case 'boolean':
@@ -171,7 +174,7 @@ function checkJson(field: string, value: unknown, depth: number): void {
         for (const item of value) checkJson(field, item, depth + 1);
         return;
       }
-      // A plain object's prototype ends the chain, whichever realm it comes from; a Date's or a Map's does not.
+      // The prototype of a plain object has no prototype itself, in whatever realm; that of a Date or Map has one.
       const prototype: unknown = Object.getPrototypeOf(value);
       if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
         throw invalid(field, 'holds a value JSON does not have');
@@ -191,7 +194,7 @@ const SIDECARS = [
   ['brain_evidence', 'brain_evidence_sha256', 'brain_evidence_canonical_json'],
 ] as const;
 
-/** A digest and its bytes come together, of one kind per row, and the bytes hash to the digest. */
+/** A digest and its bytes must come together, the bytes must hash to the digest, and a row has at most one kind. */
 function checkedSidecar(
   given: Readonly<Record<string, unknown>>,
   at: (field: ContentField) => string | null,

@@ -21,7 +21,7 @@ afterEach(async () => {
 const source = () => place.target as { url: string; schema: string };
 const fileName = (name = 'copy.db') => join(folder, name);
 
-/** More than a page of rows, some with bytes beside them, one of those purged, one with every kind of value. */
+/** More than a page of rows: some with sidecars, one of those purged, and one row with a value in every field. */
 async function filled(): Promise<{ rows: unknown[]; head: { length: number; hash: string } }> {
   const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
   const payload = canonicalJson({ path: 'notes.txt', text: 'größer als ASCII 🙂' });

@@ -17,9 +17,10 @@ export interface ExportResult {
 type Value = string | bigint | Uint8Array | null;
 
 /**
- * Copies the chain of a Postgres schema into a new ledger file as it stands at one moment: entries, what lies sealed beside them and
- * the retained head, byte for byte, hidden rows with the mark that hides them, judging nothing. A chain that does not hold there does not hold here, at the same entry. The file
- * appears whole or not at all. Throws `ledger_store_unavailable` when the database cannot be read, holds no ledger, or `to` is there.
+ * Copies the chain of a Postgres schema, as of one moment, into a new ledger file: entries, sealed sidecars and the retained head, byte for
+ * byte. Hidden rows are copied with their marks. It judges nothing: a chain that is invalid there is invalid in the copy, at the same
+ * entry. The file appears complete or not at all. Throws `ledger_store_unavailable` when the database cannot be read or holds no ledger, or
+ * when `to` exists.
  */
 export async function exportChain(
   from: { readonly url: string; readonly schema: string },
@@ -35,7 +36,7 @@ export async function exportChain(
   });
   try {
     await client.connect();
-    // One snapshot for all reads: the ledger goes on meanwhile, and its new rows are not in it.
+    // One snapshot for all reads; rows appended meanwhile are not in the copy.
     await client.query('begin isolation level repeatable read read only');
     const connection = await emptyLedger(aside);
     let counts: ExportResult;
@@ -57,7 +58,7 @@ export async function exportChain(
   }
 }
 
-/** Without a log beside it: the one file is the whole copy. Foreign keys stay off: what is broken there is copied as it is. */
+/** Without a write-ahead log, so that one file is the whole copy. Foreign keys stay off, because broken data is copied as it is. */
 async function emptyLedger(file: string): Promise<DatabaseSyncInstance> {
   const connection = new DatabaseSync(file, { enableForeignKeyConstraints: false });
   connection.exec('PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL;');
@@ -66,7 +67,7 @@ async function emptyLedger(file: string): Promise<DatabaseSyncInstance> {
   return connection;
 }
 
-/** Every table of the ledger, the chain first. What an older schema there does not have yet stays empty here. */
+/** Copies every table of the ledger, the chain first. Columns and tables that an older schema lacks stay empty. */
 async function copy(client: pg.Client, connection: DatabaseSyncInstance): Promise<ExportResult> {
   const names = connection
     .prepare(
@@ -93,7 +94,7 @@ async function copyTable(client: pg.Client, connection: DatabaseSyncInstance, ta
     .all(table)
     .map((column) => ({ name: String(column['name']), integer: String(column['type']).toLowerCase() === 'integer' }))
     .filter(({ name }) => there.some((found) => found.name === name));
-  // A migration may have put rows in; the copy is what is there.
+  // A migration may have inserted rows; the copy must hold only the source's.
   connection.exec(`delete from ${table}`);
   if (columns.length === 0) return 0;
   const list = columns.map(({ name }) => name).join(', ');
@@ -103,7 +104,7 @@ async function copyTable(client: pg.Client, connection: DatabaseSyncInstance, ta
   for (;;) {
     const page = await client.query<Value[]>({ rowMode: 'array', text: `fetch ${PAGE} from rows` });
     if (page.rows.length === 0) break;
-    // Postgres hands integers over as digits.
+    // Postgres returns integers as digits.
     for (const cells of page.rows)
       insert.run(
         ...cells.map((cell, index) => (columns[index]?.integer && cell !== null ? BigInt(cell as string) : cell)),

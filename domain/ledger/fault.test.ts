@@ -20,12 +20,12 @@ const id = (name: string) => uuidFromDigest('test', name);
 const codeOf = (outcome: PromiseSettledResult<unknown>) =>
   outcome.status === 'rejected' && outcome.reason instanceof GateError ? outcome.reason.code : outcome.status;
 
-/** Makes the next commit of the store fail before or after it took effect. */
+/** Whether the next commit of the store fails before or after it took effect. */
 type Fault = 'before' | 'after';
 const isWrite = (text: string): boolean =>
   text === 'COMMIT' || text === 'commit' || text.includes('insert into ledger_entries');
 
-/** The store over a connection whose next COMMIT, once `plan` names a fault, fails. */
+/** The store over a connection whose COMMITs fail as `plan` says. */
 function breakableSqlite(store: Store<LedgerTables>, plan: Fault[]): Store<LedgerTables> {
   const connection = store.sqlite as NonNullable<Store<LedgerTables>['sqlite']>;
   const exec = (text: string): void => {
@@ -40,7 +40,7 @@ function breakableSqlite(store: Store<LedgerTables>, plan: Fault[]): Store<Ledge
   return { ...store, sqlite };
 }
 
-/** `plan` says for each write in turn whether its connection breaks; writes beyond the plan go well. */
+/** `plan` says for each write in turn whether its connection breaks. Writes beyond the plan succeed. */
 function breakPostgresCommits(store: Store<LedgerTables>, plan: (Fault | null)[]): void {
   const pool = store.pool as pg.Pool;
   type Connect = (callback?: unknown) => Promise<pg.PoolClient>;
@@ -69,7 +69,7 @@ describe.each(STORES)('a commit that fails, on %s', (kind) => {
   let ledger: LedgerStore;
   let plan: Fault[];
   const breakNext = (fault: Fault): void => {
-    // Under the lock of the head a commit is two statements on Postgres; the second is the one that counts.
+    // On Postgres a commit under the head lock makes two writes; the second one is the commit.
     if (kind === 'sqlite') plan.push(fault);
     else breakPostgresCommits(store, [null, fault]);
   };
@@ -117,13 +117,13 @@ describe.each(STORES)('a commit that fails, on %s', (kind) => {
 });
 
 interface Load {
-  /** Of every append that was taken. */
+  /** Receipts of all successful appends. */
   readonly receipts: readonly AppendReceipt[];
-  /** Ends it once every row that was begun is taken: how many rows there are, and how often one was refused. */
+  /** Waits until every started append succeeded, then stops. Returns the number of rows and of refused attempts. */
   end(): Promise<{ asked: number; refused: number }>;
 }
 
-/** Callers who append one row after the other, and each row again until it is taken. */
+/** Callers that append one row after the other and repeat each until it is accepted. */
 function pressOn(ledger: LedgerStore, callers: number): Load {
   const receipts: AppendReceipt[] = [];
   let asked = 0;
@@ -166,7 +166,7 @@ describe('Postgres connections that come and go', () => {
     async (fault) => {
       const store = await openStore<LedgerTables>(place.target, ledgerMigrations);
       const ledger = ledgerOver(store, { sidecarKeys: place.keys });
-      // The first append is two writes under the lock; the second is one statement, and its connection breaks.
+      // The first append makes two writes under the lock. The second append is one statement, and its connection breaks.
       breakPostgresCommits(store, [null, null, fault]);
       await ledger.append([testRow({ id: id('a') })]);
       const [receipt] = await ledger.append([testRow({ id: id('b') })]);
@@ -189,7 +189,7 @@ describe('Postgres connections that come and go', () => {
     }
     const { asked, refused } = await load.end();
     expect(ended).toBeGreaterThan(0);
-    // A lost connection is replaced within the same append; only one that breaks again is the caller's to hear of.
+    // A lost connection is replaced within the same append; the caller sees an error only when the new one breaks too.
     expect(refused).toBeLessThan(ended * 8);
     expect(new Set(load.receipts.map((receipt) => receipt.seq)).size).toBe(asked);
     expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: asked });
@@ -247,7 +247,7 @@ describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {
     const acknowledged = new Map<string, string>();
     const writers = new Set<string>();
     for (let round = 0; round < ROUNDS; round++) {
-      // In the last round two processes write at once, long enough to meet: they take turns, whichever of them dies first.
+      // In the last round two processes write at the same time, long enough to overlap. They take turns, whichever is killed first.
       const both = round === ROUNDS - 1;
       const names = both ? [`round-${round}`, `other-${round}`] : [`round-${round}`];
       const told = await Promise.all(
@@ -270,7 +270,7 @@ describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {
     const stored = new Map((await ledger.newest(length)).map((row) => [row.id, `${row.seq} ${row.entry_hash}`]));
     expect(stored.size).toBe(length);
     expect([...acknowledged].filter(([entry, where]) => stored.get(entry) !== where)).toEqual([]);
-    // Both rows of a call, or neither: also for the calls that were never answered.
+    // A call stores both of its rows or neither, also when it was never answered.
     const halves = Array.from({ length }, (_, index) => String(index)).flatMap((index) =>
       [...writers].filter(
         (name) =>
@@ -284,7 +284,7 @@ describe.each(STORES)('kill -9 of the writing process, on %s', (kind) => {
   }, 60_000);
 });
 
-/** Collects what the writer was acknowledged, and kills it in the middle of its work. */
+/** Collects the writer's acknowledgements, and kills it while it works. */
 function killAfter(writer: ChildProcess, lines: number): Promise<Map<string, string>> {
   return new Promise((resolve, reject) => {
     let output = '';
@@ -297,7 +297,7 @@ function killAfter(writer: ChildProcess, lines: number): Promise<Map<string, str
     writer.on('error', reject);
     writer.on('close', (code, signal) => {
       if (signal !== 'SIGKILL') return reject(new Error(`the writer ended by itself (${code}): ${errors}`));
-      // The last line may have been cut by the kill; what was not fully told was not acknowledged.
+      // The kill may have cut the last line; an incomplete line is not an acknowledgement.
       const whole = output.slice(0, output.lastIndexOf('\n')).split('\n');
       resolve(new Map(whole.map((line) => [line.slice(0, 36), line.slice(37)])));
     });

@@ -7,16 +7,16 @@ import { clipped, storableText } from '../text.js';
 import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { BOUNDS, MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_SIDECAR_BYTES } from './entry.js';
 
-/** A member of a JSON column that is larger than this gives way to its digest, once the column is too large as a whole. */
+/** When a JSON column is too large as a whole, each of its members above this size is replaced by its digest. */
 const MAX_MEMBER_BYTES = 4_096;
 
-/** A row of Gate's own: its id follows from what it is about, so that it can be appended twice. */
+/** A row of Gate's own. Its id derives from its subject, so that appending it is idempotent. */
 type OwnRow = NewLedgerRow & { readonly id: string };
 
 /**
- * The row as the ledger takes it: every text storable and within its bounds, every JSON value one that has canonical bytes. For the
- * builders of Gate's own rows, so that nothing an agent or a tool wrote can make a row the ledger refuses, and with it the rest of its
- * call's. A row that fits already comes back with the very same content. Rows that others hand in are never mended: those are refused.
+ * Makes the row acceptable to the ledger: texts become storable and stay within their bounds, JSON values get canonical bytes. For rows
+ * that Gate builds itself, so that nothing an agent or a tool wrote can make the ledger refuse a row, and with it the rest of its call's
+ * rows. A row that fits already comes back with the same content. Rows of other authors are never changed; those are refused.
  */
 export function fittingRow(row: OwnRow): OwnRow {
   if (surelyFitting(row)) return row;
@@ -35,7 +35,9 @@ export function fittingRow(row: OwnRow): OwnRow {
   };
 }
 
-/** `null` where a field has a form that this text does not have; every field with a form may be absent, but for fixed ones. */
+/**
+ * `null` when the text does not match the field's pattern. Fields with a pattern are optional, except those that Gate sets to constants.
+ */
 function fittingText(value: string, { min = 0, max, pattern }: (typeof BOUNDS)[keyof typeof BOUNDS]): string | null {
   if (pattern) return pattern.test(value) ? value : null;
   const text = storableText(clipped(value, max ?? value.length));
@@ -54,7 +56,7 @@ function fittingObject(value: JsonObject): JsonObject {
   return bytesOf(shorter) <= MAX_JSON_BYTES ? shorter : digestOf(mended);
 }
 
-/** Recognises the usual row, which fits, without building another: every call waits for several of these checks. */
+/** Recognises a row that fits, the usual case, without building a new one: every call waits for several of these checks. */
 function surelyFitting(row: OwnRow): boolean {
   for (const [name, kind] of CONTENT_FIELDS) {
     const value = (row as Readonly<Record<string, unknown>>)[name];
@@ -71,7 +73,7 @@ function surelyFitting(row: OwnRow): boolean {
   return SIDECARS.every(([, bytes]) => (row[bytes]?.length ?? 0) * 3 <= MAX_SIDECAR_BYTES);
 }
 
-/** How many of `bytes` remain after a value that fits as it is, estimated generously; below zero when the value must be shortened. */
+/** How many of `bytes` remain after this value, estimated conservatively; negative when the value may not fit as it is. */
 function roomLeft(value: unknown, depth: number, bytes: number): number {
   const left = bytes - 32;
   if (typeof value === 'string') return isStorable(value) ? left - 6 * value.length : -1;
@@ -93,13 +95,13 @@ function roomLeft(value: unknown, depth: number, bytes: number): number {
 
 const bytesOf = (value: Json): number => Buffer.byteLength(canonicalJson(value));
 
-/** What replaces a value that is too large. */
+/** Replaces a value that is too large. */
 const digestOf = (value: Json): JsonObject => {
   const text = canonicalJson(value);
   return { omitted_sha256: sha256Hex(text), omitted_bytes: Buffer.byteLength(text) };
 };
 
-/** The value in a form that RFC 8785 writes the same everywhere; members that are `undefined` are left out. */
+/** The value in a form that RFC 8785 writes the same everywhere. Members that are `undefined` are dropped. */
 export function fittingJson(value: unknown, depth = 1): Json {
   if (typeof value === 'string') return storableText(value);
   if (typeof value === 'boolean' || value === null) return value;
@@ -117,7 +119,7 @@ export function fittingJson(value: unknown, depth = 1): Json {
   );
 }
 
-/** The canonical text of what goes beside a row. */
+/** The canonical text of a row's sidecar. */
 export function sidecarText(value: Json): string {
   try {
     return canonicalJson(value);
@@ -126,7 +128,7 @@ export function sidecarText(value: Json): string {
   }
 }
 
-/** Like `fittingJson`, for bytes beside a row, which may be nested as deeply as the request was. */
+/** Like `fittingJson`, for sidecars, which may be nested as deeply as the request. */
 const storableJson = (value: Json): Json => fittingJson(value, Number.NEGATIVE_INFINITY);
 
 const SIDECARS = [
@@ -134,7 +136,7 @@ const SIDECARS = [
   ['brain_evidence_sha256', 'brain_evidence_canonical_json'],
 ] as const;
 
-/** Bytes too large to be kept are left out with their digest, and the row says so. */
+/** Leaves out bytes that are too large; the row states their digest and size. */
 function withSidecars(
   row: NewLedgerRow,
   texts: Pick<NewLedgerRow, 'payload_canonical_json' | 'brain_evidence_canonical_json'>,
@@ -143,7 +145,7 @@ function withSidecars(
   for (const [digest, bytes] of SIDECARS) {
     const text = texts[bytes];
     if (text === undefined || text === null) continue;
-    // A code unit is three bytes at most: short texts need not be counted.
+    // A UTF-16 code unit takes at most three bytes, so short texts need not be measured.
     const size = text.length * 3 <= MAX_SIDECAR_BYTES ? 0 : Buffer.byteLength(text);
     if (size <= MAX_SIDECAR_BYTES) fitting = { ...fitting, [bytes]: text };
     else {
@@ -163,6 +165,6 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'payload_too_large',
 ]);
 
-/** The ledger refused what it was offered, and will refuse the same again; anything else may be tried again. */
+/** True when the ledger refused the row itself, so that a retry cannot succeed. After other errors, retry. */
 export const isRowRefusal = (error: unknown): error is GateError =>
   error instanceof GateError && REFUSALS.has(error.code);

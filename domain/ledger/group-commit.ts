@@ -3,15 +3,15 @@ import { GateError } from '../errors.js';
 import type { AppendCall } from './chain.js';
 import { asUnavailable, type CommitOutcome } from './chain-store.js';
 
-/** Rows of one transaction: more do not commit faster, and everyone in it waits for the whole. */
+/** Most rows of one transaction. More do not commit faster, and every caller waits for all of them. */
 const MAX_BATCH_ROWS = 512;
-/** Rows waiting while the store is slow or gone; beyond it callers are told at once and keep their rows. */
+/** Most rows waiting while the store is slow or away. Beyond it calls are refused at once, and callers keep their rows. */
 const MAX_QUEUED_ROWS = 20_000;
 
 export interface GroupCommit {
   /** Resolves when the rows are durable. Throws `ledger_entry_conflict` for this call alone, `ledger_store_unavailable` for all. */
   append(call: AppendCall): Promise<AppendReceipt[]>;
-  /** Refuses new calls and resolves when the waiting ones are answered. */
+  /** Refuses new calls, and resolves when the waiting ones are answered. */
   close(): Promise<void>;
 }
 
@@ -28,8 +28,8 @@ interface Waiting {
 }
 
 /**
- * One writer, shared transactions: while a commit is on its way, calls gather for the next one, so that one sync to disk serves all
- * of them. Calls keep their order and stay whole.
+ * One writer with shared transactions: while a commit runs, calls gather for the next one, so that one sync to disk serves all of them.
+ * Calls keep their order and are never split.
  */
 export function createGroupCommit(
   commit: (calls: readonly AppendCall[]) => Promise<CommitOutcome>,
@@ -56,7 +56,7 @@ export function createGroupCommit(
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      // One turn of the event loop: requests that arrived together share the commit, and a busy writer starves nobody.
+      // Wait one turn of the event loop: requests that arrived together share the commit, and a busy writer starves nobody.
       await new Promise((resolve) => setImmediate(resolve));
       const batch = nextBatch();
       const started = performance.now();
@@ -73,7 +73,7 @@ export function createGroupCommit(
         for (const waiting of batch) waiting.reject(unavailable);
       }
     }
-    // In the same turn as the last look at the queue, so that no call is added in between and left waiting.
+    // In the same turn as the last check of the queue; otherwise a call added in between would wait forever.
     running = null;
   }
 

@@ -23,7 +23,7 @@ describe('the ledger inside a file that others write to as well', () => {
 
   it('is valid to a walk that meets rows of a transaction still open', async () => {
     await ledger.append([testRow(), testRow()]);
-    // Both wait for the same sync; the append runs first, so the walk begins over rows that no commit has seen.
+    // Both wait for the same sync, and the append runs first, so the walk starts over uncommitted rows.
     const appended = file.durable().then(() => ledger.append([testRow(), testRow(), testRow()]));
     const walk = ledger.verify();
     await appended;
@@ -69,7 +69,7 @@ describe('the ledger inside a file that others write to as well', () => {
     file.beforeCommit(() => {
       if (full) throw new Error('the disk is full');
     });
-    // Both wait for the same sync; the rows are there when the walk reads them, and gone before it ends.
+    // Both wait for the same sync. The rows are there when the walk reads them, and are rolled back before it ends.
     const appended = file.durable().then(() => ledger.append([testRow(), testRow(), testRow()]));
     const walk = ledger.verify();
     await appended;

@@ -10,13 +10,13 @@ import type { LedgerTables } from './tables.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
 /**
- * The ledger inside a file that it shares with the calls it records: rows become part of the open transaction, so a call and its rows
- * are durable together. A receipt says where the row stands; that it stays there, `durable()` of the file says.
+ * The ledger inside a file that it shares with the calls it records. Rows become part of the open transaction, so a call and its rows
+ * become durable together. A receipt states a row's place; the file's `durable()` says when it is final.
  */
 export interface LedgerInFile extends Ledger, LedgerReader, Verifier {
-  /** Throws unless the file takes writes and the newest entry is the retained head. */
+  /** Throws unless the file is writable and the newest entry is the retained head. */
   ready(): void;
-  /** Whether there is a row of this id, those of the open transaction and those that readers do not see included. */
+  /** Whether a row with this id exists, including rows of the open transaction and hidden rows. */
   holds(id: string): boolean;
 }
 
@@ -34,7 +34,7 @@ export function ledgerInFile(
     {
       ...reader,
       bounds() {
-        // The walk sees rows of the open transaction, whose head is else written at the commit: both are of one moment.
+        // The head is usually written at commit. The walk also sees rows of the open transaction, so write the head now: both must match.
         writer.save();
         return reader.bounds();
       },
@@ -58,7 +58,7 @@ export function ledgerInFile(
       await file.durable();
       const before = undone;
       const result = await verifier.verify(options);
-      // Rows that were rolled back during the walk may be missing from it, or be only in it.
+      // Rows were rolled back during the walk, so it may have missed entries or seen some that never were.
       return undone === before ? result : verifier.verify(options);
     },
     ready: () => void file.apply(() => writer.check()),

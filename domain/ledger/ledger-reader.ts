@@ -11,7 +11,7 @@ import type { EntryTable, LedgerTables } from './tables.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
 
-/** Without `limit` every row, oldest first; `offset` and `before` page from the newest, `after` from the oldest. */
+/** Without `limit`, every row, oldest first. `offset` and `before` page from the newest row, `after` pages from the oldest. */
 export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'> {
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
@@ -19,7 +19,7 @@ export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'>
   readonly after?: number | undefined;
 }
 
-/** The rows of an agent that lie between the places a query names. */
+/** The filter for an agent's rows between the places that a query names. */
 function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery): RowFilter {
   const { seqFrom = 0, seqTo = Number.MAX_SAFE_INTEGER } = filter;
   return {
@@ -30,17 +30,17 @@ function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery):
   };
 }
 
-/** The bytes an entry committed to, or when they were purged. */
+/** The bytes an entry committed to, or the time they were purged. */
 export type Sidecar =
   | { readonly kind: SidecarKind; readonly text: string; readonly purged_at: null }
   | { readonly kind: SidecarKind; readonly text: null; readonly purged_at: string };
 
 /**
- * Reads for people and reports; none of them is evidence, `verify` is. Rows of erased tenants and of a cleaned demonstration are left
- * out unless the filter says otherwise. A store that cannot be read is `ledger_store_unavailable`.
+ * Reads for people and reports. They verify nothing; for evidence use `verify`. Rows of erased tenants and of a cleaned demonstration are
+ * left out unless the filter says otherwise. A store that cannot be read is `ledger_store_unavailable`.
  */
 export interface LedgerReader extends HeldRows {
-  /** Every row of one call, in chain order; `[]` when the id is unknown, or known to another tenant only. */
+  /** Every row of one call, in chain order; `[]` when the id is unknown or belongs to another tenant. */
   byCorrelation(
     correlationId: string,
     scope?: Pick<RowFilter, 'tenant' | 'demoPrefix' | 'hiding'>,
@@ -48,10 +48,10 @@ export interface LedgerReader extends HeldRows {
   byAgent(agentId: string, query?: AgentQuery): Promise<LedgerEntry[]>;
   /** The same rows page by page, in bounded memory. */
   agentPages(agentId: string, query?: AgentQuery): AsyncGenerator<LedgerEntry[]>;
-  /** Rows in chain order, page by page, in bounded memory: for reads that have no limit. */
+  /** Rows in chain order, page by page, in bounded memory; for reads without a limit. */
   pages(filter: RowFilter): AsyncGenerator<LedgerEntry[]>;
   count(filter: RowFilter): Promise<number>;
-  /** How many rows match the query, on all pages. */
+  /** How many rows match the query, across all pages. */
   agentCount(agentId: string, query?: AgentQuery): Promise<number>;
   /** Distinct agent labels, sorted. */
   agents(): Promise<string[]>;
@@ -62,7 +62,7 @@ export interface LedgerReader extends HeldRows {
   sidecar(id: string): Promise<Sidecar | null>;
 }
 
-/** Whole rows held at a time. */
+/** Whole rows held in memory at a time. */
 const PAGE_ROWS = 200;
 
 export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | null): LedgerReader {
@@ -82,7 +82,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
     }
   }
 
-  /** The filter without its first rows: the store counts them off, nothing of them is read here. `null` when there are no others. */
+  /** The filter without its first `rows` matches. The store skips them, so none of them is read here. `null` when nothing is left. */
   const behind = (filter: RowFilter, rows: number, newestFirst: boolean): Promise<RowFilter | null> =>
     reading(async () => {
       const query = filtered(db.selectFrom('ledger_entries').select('seq'), await placed(db, filter));
@@ -97,7 +97,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
   async function* agentPages(agentId: string, query: AgentQuery = {}): AsyncGenerator<LedgerEntry[]> {
     const newestFirst = query.limit !== undefined && query.after === undefined;
     const asked = agentFilter(agentId, query);
-    // What decides about details is code, so there rows are counted off as they come.
+    // `detail` is matched in code, so with it the offset is counted here, row by row.
     let skipped = asked.detail === undefined ? 0 : (query.offset ?? 0);
     const filter = query.offset && skipped === 0 ? await behind(asked, query.offset, newestFirst) : asked;
     if (!filter) return;
@@ -140,8 +140,8 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
     agentCount: (agentId, query = {}) => count(agentFilter(agentId, query)),
     agents: () =>
       reading(async () => {
-        // From one label to the next through the index: the answer costs as much as there are labels, not rows, but for those of a label
-        // whose first rows are hidden.
+        // Jumps from one label to the next through the index, so that the cost depends on the number of labels, not rows. Only a label
+        // whose first rows are hidden costs more.
         const { rows } = await sql<{ agent_id: string }>`
           with recursive labels (agent_id) as (
             select min(agent_id) from ledger_entries
@@ -160,7 +160,7 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
     held: (ids) =>
       reading(async () => {
         if (ids.length === 0) return new Set();
-        // Hidden rows count here too.
+        // Hidden rows count too.
         const [kept, vacuumed] = await Promise.all(
           (['ledger_entries', 'ledger_vacuumed_rows'] as const).map((table) =>
             db.selectFrom(table).select('id').where('id', 'in', ids).execute(),
@@ -194,7 +194,10 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
   };
 }
 
-/** A row as the read routes return it: JSON columns parsed, and three values out of it by name: tool, who decided, status. */
+/**
+ * A row as the read routes return it: JSON columns parsed, and three values of `policy_decision` under names of their own: tool, decider,
+ * status.
+ */
 export function toEntry(row: EntryTable): LedgerEntry {
   const content: Record<string, Json> = {};
   for (const [name, kind] of CONTENT_FIELDS) {

@@ -113,7 +113,7 @@ describe.each(STORES)('the ledger on %s', (kind) => {
     });
     const seqs = receipts.flat().map((row) => row.seq);
     expect(seqs.sort((a, b) => a - b)).toEqual(seqs.map((_, index) => index + 1));
-    // Shared transactions, or a busy ledger would pay one sync to disk per caller.
+    // Without shared transactions a busy ledger would need one sync to disk per caller.
     expect(commits.length).toBeLessThan(20);
     expect(commits.reduce((sum, rows) => sum + rows, 0)).toBe(seqs.length);
     expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: seqs.length });

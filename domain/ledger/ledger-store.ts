@@ -34,18 +34,18 @@ import { createWriter, type LedgerWriter } from './writer.js';
 import { type ThreadOptions, walkInThreads, type WalkThreads } from './walk-threads.js';
 
 export interface LedgerOptions {
-  /** Seals sidecars and the head. Whoever may edit the store must not hold it. */
+  /** Seals sidecars and the head. People who can edit the store must not hold this key. */
   readonly sidecarKeys: KeyRing;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
   readonly logger?: Logger;
-  /** What checkpoints are signed with; without it the ledger has none. */
+  /** The key that signs checkpoints; without it the ledger makes none. */
   readonly checkpoints?: CheckpointKeys;
-  /** Keys that may have signed rows and bundles; without it no signature can be verified. */
+  /** Keys that may have signed rows and bundles; without them no signature can be verified. */
   readonly keySet?: KeySetSource;
-  /** Nothing is to be deleted for now. */
+  /** Nothing may be deleted for now. */
   readonly legalHold?: boolean;
-  /** Whose time stamps of the chain's root count, and whether there has to be one. */
+  /** Which authorities' time stamps of the chain's root are trusted, and whether one is required. */
   readonly timeStamps?: { readonly trust: TimeStampTrust | null; readonly required: boolean };
   /** Commit to a chain only when every signature in it was verified. */
   readonly requireCryptography?: boolean;
@@ -53,11 +53,11 @@ export interface LedgerOptions {
 
 export interface OpenLedgerOptions extends LedgerOptions {
   readonly target: StoreTarget;
-  /** The number of threads for long walks, each with a connection of its own; without it walks run in this thread. */
+  /** Number of threads for long walks, each with its own connection. Without it walks run in this thread. */
   readonly verifyThreads?: ThreadOptions | undefined;
 }
 
-/** The chain over its store: the one place that appends, what verifies and proves it, and its rows. Every store fault is `ledger_store_unavailable`. */
+/** The chain over its store: the only writer, the verifier, proofs, and the rows. Every store fault is `ledger_store_unavailable`. */
 export interface LedgerStore
   extends Ledger,
     LedgerReader,
@@ -65,34 +65,34 @@ export interface LedgerStore
     Assurance,
     Pick<LedgerWriter, 'sealThrough' | 'observe'> {
   readonly erasure: Erasure;
-  /** Checkpoints and proofs; `null` where no key to sign with was given. */
+  /** Checkpoints and proofs; `null` without a signing key. */
   readonly transparency: TransparencyLog | null;
   readonly anchors: Anchors;
-  /** The newest entry's place and hash as retained beside the chain. */
+  /** Place and hash of the newest entry, as retained beside the chain. */
   head(): Promise<ChainHead>;
-  /** Throws unless the next append can be taken: the store takes writes and the newest entry is the retained head. */
+  /** Throws unless the next append can succeed: the store is writable, and the newest entry is the retained head. */
   ready(): Promise<void>;
   readonly purgeSidecar: PurgeSidecar;
   readonly purgeSidecars: PurgeSidecars;
   readonly vacuum: Vacuum;
-  /** How far each sink has confirmed; the vacuum waits for them. */
+  /** What each sink has confirmed; the vacuum waits for them. */
   readonly sinkCursors: SinkCursors;
-  /** Called with what every walk found, and at once with what the last one did. */
+  /** `listener` is called with the result of every walk, and immediately with the last one. */
   observeWalks(listener: (result: VerifyResult) => void): void;
-  /** Called with how many entries the vacuum took away, after each batch. */
+  /** `listener` is called after each batch of the vacuum with the number of removed entries. */
   observeVacuum(listener: (entries: number) => void): void;
-  /** Answers the waiting appends, then lets the store go. Safe to repeat. */
+  /** Answers the waiting appends, then closes the store. Safe to repeat. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the ledger of a SQLite file or a Postgres schema; the same rows give the same chain, byte for byte, in either. Throws when the
- * store cannot be opened.
+ * Opens the ledger of a SQLite file or a Postgres schema. The same rows give the same chain in either, byte for byte. Throws when the store
+ * cannot be opened.
  */
 export const openLedger = async (options: OpenLedgerOptions): Promise<LedgerStore> =>
   (await openLedgerStore(options)).ledger;
 
-/** The same, with the store it is in, for what is kept there beside the chain. Closing the ledger closes the store. */
+/** The same, together with its store, for data that is kept beside the chain. Closing the ledger closes the store. */
 export async function openLedgerStore({
   target,
   verifyThreads,
@@ -103,7 +103,7 @@ export async function openLedgerStore({
   return { store, ledger: ledgerOver(store, options, threads) };
 }
 
-/** The ledger over a store that is open and migrated. Takes the store over: `close` closes it. */
+/** The ledger over an open, migrated store. Takes ownership: `close` closes the store. */
 export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, threads?: WalkThreads): LedgerStore {
   const {
     sidecarKeys,
@@ -116,11 +116,11 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     timeStamps,
   } = options;
   const chain = chainOf(store, sidecarKeys);
-  // One database with several tables; each part knows its own.
+  // One database with several tables; each part types its own.
   const side = store as unknown as Store<AnchorTables & VacuumTables>;
   let closing: Promise<void> | null = null;
   const writer = createWriter(chain, { clock, logger });
-  /** Rows that the ledger writes about itself are not signed. */
+  /** The ledger's own rows are not signed, so they skip admission. */
   const appendOwn: Ledger['append'] = async (rows) => writer.append(rows.map(prepareRow));
   const walkListeners: ((result: VerifyResult) => void)[] = [];
   let lastWalk: VerifyResult | null = null;
@@ -156,11 +156,11 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     anchors,
     clock,
   });
-  // Rows are checked and rendered before the first await: what the caller does to its objects afterwards changes nothing.
+  // Rows are checked and rendered before the first await, so that later changes to the caller's objects have no effect.
   const append: Ledger['append'] = async (rows) => {
     const call = rows.map(prepareRow);
     if (call.length === 0) return [];
-    // Unsigned rows go on in the same turn, so that calls keep their order.
+    // Unsigned rows are queued in the same turn, so that calls keep their order.
     if (call.some(isSigned)) await assurance.admit(call);
     return writer.append(call);
   };

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { fittingRow } from './fitting-row.js';
 
-/** The tenant of Gate's own rows: erasures of tenants, exports, anchors. It cannot be erased. */
+/** The tenant of Gate's own rows: erasures, exports, anchors. It cannot be erased. */
 export const OWN_TENANT = 'system';
 
-/** What the ledger did, as a row of its own chain. */
+/** Something the ledger did, as a row of its own chain. */
 export const ownRow = (kind: EventKind, id: string, did: JsonObject): NewLedgerRow =>
   fittingRow({
     id,

@@ -34,12 +34,12 @@ import {
 } from './chain-store.js';
 import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 
-/** A statement that hangs longer than this is given up with its connection; the rows are then offered again by their authors. */
+/** A statement that hangs longer than this is abandoned with its connection; callers then offer the rows again. */
 const STATEMENT_LIMIT_MS = 10_000;
 const UNIQUE_VIOLATION = '23505';
 const INTEGER_COLUMNS = ['seq', 'chain_version', 'authorized', 'cost_micros'];
 
-/** Up to this many rows are sent as plain values, which is a tenth faster than arrays; a larger commit as one array per column. */
+/** Up to this many rows are sent as plain values, which is a tenth faster; larger commits are sent as one array per column. */
 const MAX_ROWS_AS_VALUES = 8;
 interface Statement {
   readonly name: string;
@@ -49,10 +49,10 @@ const statements = new Map<string, Statement>();
 const typeOf = (column: string): string => (INTEGER_COLUMNS.includes(column) ? 'bigint' : 'text');
 
 /**
- * One statement, hence one round trip and one durable commit: the head moves only if it is still the one the rows were chained to and
- * the newest entry agrees, and the entries go in only if the head moved and none of them is one that was vacuumed. A vacuum seals the
- * head anew: who waited for it here would otherwise not see what it moved. Parameters: the head to come (1 to 3), the head as it was
- * (4 to 6), the ids of the rows (7), arrays of sidecars where there are any (8 to 11), the rows.
+ * One statement, so one round trip and one durable commit. The head moves only if it is still the one that the rows were chained to, the
+ * newest entry agrees with it, and none of the ids was vacuumed; entries are inserted only if the head moved. Comparing the seal too
+ * matters after a vacuum, which seals the head anew: a write that waited for it must not miss what it removed. Parameters: the new head (1
+ * to 3), the expected head (4 to 6), the ids of the rows (7), arrays of sidecars if there are any (8 to 11), then the rows.
  */
 function writeStatement(rows: number, withSidecars: boolean): Statement {
   const asValues = rows <= MAX_ROWS_AS_VALUES;
@@ -90,7 +90,7 @@ function writeStatement(rows: number, withSidecars: boolean): Statement {
   return statement;
 }
 
-/** The cast throws on text that is no JSON: the page is then read column by column. */
+/** The cast throws on text that is not JSON; the page is then read column by column. */
 const RENDERING = renderingSql({
   digits: (column) => `coalesce(${column}::bigint::text, 'null')`,
   quoted: (column) => `coalesce(to_json(${column})::text, 'null')`,
@@ -103,24 +103,24 @@ const RENDERED = `
 interface KnownHead {
   readonly head: ChainHead;
   readonly seal: Buffer | null;
-  /** The last commit time of the chain's own clock; `null` before the first. */
+  /** The newest commit time of an unsigned entry; `null` when there is none. */
   readonly committedAt: string | null;
 }
 
 /**
- * The chain in one schema of a Postgres database. Any number of processes may append: each commit is a compare-and-set on the head
- * row, so that two writers take turns and never fork the chain.
+ * The chain in one schema of a Postgres database. Any number of processes may append: each commit is a compare-and-set on the head row, so
+ * that writers take turns and never fork the chain.
  */
 export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
   let writer: pg.PoolClient | null = null;
-  /** Head after this process's last commit; only a guess, which the write statement checks. */
+  /** The head after this process's last commit. Only a guess, which the write statement checks. */
   let known: KnownHead | null = null;
 
   async function connect(): Promise<pg.PoolClient> {
     if (writer) return writer;
     const client = await pool.connect();
     try {
-      // A commit that returned must survive a crash of the server, whatever the database's default is.
+      // A commit that returned must survive a crash of the server, whatever the database's default.
       const { rows } = await client.query<{ encoding: string }>(
         `select current_setting('server_encoding') as encoding,
                 case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end,
@@ -132,7 +132,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       client.release(true);
       throw error;
     }
-    // A connection that breaks between two commits is replaced by the next one.
+    // A connection that breaks between two commits is replaced at the next one.
     client.on('error', () => drop(client));
     writer = client;
     return client;
@@ -171,13 +171,16 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       [ids],
     );
     const stored = new Map(rows.map((cells) => [cells[0] as string, storedRow(cells)]));
-    // After the entries: one that is vacuumed between the two questions is found by the second.
+    // Asked after the entries: an id that is vacuumed between the two queries is found by the second.
     const gone = await run(client, `${VACUUMED_ROW} where v.id = any($1)`, [ids]);
     for (const cells of gone.rows) stored.set(cells[0] as string, vacuumedStoredRow(cells));
     return stored;
   }
 
-  /** The head after the rows, or `null` when it did not move. Durable once it moved; when this throws, only looking up the ids tells. */
+  /**
+   * The head after the rows; `null` when it did not move. Once it moved, the rows are durable. When this throws, only a lookup of the ids
+   * shows whether they were stored.
+   */
   async function write(
     client: pg.PoolClient,
     { head: from, seal: seenSeal }: KnownHead,
@@ -203,7 +206,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
     return result.rows.length === 1 ? { head: to, seal, committedAt } : null;
   }
 
-  /** The usual commit: no row is known, the head is where this process left it. `null` when the statement found it otherwise. */
+  /** The usual commit: no row is known, and the head is where this process left it. `null` when the statement finds otherwise. */
   async function commitAtKnownHead(
     client: pg.PoolClient,
     at: KnownHead,
@@ -219,14 +222,14 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       if (next === null) return null;
       known = next;
     } catch (error) {
-      // An id or a seq is there already: repeated rows, or another writer. The statement was undone as a whole.
+      // An id or a seq exists already: repeated rows, or another writer. The whole statement was rolled back.
       if ((error as { code?: string }).code === UNIQUE_VIOLATION) return null;
       throw error;
     }
     return outcomeOf(judgement, rows, stored);
   }
 
-  /** The careful commit: under the lock of the head row, with the tail and every id looked up. */
+  /** The careful commit: locks the head row, and looks up the tail and every id. */
   async function commitUnderLock(
     client: pg.PoolClient,
     calls: readonly AppendCall[],
@@ -253,7 +256,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       known = next;
       return outcomeOf(judgement, rows, stored);
     } catch (error) {
-      // The server undoes what was begun even when this does not arrive: the connection is given up with it.
+      // Without a rollback the server keeps the transaction open, so the connection is closed, which rolls back too.
       await run(client, 'rollback').catch(() => drop(client));
       throw error;
     }
@@ -280,8 +283,8 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       try {
         return await attempt(calls, nowMs);
       } catch (error) {
-        // A connection that was lost says nothing about the commit on it. The second attempt looks every id up first, so rows
-        // that were stored after all come back as `retained`, and the others are stored now.
+        // A lost connection says nothing about its commit. The second attempt looks up every id first: rows that were stored after all come
+        // back as `retained`, and the others are stored now.
         if (!reused || writer !== null) throw error;
         return await attempt(calls, nowMs);
       }
@@ -292,7 +295,7 @@ export function postgresChain(pool: pg.Pool, keys: KeyRing): ChainStore {
       let ended = false;
       try {
         await run(client, 'begin');
-        // The lock on the head row, which every append moves, is held to the end of the transaction.
+        // Every append moves the head row, so locking it until the end of the transaction keeps appends out.
         const taken = steps((await checkedTail(client)).head);
         let step = taken.next();
         while (!step.done) {
@@ -427,11 +430,11 @@ const ignoreLoss = (): void => {
   // The query in flight rejects with the same error.
 };
 
-/** Recognised by what the server always sends. Its class would load the driver at every start, even without a server. */
+/** Recognises a server error by a field it always has. Importing its class would load the driver at every start, even without a server. */
 const saidByServer = (error: unknown): error is pg.DatabaseError =>
   error instanceof Error && typeof (error as Partial<pg.DatabaseError>).severity === 'string';
 
-/** Class 08 and 57P: the server ended the connection or the transaction with it. */
+/** Classes 08 and 57P: the server closed the connection. */
 const isLost = (error: pg.DatabaseError): boolean => /^(?:08|57P)/.test(error.code ?? '');
 
 interface TimedQuery extends pg.QueryArrayConfig {

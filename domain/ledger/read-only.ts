@@ -18,21 +18,21 @@ import { CURSOR_COLUMNS, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 import { createVerifier, verifiedHead, type Verifier } from './verifier.js';
 
 export interface ReadOnlyLedger extends LedgerReader, Verifier {
-  /** What reports read. */
+  /** For reports. */
   readonly db: Kysely<LedgerTables>;
-  /** What the newest checkpoint in the file says, whoever signed it; `null` where there is none. Throws `checkpoint_inconsistent`. */
+  /** The newest checkpoint in the file, whoever signed it; `null` when there is none. Throws `checkpoint_inconsistent`. */
   newestCheckpoint(): Checkpoint | null;
   /**
-   * The file as a transparency log: checkpoints and proofs as the ledger itself would give them, none of which the file keeps. Once per
-   * opening. Throws `chain_verification_incomplete` and `checkpoint_inconsistent`.
+   * The file as a transparency log: checkpoints and proofs as the ledger itself would make them; nothing is written to the file. Call it
+   * once per opening. Throws `chain_verification_incomplete` and `checkpoint_inconsistent`.
    */
   transparencyLog(by: LogKey): Promise<TransparencyLog>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a ledger file to look at it: nothing is created, migrated or changed, beside the file neither, and a ledger that is running on
- * it goes on undisturbed. Without keys sidecars and the head's seal stay unchecked. Throws when there is no such file or it is no ledger.
+ * Opens a ledger file only to read it. Nothing is created, migrated or changed, in the file or beside it, and a ledger that runs on it is
+ * not disturbed. Without keys, sidecars and the head's seal stay unchecked. Throws when the file does not exist or is no ledger.
  */
 export function openLedgerReadOnly(
   file: string,
@@ -41,7 +41,7 @@ export function openLedgerReadOnly(
   if (!existsSync(file) || !statSync(file).isFile()) throw refused(`no ledger file at ${file}`);
   const { connection, release } = opened(file);
   try {
-    // A file of before rows could be hidden or vacuumed: for this connection alone, none of its rows is.
+    // An older file lacks the columns and tables for hidden and vacuumed rows. Temporary views of this connection supply them, empty.
     if (!connection.prepare("select 1 from pragma_table_info('ledger_entries') where name = 'deleted_at'").get())
       connection.exec(
         'create temp view ledger_entries as select *, null as deleted_at, null as demo_deleted_at from main.ledger_entries',
@@ -102,11 +102,11 @@ interface Untouched {
   readonly release: () => void;
 }
 
-/** In WAL mode even a reader may create files beside the database; which way in avoids that depends on what lies there. */
+/** In WAL mode even a reader may create files beside the database. How to avoid that depends on which files exist. */
 function openUntouched(file: string): Untouched {
   const log = existsSync(`${file}-wal`);
   const index = existsSync(`${file}-shm`);
-  // Both are there while a ledger runs on the file, and after a crash: an ordinary reader finds all it needs.
+  // Both exist while a ledger runs on the file, and after a crash; an ordinary reader then creates nothing.
   if (log && index) return { connection: new DatabaseSync(file, { readOnly: true }), release: () => {} };
   if (!log || statSync(`${file}-wal`).size === 0) {
     // No log: the file alone is the database, and nobody is writing to it.
@@ -114,7 +114,7 @@ function openUntouched(file: string): Untouched {
     location.searchParams.set('immutable', '1');
     return { connection: new DatabaseSync(location, { readOnly: true }), release: () => {} };
   }
-  // A log without its index, as after copying the files away: SQLite would have to build the index, so it does that on a copy.
+  // A log without its index, for example after copying the files: SQLite would build the index, so let it do that on a copy.
   const directory = mkdtempSync(join(tmpdir(), 'gate-ledger-'));
   const copy = join(directory, basename(file));
   copyFileSync(file, copy);

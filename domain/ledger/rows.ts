@@ -3,16 +3,19 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { ChainHead } from './chain.js';
 import type { EntryTable, LedgerTables } from './tables.js';
 
-/** Keys of `policy_decision` that reads filter by (docs/architecture/ledger-reads.md#routes). */
+/** Keys of `policy_decision` that reads can filter by (docs/architecture/ledger-reads.md#routes). */
 export const DETAIL_KEYS = ['original_method', 'reason', 'verdict', 'brain_delta'] as const;
 type DetailKey = (typeof DETAIL_KEYS)[number];
 
-/** Selects rows of the chain. Every condition that is given must hold. */
+/** Selects rows of the chain. All given conditions must hold. */
 export interface RowFilter {
   readonly agentId?: string | undefined;
   readonly correlationId?: string | undefined;
   readonly tenant?: string | undefined;
-  /** Rows of one demonstration session: the first group of their correlation id, and those of the simulator. Wins over `tenant`. */
+  /**
+   * Rows of one demonstration session, by the first group of their correlation id, and rows of the simulator. Takes precedence over
+   * `tenant`.
+   */
   readonly demoPrefix?: string | undefined;
   /** Both inclusive. */
   readonly seqFrom?: number | undefined;
@@ -30,16 +33,16 @@ export interface RowFilter {
 }
 
 /**
- * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`, also what streams to sinks), those of
- * erased tenants only (`erased`: evidence and the rows of a regulatory bundle), or none (`nothing`: cold exports and the links between a
- * bundle's rows, which are hashes).
+ * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`, also for streams to sinks), only those of
+ * erased tenants (`erased`, for evidence and the rows of a regulatory bundle), or none (`nothing`, for cold exports and a bundle's chain
+ * links, which are only hashes).
  */
 type Hiding = 'reads' | 'erased' | 'nothing';
 
 type Entries = SelectQueryBuilder<LedgerTables, 'ledger_entries', object>;
 
 /**
- * `query` with the conditions of the filter. Those on `policy_decision` are only narrowed down here, because the stores' JSON functions
+ * Adds the filter's conditions to `query`. Conditions on `policy_decision` are only approximated, because the stores' JSON functions
  * differ; `detailMatches` decides.
  */
 export function filtered<Query extends Entries>(query: Query, filter: RowFilter): Query {
@@ -49,12 +52,12 @@ export function filtered<Query extends Entries>(query: Query, filter: RowFilter)
   if (agentId !== undefined) narrowed = narrowed.where('agent_id', '=', agentId);
   if (correlationId !== undefined) narrowed = narrowed.where('correlation_id', '=', correlationId);
   if (demoPrefix !== undefined) {
-    // '-' and '.' are neighbours: exactly the ids whose first group is the prefix, in either store's byte order.
+    // '.' follows '-' in ASCII, so this range holds exactly the ids whose first group is the prefix, in either store's byte order.
     narrowed = narrowed.where(
       sql<SqlBool>`((correlation_id >= ${`${demoPrefix}-`} and correlation_id < ${`${demoPrefix}.`}) or source = 'simulator')`,
     );
   } else if (tenant !== undefined) {
-    // An agent or a call is the shorter way to the rows; a store without statistics would go by the tenant's index.
+    // The index on agent or call selects fewer rows; without statistics a store would pick the tenant's index instead, so hide that column.
     const shorter = agentId !== undefined || correlationId !== undefined;
     narrowed = narrowed.where(shorter ? sql<string>`coalesce(tenant, '')` : 'tenant', '=', tenant);
   }
@@ -68,7 +71,7 @@ export function filtered<Query extends Entries>(query: Query, filter: RowFilter)
   if (source !== undefined) narrowed = narrowed.where('source', '=', source);
   if (authorized !== undefined) narrowed = narrowed.where('authorized', '=', authorized ? 1 : 0);
   for (const value of Object.values(detail ?? {})) {
-    // The column holds canonical JSON, so a value that is in it is in it in exactly these bytes.
+    // The column holds canonical JSON, so a value that occurs in it occurs in exactly these bytes.
     const pattern = `%${JSON.stringify(value).replaceAll(/[\\%_]/g, '\\$&')}%`;
     narrowed = narrowed.where(sql<SqlBool>`policy_decision like ${pattern} escape '\\'`);
   }
@@ -77,7 +80,7 @@ export function filtered<Query extends Entries>(query: Query, filter: RowFilter)
   return narrowed as Query;
 }
 
-/** `reason` is also found among the reasons of a verdict, and `verdict` is also what a verdict row came to. */
+/** `reason` also matches the reasons of a verdict, and `verdict` also matches a verdict row's outcome. */
 export function detailMatches(detail: RowFilter['detail'], decision: JsonObject | null): boolean {
   return Object.entries(detail ?? {}).every(([key, wanted]) => {
     if (decision === null) return false;
@@ -90,21 +93,21 @@ export function detailMatches(detail: RowFilter['detail'], decision: JsonObject 
   });
 }
 
-/** A turn of the event loop: a file store answers synchronously, and a long read must not keep appends waiting. */
+/** Lets the event loop run. A file store answers synchronously, and a long read must not block appends. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Places looked at by one statement where no index leads to the rows. */
+/** Places per statement when no index selects the rows. */
 const SCAN_BLOCK = 20_000;
 
 export interface ScanOptions {
   readonly newestFirst?: boolean;
-  /** Rows held at a time. */
+  /** Rows held in memory at a time. */
   readonly pageRows?: number;
 }
 
 /**
- * The rows of a filter in chain order, page by page: memory and the time of one statement stay bounded however long the chain is. Rows
- * appended after the first page are not part of it.
+ * The rows of a filter in chain order, page by page. Memory and the time of one statement stay bounded, however long the chain is. Rows
+ * that are appended after the first page are not included.
  */
 export async function* scan<Column extends keyof EntryTable>(
   db: Kysely<LedgerTables>,
@@ -113,7 +116,7 @@ export async function* scan<Column extends keyof EntryTable>(
   { newestFirst = false, pageRows = 500 }: ScanOptions = {},
 ): AsyncGenerator<Pick<EntryTable, Column>[]> {
   const { agentId, correlationId, tenant, demoPrefix } = filter;
-  // A call has few rows and needs no look at the whole.
+  // A call has few rows, so its range need not be looked up.
   const { low, high } = correlationId === undefined ? await extent(db, filter) : ANYWHERE;
   const indexed =
     agentId !== undefined || correlationId !== undefined || (tenant !== undefined && demoPrefix === undefined);
@@ -137,7 +140,7 @@ export async function* scan<Column extends keyof EntryTable>(
   }
 }
 
-/** How many rows match the filter, without `detail`, which only a scan can judge. */
+/** How many rows match the filter, ignoring `detail`, which only code can match. */
 export async function countRows(db: Kysely<LedgerTables>, filter: RowFilter): Promise<number> {
   const { low, high } = await extent(db, filter);
   const block = filter.agentId === undefined ? SCAN_BLOCK : 10 * SCAN_BLOCK;
@@ -155,19 +158,19 @@ export async function countRows(db: Kysely<LedgerTables>, filter: RowFilter): Pr
 
 const ANYWHERE = { low: 0, high: Number.MAX_SAFE_INTEGER };
 
-/** The filter with its window of time as places too, which an index leads to. */
+/** The filter with its time window also expressed as places, which are indexed. */
 export async function placed(db: Kysely<LedgerTables>, filter: RowFilter): Promise<RowFilter> {
   if (filter.from === undefined && filter.to === undefined) return filter;
   const { low, high } = await extent(db, filter);
   return { ...filter, seqFrom: low, seqTo: high };
 }
 
-/** The places between which the rows of a filter lie. */
+/** The range of places that holds the rows of a filter. */
 async function extent(
   db: Kysely<LedgerTables>,
   { seqFrom, seqTo, from, to }: RowFilter,
 ): Promise<{ readonly low: number; readonly high: number }> {
-  // Two questions: only alone is each answered from the end of the index.
+  // Two queries, because each alone is answered from one end of the index.
   const end = (direction: 'asc' | 'desc') =>
     db.selectFrom('ledger_entries').select(['seq', 'timestamp']).orderBy('seq', direction).limit(1).executeTakeFirst();
   const [oldest, newest] = [await end('asc'), await end('desc')];
@@ -184,7 +187,7 @@ async function extent(
   };
 }
 
-/** The places between which the signed rows of a window lie: they carry their signer's time and may stand anywhere. */
+/** The range of places that holds the signed rows of a window. They carry their signer's time, so they may be anywhere. */
 async function signedExtent(
   db: Kysely<LedgerTables>,
   from: string | undefined,
@@ -201,24 +204,24 @@ async function signedExtent(
 }
 
 /**
- * How long the chain was at a moment: up to the newest unsigned row that was committed by then. A signed row has its signer's time, so it
- * counts from the next unsigned row on, and no later append changes the answer for a moment that is past. `null` for an empty chain.
+ * The chain's length and hash at a moment: up to the newest unsigned row that was committed by then. A signed row has its signer's time, so
+ * it counts from the next unsigned row on, and no later append changes the answer for a past moment. `null` for an empty chain.
  */
 export async function committedBy(db: Kysely<LedgerTables>, ms: number): Promise<ChainHead | null> {
   const { low: first, high: last } = await extent(db, {});
   if (last < first) return null;
-  // The row right before the first later one is unsigned itself.
+  // The row right before the first later one is unsigned.
   const length = (await placeOf(db, new Date(ms + 1).toISOString(), { first, last })) - 1;
   const hashIn = (table: 'ledger_entries' | 'ledger_vacuumed_rows') =>
     db.selectFrom(table).select('entry_hash').where('seq', '=', length).executeTakeFirst();
-  // Where the chain is kept from the next place on, what stayed of the entry tells.
+  // When that entry was vacuumed, its kept hash is used.
   const row = (await hashIn('ledger_entries')) ?? (await hashIn('ledger_vacuumed_rows'));
   return row ? { length, hash: row.entry_hash } : null;
 }
 
 /**
- * The first place of an unsigned row whose commit time is not before `time`. Commit times never go back along the chain (`commitTime`),
- * so it is found by halving, without an index that every append would pay for.
+ * The first place of an unsigned row committed at or after `time`. Commit times never decrease along the chain (`commitTime`), so a binary
+ * search finds it without an index that every append would have to update.
  */
 async function placeOf(
   db: Kysely<LedgerTables>,

@@ -2,16 +2,16 @@ import type { Kysely } from 'kysely';
 import { reading } from './chain-store.js';
 import type { VacuumTables } from './vacuum/vacuum.js';
 
-/** How far each sink has confirmed, known from what its stream asks for next. The stream's own cursor is in its workflow. */
+/** What each sink has confirmed, derived from what its stream asks for next. The stream's own cursor is in its workflow. */
 export interface SinkCursors {
-  /** A stream that asks for the rows behind a place has had everything up to it confirmed. It may go back; the last request counts. */
+  /** A stream that asks for the rows after a place has confirmed everything up to it. It may go back; the last request counts. */
   confirmed(sink: string, seq: number): Promise<void>;
-  /** The farthest place that any of them has confirmed: the chain was at least so long. 0 where none has. */
+  /** The farthest place that any sink confirmed, so the chain was at least that long. 0 when none confirmed anything. */
   farthest(): Promise<number>;
 }
 
 export function createSinkCursors(db: Kysely<VacuumTables>, clock: () => number): SinkCursors {
-  /** What is in the store already: a stream without new rows asks every few seconds. */
+  /** The stored values, because a stream without new rows asks every few seconds. */
   const known = new Map<string, number>();
   return {
     confirmed: (sink, seq) =>

@@ -31,19 +31,18 @@ import { assertWritable } from '../store/writable.js';
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
 
-/** All text columns of an entry; their bytes are counted, because the reader stops at a NUL. */
+/** All text columns of an entry. Their bytes are counted, because the driver stops reading text at a NUL. */
 const TEXT_COLUMNS = ENTRY_COLUMNS.filter(
   (column) => !['seq', 'chain_version', 'authorized', 'cost_micros'].includes(column),
 );
 
-/** Bytes, not text, so that invalid UTF-8 is not read as something valid. */
 const RENDERING = renderingSql({
   quoted: (column) => `json_quote(${column})`,
   digits: (column) => `case typeof(${column}) when 'integer' then ${column} when 'null' then 'null' else '?' end`,
   holdsObject: (column) => `substr(${column}, 1, 1) = '{' and json_valid(${column})`,
 });
 
-/** Rows as arrays and integers as bigint: a value is taken as it is stored, or not at all. */
+/** Rows as arrays and integers as bigint, so that no value is converted. */
 function rawRows(connection: DatabaseSyncInstance, query: string): Statement {
   const statement = connection.prepare(query);
   statement.setReturnArrays(true);
@@ -51,7 +50,7 @@ function rawRows(connection: DatabaseSyncInstance, query: string): Statement {
   return statement;
 }
 
-/** The reading side; works on a connection that cannot write. */
+/** The reading side; works on a read-only connection. */
 export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader {
   const head = rawRows(
     connection,
@@ -69,6 +68,7 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
     `select ${ENTRY_COLUMNS.join(', ')}, octet_length(concat(${TEXT_COLUMNS.join(', ')}))
        from ledger_entries where seq between ? and ? order by seq`,
   );
+  // As bytes: as text, the driver would read invalid UTF-8 as U+FFFD.
   const rendered = rawRows(
     connection,
     `select seq, id, prev_hash, entry_hash, cast(concat(${RENDERING}) as blob), payload_sha256, brain_evidence_sha256
@@ -90,7 +90,7 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
   );
   const sealed = rawRows(connection, 'select sealed from entry_payloads where entry_seq = ? and kind = ?');
 
-  /** U+FFFD may stand for itself or for bytes that are no UTF-8; only the bytes tell. */
+  /** The driver reads invalid UTF-8 as U+FFFD, so when that character occurs, only the bytes show which it was. */
   function sameBytes(cells: readonly Cell[]): boolean {
     const stored = bytes.get(cells[0] as bigint, cells[2] as string) as (Uint8Array | null)[] | undefined;
     const texts = cells.filter((_, index) => TEXT_COLUMNS.includes(ENTRY_COLUMNS[index] as string));
@@ -168,18 +168,18 @@ export function sqliteChainReader(connection: DatabaseSyncInstance): ChainReader
 
 interface Tail {
   readonly head: ChainHead;
-  /** The last commit time of the chain's own clock; `null` before the first. */
+  /** The newest commit time of an unsigned entry; `null` when there is none. */
   readonly committedAt: string | null;
 }
 
-/** Appends inside a transaction that somebody else opens and commits; the retained head is written once, by `save`. */
+/** Appends inside a transaction that the caller opens and commits. `save` writes the retained head once. */
 export interface SqliteChainWriter {
   append(calls: readonly AppendCall[], nowMs: number): CommitOutcome;
   /** Writes the retained head of what was appended. Must run before the commit. */
   save(): void;
-  /** The transaction was rolled back: this writer forgets it. */
+  /** Forgets what was appended, after the caller rolled back. */
   forget(): void;
-  /** Throws unless the newest entry is the retained head, which is returned. */
+  /** Returns the retained head. Throws unless it is the newest entry. */
   check(): ChainHead;
 }
 
@@ -203,10 +203,10 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
     'insert into entry_payloads (entry_seq, kind, entry_id, sealed) values (?, ?, ?, ?)',
   );
   const moveHead = connection.prepare('update ledger_head set length = ?, head_hash = ?, head_seal = ? where id = 1');
-  /** The seal this process wrote last: its head needs no second look. */
+  /** The seal that this process wrote last, which need not be verified again. */
   let ownSeal: Buffer | null = null;
 
-  /** When this process committed last, and the head that left behind. */
+  /** The head and commit time that this process left. */
   let own: Tail | null = null;
 
   function checkedTail(): ChainHead {
@@ -239,7 +239,7 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
     return stored;
   }
 
-  /** The tail behind the rows of the open transaction; `null` while it has none. */
+  /** The tail after the rows of the open transaction; `null` while it has none. */
   let open: Tail | null = null;
 
   return {
@@ -280,19 +280,19 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
   };
 }
 
-/** The chain in a SQLite file. A commit is one synchronous transaction; `begin immediate` keeps a second process from forking it. */
+/** The chain in a SQLite file. A commit is one synchronous transaction; `begin immediate` keeps a second process from forking the chain. */
 export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): ChainStore {
   const writer = sqliteChainWriter(connection, keys);
   return {
     ...sqliteChainReader(connection),
     async commit(calls, nowMs) {
-      // Nothing is durable yet. A crash before COMMIT returns leaves the old chain whole: SQLite drops the transaction on the next open.
+      // Nothing is durable yet. After a crash before COMMIT returns, SQLite drops the transaction at the next open.
       connection.exec('BEGIN IMMEDIATE');
       try {
         const outcome = writer.append(calls, nowMs);
         writer.save();
-        // From here on the rows, their sidecars and the head are durable, together (WAL, synchronous FULL). A caller that
-        // never hears of it sends the same ids again and is told `retained`.
+        // From here on the rows, their sidecars and the head are durable together (WAL, synchronous FULL). A caller that missed the answer
+        // sends the same ids again and gets `retained`.
         connection.exec('COMMIT');
         return outcome;
       } catch (error) {
@@ -335,7 +335,7 @@ export function sqliteChain(connection: DatabaseSyncInstance, keys: KeyRing): Ch
       }
     },
     async close() {
-      // The file alone then holds the whole chain, for whoever copies or verifies it.
+      // Then the file alone holds the whole chain and can be copied or verified.
       connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     },
   };

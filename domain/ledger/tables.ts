@@ -1,7 +1,7 @@
 import type { ContentField } from './canonical-bytes.js';
 import type { SidecarKind } from './entry.js';
 
-/** Values as both stores give them: Postgres hands integers over as digits. */
+/** Values as both stores return them: Postgres returns integers as digits. */
 export interface EntryTable extends Record<Exclude<ContentField, 'authorized' | 'cost_micros'>, string | null> {
   seq: number | string;
   chain_version: number | string;
@@ -11,7 +11,7 @@ export interface EntryTable extends Record<Exclude<ContentField, 'authorized' | 
   authorized: number | string;
   cost_micros: number | string | null;
   entry_hash: string;
-  /** Outside the hash: when a tenant's rows, or the demonstration's, were hidden from readers. */
+  /** Not hashed: when the rows of a tenant, or of the demonstration, were hidden from readers. */
   deleted_at: string | null;
   demo_deleted_at: string | null;
 }
@@ -32,7 +32,7 @@ interface CursorTable {
   vacuumed_at: string;
   seal: Uint8Array;
 }
-/** What stays of an entry that was vacuumed. */
+/** What is kept of a vacuumed entry. */
 interface VacuumedTable {
   seq: number | string;
   id: string;

@@ -7,24 +7,27 @@ import { type Checkpoint, type InvalidReason, verifyChain, type WalkRange } from
 
 export interface Verifier {
   /**
-   * Walks the whole chain, or with `sinceCheckpoint` only what came after the last walk of this process that found everything valid. What
-   * a walk found valid must still be there in every later one, so that a chain put back to an earlier head is not valid. Callers share a
-   * walk that is running. An invalid chain is a result; only an unreadable store throws, `ledger_store_unavailable`.
+   * Walks the whole chain or, with `sinceCheckpoint`, only what was appended since the last valid walk of this process. Entries that one
+   * walk found valid must still be there in every later walk, so a chain restored to an earlier head is invalid. Callers share a running
+   * walk. An invalid chain is a result; only an unreadable store throws, with `ledger_store_unavailable`.
    */
   verify(options?: { readonly sinceCheckpoint?: boolean }): Promise<VerifyResult>;
 }
 
 export interface ForgetfulVerifier extends Verifier {
-  /** What was walked may never have been: a transaction was undone. Nothing is compared with it any more. */
+  /** Forgets earlier walks, because a rolled-back transaction may have been part of them. */
   forget(): void;
 }
 
 export interface VerifierOptions {
-  /** How long stretches are walked where it is not in this thread. */
+  /** Walks long ranges outside this thread. */
   readonly walkElsewhere?: WalkRange | undefined;
-  /** How long the chain once was by a durable word about it, such as a signed checkpoint or what a sink confirmed. Asked before a walk. */
+  /**
+   * The length that the chain must have had, by durable evidence such as a signed checkpoint or a sink's confirmation. Read before each
+   * walk.
+   */
   readonly promisedLength?: (() => Promise<number>) | undefined;
-  /** Told what every walk found. */
+  /** Called with the result of every walk. */
   readonly onResult?: ((result: VerifyResult) => void) | undefined;
 }
 
@@ -33,15 +36,15 @@ export function createVerifier(
   keys: KeyRing | null,
   { walkElsewhere, promisedLength, onResult }: VerifierOptions = {},
 ): ForgetfulVerifier {
-  /** Up to where the chain was found valid; kept when a later walk finds otherwise. */
+  /** How far the chain was found valid. Kept when a later walk finds it invalid. */
   let good: Checkpoint | null = null;
-  /** Whether a walk may go on from there: after an invalid one only the whole tells. */
+  /** Whether a quick walk may continue from there. After an invalid walk only a full one may. */
   let continuable = false;
   let forgotten = 0;
   let invalidWalks = 0;
   const running: { full?: Promise<VerifyResult>; quick?: Promise<VerifyResult> } = {};
 
-  /** What a walk found, unless the chain is not the one that was there before, grown. */
+  /** The result of a walk, made invalid unless the chain is the earlier one, grown. */
   async function compared(result: VerifyResult, promised: number, before: Checkpoint | null): Promise<VerifyResult> {
     if (!result.commitment) return result;
     const { commitment, ...walked } = result;
@@ -55,7 +58,7 @@ export function createVerifier(
     if (commitment.length < Math.max(length, promised)) return invalid(commitment.length + 1, 'head');
     const [row] = await reader.page(length, length);
     if (row) return row.cells[ENTRY_COLUMNS.indexOf('entry_hash')] === hash ? result : invalid(length, 'entry_hash');
-    // Vacuumed since: what stayed of it is that entry's, or its cursor is a lie.
+    // Vacuumed since then: either what is kept of the entry has its hash, or the cursor is forged.
     const [gone] = await reader.vacuumed(length, length, 1);
     return gone && gone.entryHash !== hash ? invalid(length, 'vacuum') : result;
   }
@@ -65,13 +68,13 @@ export function createVerifier(
     try {
       const promised = (await promisedLength?.()) ?? 0;
       const result = await compared(await verifyChain(reader, keys, from, walkElsewhere), promised, before.good);
-      // Another walk found something meanwhile: this one may have passed the place before, or not have looked at it.
+      // Another walk found the chain invalid meanwhile. This one may have passed the place before it changed, or not have read it.
       if (result.commitment && invalidWalks !== before.invalidWalks) return await walk(null);
       if (!result.commitment) invalidWalks += 1;
       continuable = result.commitment !== undefined && forgotten === before.forgotten;
       if (result.commitment && continuable) {
         const { length, head_hash: hash } = result.commitment;
-        // A longer one may have been walked meanwhile.
+        // Another walk may have covered a longer chain meanwhile.
         if (!good || length >= good.head.length) good = { head: { length, hash }, checked: result.entries_checked };
       }
       onResult?.(result);
@@ -97,8 +100,10 @@ export function createVerifier(
   };
 }
 
-/** The newest entry of a chain that holds up to it. Only what is new since the last walk of this process is walked. Throws
- * `chain_verification_incomplete` otherwise. */
+/**
+ * The head of the chain if it is valid. Walks only what is new since this process's last walk. Throws `chain_verification_incomplete`
+ * otherwise.
+ */
 export async function verifiedHead(verifier: Verifier): Promise<ChainHead> {
   const { commitment, first_invalid_seq: seq } = await verifier.verify({ sinceCheckpoint: true });
   if (!commitment)

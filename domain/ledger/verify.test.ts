@@ -133,7 +133,7 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
   it.each([
     ['the first row', 1, '2 seq'],
     ['a row in the middle', 4, '5 seq'],
-    // Nothing follows the newest row; only the retained head knows that it was there.
+    // Nothing follows the newest row; only the retained head shows that it existed.
     ['the newest row', 6, '6 head'],
   ])('removal of %s', async (_, seq, where) => {
     await place.sql('delete from entry_payloads where entry_seq = ?', [seq]);
@@ -192,7 +192,7 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
     await insert(0, prepareRow(testRow()), EMPTY_CHAIN.hash);
     expect(await found()).toBe('0 seq');
     await place.sql('delete from ledger_entries where seq = 0');
-    // Chained as it should be, by somebody who can compute hashes but cannot move the sealed head.
+    // Correctly chained, by somebody who can compute hashes but cannot seal the head.
     await insert(7, prepareRow(testRow()), (await ledger.head()).hash);
     expect(await found()).toBe('7 head');
     await expect(ledger.append([testRow()])).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
@@ -221,7 +221,7 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
       ]);
     await place.sql('update ledger_head set head_hash = ?', [String(chained.at(-1)?.entryHash)]);
     expect(await found()).toBe('6 head');
-    // Whoever has no key is told about the rows, and that the rest went unchecked.
+    // The length was not touched; only the seal gives the forgery away.
     const [{ length = 0 } = {}] = await place.sql('select length from ledger_head');
     expect(Number(length)).toBe(LENGTH);
   });
@@ -338,7 +338,7 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
       expect(result).toMatchObject({ valid: false, first_invalid_seq: 7, first_invalid_reason: 'head' });
       expect(result).not.toHaveProperty('commitment');
     }
-    // Other entries in the place of those that were there.
+    // Other entries in place of those that were walked.
     await ledger.append([testRow(), testRow(), testRow()]);
     expect(await found()).toBe('8 entry_hash');
     expect(await ledger.verify({ sinceCheckpoint: true })).toMatchObject({ valid: false, first_invalid_seq: 8 });
@@ -408,7 +408,7 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
       });
 
       it('that are no UTF-8 and read as U+FFFD', async () => {
-        // Three bytes of a four-byte character read as one U+FFFD, which has three bytes itself.
+        // Three bytes of a four-byte character are read as one U+FFFD, which has three bytes itself.
         await place.sql("update ledger_entries set reasoning = 'ends with ' || cast(x'f09f98' as text) where seq = 6");
         expect((await ledger.newest(1))[0]?.reasoning).toBe('ends with \ufffd');
         expect(await found()).toBe('6 columns');

@@ -23,16 +23,16 @@ import type { SidecarKind } from './entry.js';
 import { entryHash, renderedHash } from './entry-hash.js';
 import { cursorSealHolds, type VacuumCursor, vacuumedDigest, type VacuumedRow } from './vacuum/cursor.js';
 
-/** Entries per read; after each the event loop gets its turn. */
+/** Entries per read; the event loop runs between reads. */
 const PAGE = 256;
 
-/** Up to where an earlier walk found everything valid. */
+/** How far an earlier walk found everything valid. */
 export interface Checkpoint {
   readonly head: ChainHead;
   readonly checked: number;
 }
 
-/** Why the walk stopped; in the result as `first_invalid_reason`. */
+/** Why the walk stopped; `first_invalid_reason` in the result. */
 export type InvalidReason =
   | 'seq'
   | 'prev_hash'
@@ -44,7 +44,7 @@ export type InvalidReason =
   | 'vacuum'
   | 'head';
 
-/** What became of the committed bytes beside the chain. `unchecked`: no key was given. */
+/** The state of committed bytes beside the chain. `unchecked`: no key was given. */
 export interface SidecarCounts {
   checked: number;
   purged: number;
@@ -52,11 +52,11 @@ export interface SidecarCounts {
 }
 
 /**
- * Walks the chain as it stands when the call is made and says whether it is what was appended
- * (docs/architecture/ledger-rows.md#verification). Trusts no stored value: every hash is computed anew from the columns, sidecars are
- * opened and hashed, and the newest entry is compared with the sealed head, so a change, removal, insertion or reordering is found
- * wherever it is. Reads in pages and lets others work between them. Without `keys` sidecars and the seals stay unchecked, and the result
- * counts them so. Where entries were vacuumed the walk begins behind the newest cursor. Throws when the store cannot be read.
+ * Walks the chain as it is at the time of the call, and reports whether it is what was appended
+ * (docs/architecture/ledger-rows.md#verification). Trusts no stored value: it recomputes every hash from the columns, opens and hashes
+ * sidecars, and compares the newest entry with the sealed head. So it finds a change, removal, insertion or reordering anywhere. Reads in
+ * pages and lets other work run between them. Without `keys`, sidecars and seals stay unchecked, and the result counts them as such. When
+ * entries were vacuumed, the walk starts after the newest cursor. Throws when the store cannot be read.
  */
 export async function verifyChain(
   reader: ChainReader,
@@ -66,7 +66,7 @@ export async function verifyChain(
 ): Promise<VerifyResult> {
   for (;;) {
     const { result, keptFrom } = await walkOnce(reader, keys, from, walkElsewhere);
-    // A vacuum took entries away from under the walk: it is made again from where the chain begins now.
+    // A vacuum removed entries during the walk: walk again from the new beginning.
     if (result.valid || ((await reader.bounds()).cursor?.seq ?? 0) <= keptFrom) return result;
   }
 }
@@ -89,7 +89,7 @@ async function walkFrom(
   { head, first, last, cursor }: ChainBounds,
 ): Promise<VerifyResult> {
   const sidecars: SidecarCounts = { checked: 0, purged: 0, unchecked: 0 };
-  // Nothing at or below this place is in the chain any more.
+  // Nothing up to this place is in the chain any more.
   const gone = cursor?.seq ?? 0;
   const start = from && from.head.length > gone ? from : null;
   let checked = start ? Math.min(start.checked, start.head.length - gone) : 0;
@@ -106,7 +106,7 @@ async function walkFrom(
   if (cursorFault !== null) return invalid(Math.max(cursorFault, 1), 'vacuum');
   if (first !== null && first <= gone) return invalid(first, cursor ? 'vacuum' : 'seq');
   const end = last ?? 0;
-  // A vacuum leaves the newest entry.
+  // A vacuum never removes the newest entry.
   if (cursor && end <= gone) return invalid(gone + 1, 'head');
   const beginning = cursor ? { length: gone, hash: cursor.entryHash } : EMPTY_CHAIN;
   let { length: seq, hash } = start?.head ?? beginning;
@@ -156,13 +156,13 @@ async function walkFrom(
   };
 }
 
-/** What stayed of vacuumed entries, per read. */
+/** Vacuumed entries per read. */
 const VACUUMED_PAGE = 2_000;
 
 /**
- * Whether the vacuum's own words hold: the cursors are sealed, and of every entry up to the newest one stayed what the cursors say.
- * A walk that goes on from an earlier one looks at the newest cursor only, and at the entry where that walk ended. Returns the place of
- * the first fault.
+ * Checks the vacuum's own records: the cursors' seals hold, and what is kept of every vacuumed entry matches its cursor. A walk that
+ * continues an earlier one checks only the newest cursor and the entry where the earlier walk ended. Returns the place of the first fault;
+ * `null` when there is none.
  */
 async function checkCursors(
   reader: ChainReader,
@@ -203,7 +203,7 @@ async function checkCursors(
   return stray ? stray.seq : null;
 }
 
-/** A stretch of the chain. `prev` is the hash before it; `null` takes what its first entry says, for whoever walked up to there to judge. */
+/** A range of the chain. `prev` is the hash before it; with `null` the first entry's own claim is taken, and the caller must check it. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -211,26 +211,26 @@ export interface Range {
 }
 
 export interface RangeWalk {
-  /** Entries that hold, up to where the walk stopped. */
+  /** Number of valid entries before the walk stopped. */
   readonly checked: number;
-  /** What the first entry says came before it. */
+  /** The `prev_hash` of the first entry. */
   readonly first: string | null;
-  /** Hash of the last entry that holds. */
+  /** Hash of the last valid entry. */
   readonly last: string;
   readonly sidecars: SidecarCounts;
   readonly stop: { readonly seq: number; readonly reason: InvalidReason } | { readonly version: number } | null;
 }
 
-/** Walks a stretch somewhere else, or returns `null` where that is not worth it. */
+/** Walks a range elsewhere, or returns `null` when it is too short for that. */
 export type WalkRange = (range: Range) => Promise<RangeWalk> | null;
 
-/** The walks of neighbouring stretches as one walk of the whole: stops where that one would have stopped, for the same reason. */
+/** Joins the walks of adjacent ranges. The result stops where a single walk would have stopped, for the same reason. */
 export function joinWalks({ prev, ...whole }: Range, parts: readonly { range: Range; walk: RangeWalk }[]): RangeWalk {
   const sidecars: SidecarCounts = { checked: 0, purged: 0, unchecked: 0 };
   const joined = { checked: 0, first: prev, last: prev ?? '', sidecars };
   for (const { range, walk } of parts) {
     const link = range.from === whole.from ? prev : joined.last;
-    // An entry is compared with the one before it before anything else is said of it but its columns and its place.
+    // A single walk reports a wrong link before everything else, except wrong columns or a wrong place.
     if (walk.first !== null && link !== null && walk.first !== link)
       return { ...joined, stop: { seq: range.from, reason: 'prev_hash' } };
     joined.first ??= walk.first;
@@ -248,7 +248,7 @@ function add(counts: SidecarCounts, more: SidecarCounts): void {
   counts.unchecked += more.unchecked;
 }
 
-/** Walks one stretch of the chain from its first entry to the last, or to the first that does not hold. */
+/** Walks one range of the chain from its first entry to the last, or to the first invalid one. */
 export async function walkRange(
   reader: ChainReader,
   keys: KeyRing | null,
@@ -267,7 +267,7 @@ export async function walkRange(
   });
   const stopAt = (at: number, reason: InvalidReason) => stopped({ seq: at, reason });
 
-  // The next page is on its way while this one is hashed.
+  // The next page is read while this one is hashed.
   const sealedToo = keys !== null;
   let ahead = readPage(reader, from, end, sealedToo);
   while (seq < end) {
@@ -289,7 +289,7 @@ export async function walkRange(
       hash = claimed;
       seq += 1;
     }
-    // What the database did not render, or not to what was hashed, is read column by column: that decides.
+    // Entries that the database could not render, or whose rendering has another hash, are read column by column; that decides.
     for (const raw of seq < to ? await reader.page(seq + 1, to) : []) {
       const version = raw.cells[1];
       if (isInteger(version) && integerCell(version) !== CHAIN_VERSION)
@@ -318,16 +318,16 @@ interface Page {
   readonly to: number;
   readonly entries: readonly RenderedEntry[];
   readonly beside: ReadonlyMap<number, RawSidecar[]>;
-  /** The bytes of those of the page, where they are few enough to be read at once. */
+  /** The sealed bytes of the page's sidecars, if they are small enough to be read at once. */
   readonly sealed: ReadonlyMap<string, Uint8Array>;
 }
 
-/** One read for the sidecars of a page instead of one for each; a page with more bytes is read one by one. */
+/** A page's sidecars are read in one query up to this size; above it, one by one. */
 const SEALED_BYTES = 8_388_608;
 
 function readPage(reader: ChainReader, from: number, end: number, sealedToo: boolean): Promise<Page> {
   const to = Math.min(from + PAGE - 1, end);
-  // That the database cannot render a page says nothing about the store; reading the columns does.
+  // A page that the database cannot render is no store fault; reading its columns will tell.
   const rendered = async () => (await reader.rendered?.(from, to).catch(() => [])) ?? [];
   const read = async (): Promise<Page> => {
     const nothing = { to, entries: [], beside: new Map<number, RawSidecar[]>(), sealed: new Map<string, Uint8Array>() };
@@ -339,7 +339,7 @@ function readPage(reader: ChainReader, from: number, end: number, sealedToo: boo
     return { to, entries, beside: groupBySeq(sidecars), sealed: sealed ?? nothing.sealed };
   };
   const page = read();
-  // A walk that ends early waits for no page; one that goes on meets the error when it does.
+  // A walk that stops early never awaits this page; one that continues gets the error then.
   page.catch(() => undefined);
   return page;
 }
@@ -351,7 +351,7 @@ interface ReadEntry {
   readonly entryHash: string;
 }
 
-/** The entry as its columns say it, or `null` when a column holds what no entry can hold. */
+/** The entry from its columns; `null` when a column holds an impossible value. */
 function readEntry({ cells, exact }: RawEntry): ReadEntry | null {
   if (!exact) return null;
   try {
@@ -381,8 +381,8 @@ function readEntry({ cells, exact }: RawEntry): ReadEntry | null {
 }
 
 /**
- * JSON columns are hashed as they stand, so each must be one whole JSON object: otherwise text could be moved over a column's border
- * without changing the bytes that are hashed.
+ * JSON columns are hashed as stored, so each must be one complete JSON object. Otherwise text could move across a column's border without
+ * changing the hashed bytes.
  */
 function holdsObject(text: string | null): boolean {
   if (text === null) return true;
@@ -428,7 +428,7 @@ async function checkSidecars(
     const sidecar = found.find((candidate) => candidate.kind === kind && candidate.entryId === id);
     if (!sidecar) return 'sidecar_missing';
     const { purgedAt, purgeSeal } = sidecar;
-    // Purged on purpose leaves a sealed note; bytes that are merely gone do not.
+    // A deliberate purge leaves a sealed note; bytes that just disappeared leave none.
     if (sidecar.sealedBytes === 0 && (purgedAt === null || purgeSeal === null)) return 'sidecar_missing';
     if (sidecar.sealedBytes > 0 && (purgedAt !== null || purgeSeal !== null)) return 'sidecar_unexpected';
     if (!keys) {
@@ -439,7 +439,7 @@ async function checkSidecars(
     } else {
       const sealed = read.get(sidecarKey(seq, kind)) ?? (await reader.sealedSidecar(seq, kind));
       if (sealed === null || openedDigest(keys, sealed, sidecarContext(id, kind)) !== committed[kind]) {
-        // Purged between the two reads: the next walk finds its note.
+        // Purged between the two reads; the next walk finds the note.
         const [now] = await reader.sidecars(seq, seq);
         if (!now || now.purgedAt === null) return 'sidecar_digest';
       }

@@ -9,7 +9,7 @@ import { sqliteChainReader } from './sqlite-chain.js';
 import { walkRange } from './verify.js';
 import type { ThreadInput } from './walk-threads.js';
 
-/** One thread of a walk: reads its part over a connection of its own, answers once, and ends. */
+/** One thread of a walk: reads its range over its own connection, answers once, and ends. */
 const { target, keys, range, ending } = workerData as ThreadInput;
 const ring = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
 
@@ -22,7 +22,7 @@ function open(): { reader: ChainReader; close(): void | Promise<void> } {
   return { reader: postgresChain(pool, ring), close: () => pool.end() };
 }
 
-/** Reads until the thread is asked to end. */
+/** A reader that throws once the thread is asked to end. */
 const untilEnded = (from: ChainReader): ChainReader => ({
   ...from,
   page(first, last) {

@@ -9,7 +9,7 @@ import { type LedgerStore, openLedger } from './ledger-store.js';
 import { walkInThreads } from './walk-threads.js';
 
 const ROWS = 60;
-/** Compiled: a thread loads no TypeScript. */
+/** The compiled file, because a thread loads no TypeScript. */
 const script = new URL('../../dist/domain/ledger/walk-thread.js', import.meta.url);
 
 describe.each(STORES)('a walk in threads, on %s', (kind) => {
@@ -57,7 +57,7 @@ describe.each(STORES)('a walk in threads, on %s', (kind) => {
 
   it('stops where one walk would stop, for the same reason, whatever was changed', async () => {
     const change = fc.record({
-      // The borders between threads are at 21 and 41.
+      // The ranges of the threads begin at 21 and 41.
       seq: fc.oneof(fc.constantFrom(1, 20, 21, 22, 40, 41, 42, ROWS), fc.integer({ min: 1, max: ROWS })),
       what: fc.constantFrom(
         'reasoning',
@@ -110,7 +110,7 @@ describe.each(STORES)('a walk in threads, on %s', (kind) => {
     expect((await same()).valid).toBe(true);
   });
 
-  // Threads that read for ever, and say that they are there.
+  // Threads that never end, and report that they started.
   const endless = (sign: string) => {
     const text = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(sign)}, ''); setInterval(() => undefined, 1000);`;
     return new URL(`data:text/javascript,${encodeURIComponent(text)}`);

@@ -6,15 +6,15 @@ import { joinWalks, type Range, type RangeWalk, type WalkRange } from './verify.
 
 export interface WalkThreads {
   readonly walk: WalkRange;
-  /** Ends walks that are under way; they reject. */
+  /** Ends running walks; they reject. */
   close(): Promise<void>;
 }
 
 export interface ThreadOptions {
   readonly threads: number;
-  /** A stretch shorter than this per thread is not worth starting one. */
+  /** Fewest entries per thread that are worth starting one. */
   readonly rowsPerThread?: number;
-  /** The compiled walk-thread.js, where it is not beside this file. */
+  /** The compiled walk-thread.js, if it is not beside this file. */
   readonly script?: URL;
 }
 
@@ -26,12 +26,12 @@ export interface ThreadInput {
   readonly ending: EndFlag;
 }
 
-/** Reading a page takes milliseconds. */
+/** A thread notices the end flag before its next page, within milliseconds. */
 const END_LIMIT_MS = 2_000;
 
 /**
- * Walks long stretches of the chain in threads, each over a part and a connection of its own; what comes out is what one walk would have
- * found. Short ones are left to the thread that asks. A thread that cannot read the store rejects.
+ * Walks long ranges of the chain in threads, each with its own part and connection. The result is that of a single walk. Short ranges are
+ * left to the calling thread. Rejects when a thread cannot read the store.
  */
 export function walkInThreads({
   target,
@@ -46,7 +46,7 @@ export function walkInThreads({
   let closed = false;
   const inThread = (range: Range): Promise<RangeWalk> =>
     new Promise((resolve, reject) => {
-      // A walk that was still asking the store when all threads were ended must not start others.
+      // A walk that was still reading the store when all threads were ended must not start new ones.
       if (closed) return reject(new Error('the threads of the walk were ended'));
       const worker = new Worker(script, {
         workerData: { target, keys: material, range, ending } satisfies ThreadInput,
@@ -81,7 +81,7 @@ export function walkInThreads({
       closed = true;
       askToEnd(ending);
       await endedWithin(END_LIMIT_MS, [...running]);
-      // Whoever does not read pages any more is in no statement.
+      // A thread that does not react is not inside a statement, so it can be terminated.
       await Promise.all([...running].map((worker) => worker.terminate()));
     },
   };

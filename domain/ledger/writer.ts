@@ -4,24 +4,24 @@ import type { AppendCall } from './chain.js';
 import type { ChainStore } from './chain-store.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 
-/** The one place that appends. */
+/** The only place that appends. */
 export interface LedgerWriter {
   /** Resolves when the rows are durable. Throws `ledger_entry_conflict` for this call alone, `ledger_store_unavailable` for all. */
   append(call: AppendCall): Promise<AppendReceipt[]>;
-  /** No row gets a commit time up to that moment any more; resolves when those that have one are stored. */
+  /** From now on no row gets a commit time up to `ms`. Resolves when all rows that have one are stored. */
   sealThrough(ms: number): Promise<void>;
-  /** Called after every commit. */
+  /** `listener` is called after every commit. */
   observe(listener: (observation: CommitObservation) => void): void;
-  /** Refuses new calls and resolves when the waiting ones are answered. */
+  /** Refuses new calls, and resolves when the waiting ones are answered. */
   close(): Promise<void>;
 }
 
-/** Appends calls to the chain in shared transactions; commit times only grow past what was sealed. */
+/** Appends calls to the chain in shared transactions. Commit times are always later than the sealed moment. */
 export function createWriter(
   chain: Pick<ChainStore, 'commit'>,
   { clock, logger }: { readonly clock: () => number; readonly logger?: Logger | undefined },
 ): LedgerWriter {
-  /** No row is committed at or before this moment any more: an invoice was issued through it. */
+  /** No row is committed at or before this time, because an invoice was issued through it. */
   let sealedThrough = 0;
   let committing: Promise<unknown> = Promise.resolve();
   const listeners: ((observation: CommitObservation) => void)[] = [];

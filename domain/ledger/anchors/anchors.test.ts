@@ -204,7 +204,7 @@ describe.each(STORES)('anchors on %s', (kind) => {
         head?.['head_seal'] as Buffer,
       ]);
       await open();
-      // Nothing that is left says otherwise, to a ledger that did not see the chain before.
+      // Opened as a ledger that did not see the chain before: only the anchor shows the change.
       expect(await ledger.verifyAssured()).toMatchObject({
         valid: true,
         anchor_mismatch: true,
@@ -303,7 +303,7 @@ describe.each(STORES)('anchors on %s', (kind) => {
       it('does not take an answer that is refused, no time stamp, of another request, or of an authority nobody trusts', async () => {
         const { hash } = await ledger.head();
         const another = authority.reply(timeStampRequest(sha256Hex('another')).bytes);
-        // Of the right root, but not made for this request: somebody kept it from before.
+        // Over the right root, but made for an earlier request and kept since.
         const kept = authority.reply(timeStampRequest(hash).bytes);
         for (const how of ['refuse', Buffer.from('no time stamp'), another, kept] as const) {
           authority.answer(how);

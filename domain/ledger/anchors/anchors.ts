@@ -27,14 +27,14 @@ export interface AnchorTables extends LedgerTables {
   chain_anchors: AnchorTable;
 }
 
-/** What a third party gave back for a root. */
+/** What a third party answered for a root. */
 export interface AnchorProof {
   readonly bytes: Uint8Array;
-  /** The time it proves, where it proves one. */
+  /** The time it proves; `null` when it proves none. */
   readonly genTime: string | null;
 }
 
-/** Somebody outside who keeps a copy of the root. Throws when it could not be confirmed that it does. */
+/** A third party that keeps a copy of the root. Throws unless it confirmed that. */
 export interface AnchorSource {
   readonly source: Anchor['source'];
   anchor(root: {
@@ -46,27 +46,25 @@ export interface AnchorSource {
 
 export interface AnchorSweep {
   readonly source: AnchorSource;
-  /** The first wait after a failure; it doubles with each. */
+  /** The wait after the first failure. It doubles with each further one. */
   readonly intervalMs: number;
 }
 
 export interface Anchors {
   /**
-   * Anchors the tail of the chain with one source, if anything but earlier anchors was appended since, and tries again what waits
-   * (docs/architecture/ledger-rows.md#anchors). For a sweep; never delays an append. Returns how many anchors were confirmed and how many
-   * failed.
+   * Anchors the chain's head with one source, if rows other than anchor rows were appended since its last anchor, and retries pending
+   * anchors (docs/architecture/ledger-rows.md#anchors). Called by a sweep; never delays an append. Returns how many anchors were confirmed
+   * and how many attempts failed.
    */
   sweep(sweep: AnchorSweep): Promise<{ readonly anchored: number; readonly failed: number }>;
   /**
-   * Confirmed anchors, newest first, 1,000 at most, and whether any of all of them names a root that is not the chain's or lies beyond its
-   * end. Anchors of vacuumed entries are not compared.
+   * The newest 1,000 confirmed anchors, newest first. `mismatch` covers all confirmed anchors: whether any names a root that differs from
+   * the chain's or lies beyond its end. Anchors of vacuumed entries are not compared.
    */
   found(): Promise<{ readonly anchors: Anchor[]; readonly mismatch: boolean | null }>;
-  /** Whether the time stamps among them hold. */
+  /** The verification result of the time stamps among them. */
   timeStamps(): Promise<CryptographicVerification['tsa']>;
-  /**
-   * Lines of a bundle's `anchors.ndjson`, some at a time: what is known of each anchor between the two places, with its proof in base64.
-   */
+  /** Lines of a bundle's `anchors.ndjson`, in portions: each anchor between the two places, with its proof in base64. */
   lines(seqLo: number, seqHi: number): AsyncGenerator<string[]>;
 }
 
@@ -75,7 +73,7 @@ interface AnchorOptions {
   readonly head: () => Promise<ChainHead>;
   readonly append: Ledger['append'];
   readonly trust: TimeStampTrust | null;
-  /** Whether a chain without a trusted time stamp is reported as such. */
+  /** Whether a chain without a trusted time stamp is reported as a failure. */
   readonly timeStampsRequired: boolean;
   readonly clock: () => number;
 }
@@ -87,10 +85,10 @@ const MAX_REMEMBERED = 20_000;
 export function createAnchors(options: AnchorOptions): Anchors {
   const { db, head, append, trust, timeStampsRequired, clock } = options;
   const iso = (ms: number) => new Date(ms).toISOString();
-  /** Time stamps that were verified before, by proof and root: the answer cannot change. */
+  /** Results of earlier verifications by proof and root, which never change. */
   const verdicts = new Map<string, CryptographicFailure['reason'] | null>();
 
-  /** Whether anything but rows about anchors was appended behind that place. */
+  /** Whether rows other than anchor rows were appended after that place. */
   async function movedSince(seq: number): Promise<boolean> {
     const row = await db
       .selectFrom('ledger_entries')
@@ -170,7 +168,7 @@ export function createAnchors(options: AnchorOptions): Anchors {
     return outcome.status === 'anchored';
   }
 
-  /** A row says that the chain was anchored. After a crash before this, the next sweep writes it. */
+  /** Appends a row for each confirmed anchor. After a crash before this, the next sweep does it. */
   async function note(): Promise<void> {
     const waiting = await reading(() =>
       db.selectFrom('chain_anchors').selectAll().where('status', '=', 'anchored').where('noted', '=', 0).execute(),
@@ -260,7 +258,7 @@ export function createAnchors(options: AnchorOptions): Anchors {
           .orderBy('a.source')
           .limit(MAX_LISTED)
           .execute();
-        // Read after the anchors, so none of them can be of a later entry: an entry that is missing here was cut off.
+        // Read after the anchors, so that no anchor can be of a later entry: a missing entry was cut off.
         const { length } = await head();
         const wrong = await confirmed()
           .select('a.id')

@@ -1,13 +1,13 @@
-/** One value of DER (X.690): where it stands, whole, and what it holds. */
+/** One DER value (X.690): its tag, its content and its whole encoding. */
 export interface Der {
-  /** The identifier byte: class, constructed or not, and number. */
+  /** The identifier byte: class, constructed bit and tag number. */
   readonly tag: number;
   readonly content: Buffer;
-  /** With identifier and length, as it was signed. */
+  /** The whole encoding, with identifier and length, as it was signed. */
   readonly raw: Buffer;
 }
 
-/** Tags that time stamps are made of. */
+/** Tags that occur in time stamps. */
 export const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -17,11 +17,11 @@ export const TAG = {
   generalizedTime: 0x18,
   sequence: 0x30,
   set: 0x31,
-  /** `[n]`, constructed. */
+  /** Context-specific, constructed: `[n]`. */
   context: (n: number): number => 0xa0 + n,
 } as const;
 
-/** Reads the values that stand one behind the other. Throws on anything but definite lengths in their shortest form. */
+/** Reads a sequence of values. Throws on anything but definite lengths in their shortest form. */
 export function readAll(bytes: Uint8Array): Der[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const values: Der[] = [];
@@ -45,19 +45,19 @@ export function readAll(bytes: Uint8Array): Der[] {
   return values;
 }
 
-/** The one value these bytes are. */
+/** Reads exactly one value; throws when there are more or fewer. */
 export function readOne(bytes: Uint8Array): Der {
   const [value, ...more] = readAll(bytes);
   if (!value || more.length > 0) throw new Error('not exactly one value');
   return value;
 }
 
-/** The parts of a constructed value of that tag. */
+/** The values inside a constructed value. Throws when the tag differs. */
 export function parts(value: Der | undefined, tag: number): Der[] {
   return readAll(contentOf(value, tag));
 }
 
-/** The bytes of a value of that tag. */
+/** The content of a value. Throws when the tag differs. */
 export function contentOf(value: Der | undefined, tag: number): Buffer {
   if (!value || value.tag !== tag) throw new Error(`a value of another kind (${value?.tag ?? 'none'}, not ${tag})`);
   return value.content;
@@ -79,7 +79,7 @@ export function oidOf(value: Der | undefined): string {
   return [root, first - root * 40, ...numbers].join('.');
 }
 
-/** A value of that tag around its content. */
+/** Encodes a value with that tag and content. */
 export function write(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);

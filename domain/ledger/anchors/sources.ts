@@ -2,7 +2,7 @@ import { postTo } from '../../egress/webhook.js';
 import type { AnchorSource } from './anchors.js';
 import { readTimeStamp, timeStampRequest, type TimeStampTrust, verifyTimeStamp } from './time-stamp.js';
 
-/** Anyone who keeps what is posted. The bytes of the answer are the proof; they are evidence of an answer, not of a time. */
+/** A webhook that keeps what is posted to it. The bytes of its answer are the proof: they prove an answer, not a time. */
 export const webhookAnchor = (url: string): AnchorSource => ({
   source: 'webhook',
   async anchor({ seq, entryHash, requestedAt }) {
@@ -12,8 +12,8 @@ export const webhookAnchor = (url: string): AnchorSource => ({
 });
 
 /**
- * A time-stamping authority (RFC 3161 over HTTP). The proof is its whole response. Throws on one that was not granted, is of another
- * digest or answers another request, and, where it is known whom to trust, on one that nobody trusted made.
+ * A time-stamping authority (RFC 3161 over HTTP). The proof is its whole response. Throws when the response was not granted, is over
+ * another digest or answers another request, and, when `trust` is given, when no trusted authority signed it.
  */
 export const timeStampAnchor = (url: string, trust: TimeStampTrust | null): AnchorSource => ({
   source: 'rfc3161',

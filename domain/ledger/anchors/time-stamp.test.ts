@@ -19,7 +19,7 @@ const faultOf = (look: () => unknown): string => {
   return 'none';
 };
 
-// A time stamp is judged against the real thing: openssl makes it.
+// Tested against real time stamps, made by openssl.
 (OPENSSL_PRESENT ? describe : describe.skip)(
   `RFC 3161: time stamps made by openssl${needs('openssl', OPENSSL_PRESENT)}`,
   () => {
@@ -56,7 +56,7 @@ const faultOf = (look: () => unknown): string => {
             said.genTime = stamp.genTime;
             verifyTimeStamp(stamp, trust);
           });
-          // What no signature covers (versions, parameters, names of who signed) says nothing of time or digest.
+          // Fields that no signature covers (versions, parameters, names of signers) change neither time nor digest.
           if (fault === 'none') expect([at, said.genTime]).toEqual([at, genTime]);
           else refused += 1;
           expect([

@@ -3,7 +3,7 @@ import type { CryptographicFailure } from '../../../contracts/ledger-evidence.js
 import { sha256Hex } from '../../crypto/digest.js';
 import { contentOf, type Der, oidOf, parts, readAll, readOne, TAG, write } from './der.js';
 
-/** What can be wrong with a time stamp, as `first_failure.reason` of a verification names it. */
+/** What can be wrong with a time stamp; the values of `first_failure.reason` in a verification. */
 export type TimeStampFault = Extract<CryptographicFailure['reason'], `tsa_${string}`>;
 
 export class TimeStampError extends Error {
@@ -16,7 +16,7 @@ export class TimeStampError extends Error {
   }
 }
 
-/** Certificates of authorities whose time stamps count, read from PEM. */
+/** Trusted certificates of time-stamping authorities, read from PEM. */
 export interface TimeStampTrust {
   readonly roots: readonly X509Certificate[];
   /** SHA-256 of the PEM text. */
@@ -43,7 +43,7 @@ const DIGESTS: Readonly<Record<string, string>> = {
   '2.16.840.1.101.3.4.2.2': 'sha384',
   '2.16.840.1.101.3.4.2.3': 'sha512',
 };
-/** Algorithm of a signature, and the digest it fixes; those without one take the signer's. */
+/** Signature algorithms and the digest each one implies. Plain RSA uses the signer's digest. */
 const SIGNATURES: Readonly<Record<string, { readonly key: string; readonly digest?: string }>> = {
   '1.2.840.113549.1.1.1': { key: 'rsa' },
   '1.2.840.113549.1.1.11': { key: 'rsa', digest: 'sha256' },
@@ -54,10 +54,10 @@ const SIGNATURES: Readonly<Record<string, { readonly key: string; readonly diges
   '1.2.840.10045.4.3.4': { key: 'ec', digest: 'sha512' },
 };
 
-/** A time-stamp request (RFC 3161, 2.4.1) for a SHA-256 digest, with a nonce, asking for the authority's certificate. */
+/** A time-stamp request (RFC 3161, 2.4.1) for a SHA-256 digest, with a nonce. It asks for the authority's certificate. */
 export function timeStampRequest(digestHex: string): { readonly bytes: Buffer; readonly nonce: Buffer } {
   const nonce = randomBytes(8);
-  // A positive integer in its shortest form.
+  // Makes the nonce a positive integer in its shortest form.
   nonce[0] = ((nonce[0] as number) & 0x3f) | 0x40;
   const imprint = write(
     TAG.sequence,
@@ -69,7 +69,7 @@ export function timeStampRequest(digestHex: string): { readonly bytes: Buffer; r
   return { nonce, bytes: write(TAG.sequence, version, imprint, write(TAG.integer, nonce), certReq) };
 }
 
-/** What a time stamp over the right digest says. */
+/** A parsed time stamp over the right digest. */
 export interface TimeStamp {
   /** RFC 3339. */
   readonly genTime: string;
@@ -79,8 +79,8 @@ export interface TimeStamp {
 }
 
 /**
- * Reads a time-stamp response (RFC 3161, 2.4.2) over that digest. Trusts nobody yet. Throws TimeStampError: `tsa_response_malformed` for
- * what is not such a response or was not granted, `tsa_imprint_mismatch` for the time stamp of something else.
+ * Parses a time-stamp response (RFC 3161, 2.4.2) and checks that it is over that digest. Checks no signature yet. Throws TimeStampError:
+ * `tsa_response_malformed` when it is no such response or was not granted, `tsa_imprint_mismatch` when it is over another digest.
  */
 export function readTimeStamp(response: Uint8Array, digestHex: string): TimeStamp {
   try {
@@ -115,8 +115,8 @@ function timeOf(text: string): string {
 }
 
 /**
- * Whether a trusted authority made this time stamp: CMS signature over the token, bound to the signer's certificate, which may stamp time
- * and nothing else, chains to a trusted root and was valid then (RFC 3161, 2.3; RFC 5816). Throws TimeStampError
+ * Verifies that a trusted authority made this time stamp (RFC 3161, 2.3; RFC 5816): the CMS signature over the token is bound to the
+ * signer's certificate, which is for time stamping only, chains to a trusted root, and was valid at that time. Throws TimeStampError
  * `tsa_signature_invalid` or `tsa_chain_untrusted`.
  */
 export function verifyTimeStamp(stamp: TimeStamp, trust: TimeStampTrust): void {
@@ -158,7 +158,7 @@ function signerOf({ signedData, tstInfo }: TimeStamp, certificates: readonly X50
   const algorithm = SIGNATURES[oidOf(parts(signatureAlgorithm, TAG.sequence)[0])];
   const key: KeyObject = signer.publicKey;
   if (!algorithm || algorithm.key !== key.asymmetricKeyType) throw new Error('a signature of an unknown kind');
-  // The attributes are signed as a SET, and stand in the token under another tag (RFC 5652, 5.4).
+  // The attributes are signed as a SET, but the token holds them under another tag (RFC 5652, 5.4).
   const bytes = Buffer.from((signedAttributes as Der).raw);
   bytes[0] = TAG.set;
   if (!verify(algorithm.digest ?? digest, bytes, key, contentOf(signature, TAG.octets)))
@@ -172,7 +172,7 @@ function digestName(algorithm: Der | undefined): string {
   return digest;
 }
 
-/** Whether the signed attributes bind the signature to this certificate, and not to another of the same key. */
+/** Whether the signed attributes name this certificate. Otherwise another certificate with the same key would pass. */
 function namesCertificate(attributes: ReadonlyMap<string, Der>, certificate: X509Certificate): boolean {
   const second = attributes.get(SIGNING_CERTIFICATE_V2);
   const named = second ?? attributes.get(SIGNING_CERTIFICATE);
@@ -194,7 +194,7 @@ function chainFault(
   roots: readonly X509Certificate[],
   at: Date,
 ): string | null {
-  // `keyUsage` of Node is the extended key usage.
+  // Node's `keyUsage` is the extended key usage.
   if (signer.keyUsage?.join() !== TIME_STAMPING) return 'the certificate is not one for time stamps alone';
   const isRoot = (certificate: X509Certificate) => roots.some((root) => root.raw.equals(certificate.raw));
   let current = signer;

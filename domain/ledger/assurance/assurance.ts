@@ -11,20 +11,20 @@ import { type KeyFault, type KeySetSource, trustedKeys } from '../signatures/key
 import type { LedgerTables } from '../tables.js';
 import type { Verifier } from '../verifier.js';
 
-/** The walk of the chain, and beside it signatures of rows and anchors of others. */
+/** The walk of the chain, together with row signatures and external anchors. */
 export interface Assurance {
   /**
-   * Walks the chain like `verify`, then checks every row's signature and the anchors (docs/architecture/ledger-rows.md#anchors). None of
-   * it makes a valid chain invalid; where cryptography is required, a chain whose signatures could not all be verified is not committed
-   * to. Throws `ledger_store_unavailable` only.
+   * Walks the chain like `verify`, then checks all row signatures and anchors (docs/architecture/ledger-rows.md#anchors). Their failures
+   * never make a valid chain invalid. But when cryptography is required, there is no commitment to a chain unless all its signatures were
+   * verified. Throws `ledger_store_unavailable` only.
    */
   verifyAssured(options?: { readonly sinceCheckpoint?: boolean }): Promise<AssuredVerifyResult>;
   /**
-   * Throws for a signed row that must not be appended. Where no keys are known, that is only a row from the future. Rows without a
-   * signature always pass.
+   * Throws for a signed row that must not be appended. Without a key set, that is only a row dated in the future. Rows without a signature
+   * always pass.
    */
   admit(rows: readonly PreparedRow[]): Promise<void>;
-  /** The key, if it may vouch at this moment for something signed then; else why not. Throws KeySetError. */
+  /** The key, if it is trusted now for something signed at `signedAt`; otherwise the reason why not. Throws KeySetError. */
   trustedKey(keyId: string, signedAt: string): Promise<KeyObject | KeyFault>;
 }
 
@@ -53,7 +53,7 @@ export function createAssurance({
     clock,
   );
   const checkSignatures = createSignatureCheck(db, keys);
-  /** Signatures are checked once per walk, however many callers asked for it. */
+  /** Signatures are checked once per walk, however many callers share it. */
   const looks = new WeakMap<VerifyResult, Promise<AssuredVerifyResult>>();
 
   async function look(result: VerifyResult, sinceCheckpoint: boolean): Promise<AssuredVerifyResult> {
@@ -93,7 +93,7 @@ export function createAssurance({
   };
 }
 
-/** A key or trust is missing; nothing was found wrong. */
+/** Faults that mean missing keys or trust; nothing was found to be wrong. */
 const MISSING: readonly string[] = [
   'key_set_unavailable',
   'key_set_stale',

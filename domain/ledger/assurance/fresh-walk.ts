@@ -2,7 +2,7 @@ import type { AssuredVerifyResult } from '../../../contracts/ledger-evidence.js'
 import { GateError } from '../../errors.js';
 import type { Assurance } from './assurance.js';
 
-/** A walk that found everything valid, with what it commits to. */
+/** A walk that found everything valid, with its commitment. */
 export type CommittedWalk = AssuredVerifyResult & {
   readonly commitment: NonNullable<AssuredVerifyResult['commitment']>;
 };
@@ -10,8 +10,8 @@ export type CommittedWalk = AssuredVerifyResult & {
 const MAX_WALKS = 5;
 
 /**
- * Walks the chain until a walk has seen its first `length` entries; one that others began earlier may not have. Throws
- * `chain_verification_incomplete` when the chain does not hold, or is not committed to.
+ * Walks the chain until a walk covers its first `length` entries; a walk that others started earlier may be too short. Throws
+ * `chain_verification_incomplete` when the chain does not verify or there is no commitment to it.
  */
 export async function freshWalk(assurance: Pick<Assurance, 'verifyAssured'>, length: number): Promise<CommittedWalk> {
   for (let walks = 0; walks < MAX_WALKS; walks++) {

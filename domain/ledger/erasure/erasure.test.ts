@@ -20,7 +20,7 @@ describe.each(STORES)('erasure on %s, while others append', (kind) => {
     await ledger.close();
     await place.remove();
   });
-  /** Somebody appends right behind the note about the erasure. */
+  /** Another append follows right after the row about the erasure. */
   const erasure = () =>
     createErasure({
       store,
@@ -52,7 +52,7 @@ describe.each(STORES)('erasure on %s, while others append', (kind) => {
         turns += 1;
         if (!done) setImmediate(tick);
       };
-      // The note waits for a commit; only what comes behind it counts.
+      // Here the row about the erasure only waits for its commit; a tick counts only after that.
       const quiet = createErasure({
         store,
         clock: Date.now,

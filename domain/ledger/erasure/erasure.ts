@@ -11,10 +11,10 @@ import type { LedgerTables } from '../tables.js';
 import { plainName } from '../../own-names.js';
 import { OWN_TENANT, ownRow } from '../own-rows.js';
 
-/** Rows hidden by one statement; between two of them others get their turn. */
+/** Rows hidden by one statement; other work runs between statements. */
 const STEP = 5_000;
 
-/** What the cleanup of the demonstration did. `selected` counts every demo row, `tombstoned` those that were visible until now. */
+/** Result of cleaning up the demonstration. `selected` counts every demo row, `tombstoned` those that were visible until now. */
 export interface NamespaceCleanup {
   readonly selected: number;
   readonly tombstoned: number;
@@ -22,16 +22,16 @@ export interface NamespaceCleanup {
 }
 
 /**
- * Erasure as hiding (docs/architecture/ledger-reads.md#erasure): a hidden row is read by nobody, while the chain keeps it, `verify` walks
- * it and the bytes that were hashed stay. Each erasure that hides anything leaves a row that says how many rows went and why.
+ * Erasure hides rows (docs/architecture/ledger-reads.md#erasure): no read returns a hidden row, but the chain keeps it, `verify` walks it,
+ * and the hashed bytes stay. Each erasure that hides anything appends a row with the count and the reason.
  */
 export interface Erasure {
   /**
-   * Hides every row of the tenant that is there when the call is made; how many were visible until now. Repeating hides 0. Throws
-   * `tenant_reserved` for Gate's own rows.
+   * Hides every row of the tenant that exists at the time of the call. Returns how many were visible until now; a repeat returns 0. Throws
+   * `tenant_reserved` for Gate's own tenant.
    */
   tombstoneTenant(tenant: string, reason?: string): Promise<number>;
-  /** Hides every row of the demonstration's namespace; an operator's row is never touched. Safe to repeat. */
+  /** Hides every row of the demonstration's namespace; never an operator's row. Safe to repeat. */
   cleanUpDemo(): Promise<NamespaceCleanup>;
 }
 
@@ -41,12 +41,12 @@ interface ErasureOptions {
   readonly clock: () => number;
 }
 
-/** Throws `tenant_reserved` for the name that no customer has. */
+/** Throws `tenant_reserved` for the name of Gate's own tenant. */
 export function refuseReserved(tenant: string): void {
   if (plainName(tenant) === OWN_TENANT) throw new GateError('tenant_reserved');
 }
 
-/** What is hidden: the column that says when, and the rows it concerns. */
+/** What each kind of erasure sets and selects by: the column for the time, and the column that is compared. */
 const HIDDEN_BY = {
   tenant: { column: 'deleted_at', subject: 'tenant' },
   demo: { column: 'demo_deleted_at', subject: 'state_namespace' },
@@ -69,7 +69,7 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
     return Number(row.rows);
   }
 
-  /** In steps; one that was cut off is finished by the next call, which finds what is still visible. */
+  /** Hides in steps. When it is interrupted, the next call hides what is still visible. */
   async function hide(by: keyof typeof HIDDEN_BY, value: string, through: number): Promise<number> {
     const { column, subject } = HIDDEN_BY[by];
     const at = new Date(clock()).toISOString();
@@ -116,8 +116,8 @@ export function createErasure({ store, append, clock }: ErasureOptions): Erasure
   }
 
   /**
-   * The row about the erasure comes first, so that rows are never hidden without a trace. The reason a person wrote lies beside that row,
-   * where it can be purged.
+   * Appended before anything is hidden, so that rows never disappear without a trace. The reason that a person gave is stored in the row's
+   * sidecar, where it can be purged.
    */
   function note(kind: EventKind, agentId: string, subject: JsonObject, reason: string | null): Promise<unknown> {
     const payload = reason === null ? null : canonicalJson({ reason });

@@ -4,8 +4,8 @@ import { purgeContext, reading } from '../chain-store.js';
 import type { LedgerTables } from '../tables.js';
 
 /**
- * Deletes the bytes an entry committed to and leaves a sealed note; the entry and the chain stay as they are. False when there was nothing
- * to delete. Safe to repeat.
+ * Deletes the bytes an entry committed to and leaves a sealed note in their place. The entry and the chain do not change. False when there
+ * was nothing to delete. Safe to repeat.
  */
 export type PurgeSidecar = (id: string) => Promise<boolean>;
 

@@ -6,7 +6,7 @@ import type { LedgerTables } from '../tables.js';
 import { classIn, longerLived } from './retention-class.js';
 
 /**
- * How long the bytes beside entries are kept, by the class policy gave the call; without a number for good
+ * How long the bytes beside entries are kept, by the retention class that policy gave the call. A class without a number is kept for good
  * (docs/architecture/ledger-reads.md#retention).
  */
 export interface RetentionPeriods {
@@ -23,14 +23,14 @@ interface RetentionOptions {
 }
 
 /**
- * Purges what has been kept long enough: the sealed bytes beside an entry, never the entry, so that the chain verifies as before. Returns
- * how many were purged. A row is of its call's class, of the longer-lived where several were given or none. May stop at any point and be
+ * Purges sealed bytes that have been kept long enough. Entries stay, so the chain verifies as before. A row has the class of its call: the
+ * longer-lived one when rows of the call give several, also when it gives none itself. Returns how many were purged. Can be interrupted and
  * repeated.
  */
 export type PurgeSidecars = (periods: RetentionPeriods) => Promise<number>;
 
 export function createRetention({ db, purgeSidecar, clock }: RetentionOptions): PurgeSidecars {
-  /** Policy gives a class per call, in one of its rows. */
+  /** The classes of calls. Policy gives the class in one row of a call; the call's other rows do not repeat it. */
   async function classesOf(correlationIds: readonly string[]): Promise<Map<string, string>> {
     const classes = new Map<string, string>();
     if (correlationIds.length === 0) return classes;

@@ -4,14 +4,14 @@ import type { PreparedRow } from '../entry.js';
 import { KeySetError, type TrustedKeys } from './key-set.js';
 import { signatureFault, signedFields } from './row-signature.js';
 
-/** How far the clock of a signer may be ahead. */
+/** How far a signer's clock may be ahead. */
 const AHEAD_MS = 60_000;
 
 export const isSigned = (row: PreparedRow): boolean => row.values[contentIndex('signature')] !== null;
 
 /**
- * Throws `signed_position_invalid` for a signed row that says it was made in the future. Checked for every signed row, with or without
- * keys, because its time goes into the chain as it is.
+ * Throws `signed_position_invalid` for a signed row dated in the future. Checked with or without a key set, because the row's timestamp
+ * goes into the chain unchanged.
  */
 export function refuseFuture(rows: readonly PreparedRow[], nowMs: number): void {
   for (const { timestamp } of rows)
@@ -20,9 +20,9 @@ export function refuseFuture(rows: readonly PreparedRow[], nowMs: number): void 
 }
 
 /**
- * Lets signed rows in whose signature holds under a trusted key (docs/architecture/ledger-rows.md#signatures). Throws
- * `signed_position_invalid` for a row without its signer's timestamp, `signature_invalid` with the `reason`, and
- * `verification_keys_unavailable` while that cannot be known; then nothing may be appended.
+ * Accepts signed rows whose signature verifies under a trusted key (docs/architecture/ledger-rows.md#signatures). Throws
+ * `signed_position_invalid` for a row without its signer's timestamp, `signature_invalid` with a `reason`, and
+ * `verification_keys_unavailable` while no key set is available; then nothing may be appended.
  */
 export async function admitSigned(rows: readonly PreparedRow[], keys: TrustedKeys): Promise<void> {
   const keySet = await keys.current().catch((error: unknown) => {

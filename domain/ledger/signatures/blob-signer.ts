@@ -3,7 +3,7 @@ import type { KeySetDocument, KeySetSource } from './key-set.js';
 import { lineageOf } from './key-set.js';
 import { sha256Hex } from '../../crypto/digest.js';
 
-/** What a digest is signed for; the signer may refuse what it does not know (`POST /sign/blob` of identity). */
+/** What a digest is signed for. The signer may refuse unknown purposes (`POST /sign/blob` of identity). */
 export interface BlobBinding {
   readonly tenant: string;
   readonly audience: 'ledger';
@@ -12,7 +12,7 @@ export interface BlobBinding {
   readonly lifetime_seconds: number;
 }
 
-/** As identity answers: Ed25519 over the 32 bytes of the digest, 128 hex digits. */
+/** The signature in identity's form: Ed25519 over the 32 bytes of the digest, as 128 hex digits. */
 export interface BlobSignature {
   readonly signature: string;
   readonly key_id: string;
@@ -21,20 +21,20 @@ export interface BlobSignature {
 }
 
 /**
- * Signs digests for the ledger. A key file stands behind it today; identity's `POST /sign/blob` takes its place without anybody
- * noticing (docs/decisions/bundle-signer.md). Throws when nothing can be signed.
+ * Signs digests for the ledger. Today this is a key file; identity's `POST /sign/blob` can replace it without changes elsewhere
+ * (docs/decisions/bundle-signer.md). Throws when nothing can be signed.
  */
 export interface BlobSigner {
   sign(binding: BlobBinding, digestSha256: string): Promise<BlobSignature>;
 }
 
-/** Whether a signature over a digest holds under that key. */
+/** Whether a signature over a digest verifies under that key. */
 export const blobSignatureHolds = (digestSha256: string, signature: string, key: KeyObject): boolean =>
   /^[0-9a-f]{128}$/.test(signature) &&
   verify(null, Buffer.from(digestSha256, 'hex'), key, Buffer.from(signature, 'hex'));
 
 export interface KeyFileSigner extends BlobSigner {
-  /** A key set of this moment that holds this key alone: what was signed here can be checked before anybody else knows the key. */
+  /** A fresh key set with only this key, so that signatures made here can be verified before identity publishes it. */
   readonly keySet: KeySetSource;
 }
 
@@ -48,7 +48,7 @@ export interface KeyFileSignerOptions {
 
 const KEY_SET_LIFE_MS = 60_000;
 
-/** A signer over one Ed25519 key (RFC 8032). Throws on a key of another kind or an id without a version. */
+/** A signer with one Ed25519 key (RFC 8032). Throws on another kind of key and on an id without a version. */
 export function keyFileSigner({ privateKey, keyId, issuer, clock = Date.now }: KeyFileSignerOptions): KeyFileSigner {
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the signing key is not Ed25519');
   const version = /^[A-Za-z0-9._:-]+:v([1-9][0-9]*)$/.exec(keyId)?.[1];

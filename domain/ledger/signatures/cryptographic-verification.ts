@@ -5,12 +5,12 @@ import type { EntryTable, LedgerTables } from '../tables.js';
 import { type KeyFault, type KeySet, KeySetError, type TrustedKeys } from './key-set.js';
 import { SIGNED_FIELDS, signatureFault, type SignedFields, signedFields } from './row-signature.js';
 
-/** Rows per look: their signatures take a few milliseconds, then others get their turn. */
+/** Rows per query. Checking their signatures takes a few milliseconds; then other work runs. */
 const PAGE = 100;
 const COLUMNS = ['seq', 'signature', 'key_id', ...SIGNED_FIELDS] as const;
 type SignedRow = Pick<EntryTable, (typeof COLUMNS)[number]>;
 
-/** The result for the rows' signatures. */
+/** The result for the signatures of rows. */
 export interface SignatureFindings {
   readonly key_set: CryptographicVerification['key_set'];
   readonly signed_rows: number;
@@ -18,16 +18,16 @@ export interface SignatureFindings {
   readonly first_failure: CryptographicFailure | null;
 }
 
-/** The walk whose rows are asked about. */
+/** The walk whose rows are checked. */
 export interface WalkedRows {
-  /** Length of a chain that is valid; `null` of one that is not. */
+  /** Length of the chain if it is valid; `null` if it is not. */
   readonly length: number | null;
   readonly entriesChecked: number;
-  /** Whether the walk itself went on from an earlier one. */
+  /** Whether the walk itself continued from an earlier one. */
   readonly sinceCheckpoint: boolean;
 }
 
-/** What was found of the first rows under one lineage of keys. */
+/** Findings for the first `length` rows under one lineage of keys. */
 interface Remembered {
   readonly lineage: string;
   readonly length: number;
@@ -36,10 +36,10 @@ interface Remembered {
 }
 
 /**
- * Checks the signature of every signed row of a chain that was just walked (docs/architecture/ledger-rows.md#verification): the walk
- * found that the columns are what was hashed; this finds whose key signed them. After a walk that went on from an earlier one, only the
- * rows behind those that were checked under the same keys. A key set that cannot be had is a finding, not an error; rows without a
- * signature ask for none.
+ * Checks the signature of every signed row of a chain that was just walked (docs/architecture/ledger-rows.md#verification). The walk proved
+ * that the columns are what was hashed; this check finds whose key signed them. After a walk that continued from an earlier one, only the
+ * rows after those already checked under the same keys are checked. A missing key set is a finding, not an error. Rows without a signature
+ * need no key set.
  */
 export function createSignatureCheck(
   db: Kysely<LedgerTables>,
@@ -54,7 +54,7 @@ export function createSignatureCheck(
       .where('seq', '>', after)
       .where('seq', '<=', through);
 
-  /** None of them can be checked. */
+  /** The findings when no signature can be checked. */
   async function uncheckable(reason: KeyFault, through: number): Promise<SignatureFindings> {
     const { rows } = await signedRows(0, through)
       .select((make) => make.fn.countAll().as('rows'))
@@ -83,7 +83,7 @@ export function createSignatureCheck(
       length !== null &&
       remembered?.lineage === lineage &&
       remembered.length <= length &&
-      // After a vacuum the rows that were counted are not those that are there.
+      // After a vacuum the remembered count includes rows that are gone, so start again.
       length - remembered.length === entriesChecked - remembered.entriesChecked
         ? remembered
         : null;
@@ -123,7 +123,7 @@ function rowFault(row: SignedRow, keySet: KeySet): CryptographicFailure['reason'
   try {
     fields = signedFields((field) => row[field]);
   } catch {
-    // The walk reports that the row was changed; its signature is not for what it is now.
+    // The walk reports the changed row; its signature cannot be for the present content.
     return 'signature_forged';
   }
   return signatureFault(fields, row.signature, key);

@@ -7,8 +7,8 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 const time = z.iso.datetime();
 
 /**
- * `GET /ledger-verification-keys` of identity (docs/architecture/ledger-rows.md#signatures): every key that ever signed rows, newest
- * first.
+ * The answer of identity's `GET /ledger-verification-keys` (docs/architecture/ledger-rows.md#signatures): every key that ever signed rows,
+ * newest first.
  */
 const historicalKeySet = z.strictObject({
   contract: z.literal('gate.historical-signing-keys/v1'),
@@ -36,16 +36,16 @@ export type KeySetDocument = z.infer<typeof historicalKeySet>;
 type KeyDocument = KeySetDocument['keys'][number];
 
 const MAX_LIFE_MS = 120_000;
-/** Clocks of issuer and ledger may differ by this much. */
+/** How far the clocks of issuer and ledger may differ. */
 const SKEW_MS = 5_000;
 
-/** What a report says of the keys it was made with. */
+/** What a report states about the keys it was made with. */
 export type KeySetSummary = Pick<
   KeySetDocument,
   'issuer' | 'audience' | 'sequence' | 'generated_at' | 'expires_at' | 'lineage_sha256'
 >;
 
-/** Why no key set can be used, or why a key cannot. Values of `first_failure.reason` (docs/architecture/ledger-rows.md#verification). */
+/** Why a key set or a key cannot be used; values of `first_failure.reason` (docs/architecture/ledger-rows.md#verification). */
 export type KeyFault =
   | 'key_set_unavailable'
   | 'key_set_stale'
@@ -66,14 +66,14 @@ export class KeySetError extends Error {
   }
 }
 
-/** A key set that was checked: whole, of this moment, and not older than one that was accepted before. */
+/** A checked key set: complete, current, and not older than one accepted before. */
 export interface KeySet {
   readonly summary: KeySetSummary;
-  /** The key, if it may vouch for something signed at that time; else why not. */
+  /** The key, if it is trusted for something signed at that time; otherwise the reason why not. */
   key(kid: string, signedAt: string): KeyObject | KeyFault;
 }
 
-/** SHA-256 over what a key set says of its keys, whenever it was issued. */
+/** SHA-256 over what a key set states about its keys; independent of when it was issued. */
 export const lineageOf = ({
   audience,
   issuer,
@@ -82,16 +82,16 @@ export const lineageOf = ({
 }: Pick<KeySetDocument, 'audience' | 'issuer' | 'keys' | 'sequence'>): string =>
   sha256Hex(canonicalJson({ audience, issuer, keys, sequence } as unknown as Json));
 
-/** The last accepted key set, so that an older one, in which a lost key was still good, is refused. */
+/** The last accepted key set. An older one, in which a lost key was still valid, is refused. */
 export interface AcceptedKeySet {
   readonly sequence: number;
   readonly lineage: string;
 }
 
 /**
- * Checks a key set by the rules of docs/architecture/ledger-rows.md#signatures. Throws KeySetError: `key_set_unavailable` for what is
- * none, `key_set_stale` outside its time, `key_set_rollback` for an older sequence or the same one with other keys, `key_substituted`
- * where a key is not the one its digest names.
+ * Checks a key set by the rules of docs/architecture/ledger-rows.md#signatures. Throws KeySetError: `key_set_unavailable` when it is
+ * malformed, `key_set_stale` outside its period of validity, `key_set_rollback` for a lower sequence or the same sequence with other keys,
+ * `key_substituted` when a key does not match its digest.
  */
 export function checkKeySet(value: unknown, nowMs: number, accepted: AcceptedKeySet | null): KeySet {
   const parsed = historicalKeySet.safeParse(value);
@@ -155,12 +155,14 @@ function publicKeyOf(key: KeyDocument): KeyObject {
   return publicKey;
 }
 
-/** Where key sets come from; the very same object while nothing changed is checked once. Throws when there is none to be had. */
+/**
+ * Where key sets come from. An unchanged key set must be returned as the same object; it is then checked once. Throws when there is none.
+ */
 export type KeySetSource = () => Promise<unknown>;
 
-/** Fetches and checks key sets, and remembers the greatest sequence it accepted. */
+/** Fetches and checks key sets, and remembers the highest sequence it accepted. */
 export interface TrustedKeys {
-  /** A key set of this moment. Throws KeySetError. */
+  /** A current key set. Throws KeySetError. */
   current(): Promise<KeySet>;
 }
 

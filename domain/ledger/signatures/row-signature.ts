@@ -4,8 +4,8 @@ import { canonicalJson } from '../../crypto/digest.js';
 import { GENESIS_HASH } from '../entry-hash.js';
 
 /**
- * What the signer of a row vouches for (docs/architecture/ledger-rows.md#signatures). Where the row stands in the chain, only the ledger
- * knows.
+ * The fields that a row's signature covers (docs/architecture/ledger-rows.md#signatures). The position in the chain is not among them,
+ * because only the ledger knows it.
  */
 export const SIGNED_FIELDS = [
   'id',
@@ -31,7 +31,7 @@ export const SIGNED_FIELDS = [
 ] as const;
 export type SignedFields = { readonly [Field in (typeof SIGNED_FIELDS)[number]]: Json };
 
-/** The signed fields of a row whose columns are as the chain holds them. Throws when `policy_decision` is no JSON. */
+/** The signed fields of a row, from columns as the chain stores them. Throws when `policy_decision` is not JSON. */
 export function signedFields(column: (field: keyof SignedFields) => string | number | null): SignedFields {
   const fields: Record<string, Json> = {};
   for (const field of SIGNED_FIELDS) fields[field] = column(field);
@@ -42,8 +42,8 @@ export function signedFields(column: (field: keyof SignedFields) => string | num
 }
 
 /**
- * The 32 bytes that are signed: SHA-256 over the genesis hash, one `|` and RFC 8785 JSON of the signed fields, absent ones as null, without
- * `policy_decision.forensic_identity`, which the ledger adds. Same row, same bytes, in every release.
+ * The 32 bytes that are signed: SHA-256 over the genesis hash, one `|` and the RFC 8785 JSON of the signed fields. Absent fields are null,
+ * and `policy_decision.forensic_identity` is left out because the ledger adds it. The same row gives the same bytes in every release.
  */
 export function signedDigest(row: SignedFields): Buffer {
   const fields: JsonObject = {};
@@ -58,7 +58,7 @@ export function signedDigest(row: SignedFields): Buffer {
     .digest();
 }
 
-/** `null` when the Ed25519 signature (base64) holds. */
+/** `null` when the Ed25519 signature (base64) verifies. */
 export function signatureFault(
   row: SignedFields,
   signature: string,

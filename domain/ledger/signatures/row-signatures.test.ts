@@ -269,7 +269,7 @@ describe.each(STORES)('row signatures on %s', (kind) => {
       await ledger.append(Array.from({ length: 130 }, () => signer.row(T)));
       expect(counts(await quick())).toEqual([130, 130, null]);
       await place.unlock();
-      // Nothing that was walked and checked is read again by a quick look: a change of it waits for the next full one.
+      // A quick verification does not read checked rows again; only the next full one finds a change in them.
       await place.sql("update ledger_entries set reasoning = 'forged' where seq = 3");
       await ledger.append([signer.row(T), testRow(), signer.row(T)]);
       expect(counts(await quick())).toEqual([132, 132, null]);

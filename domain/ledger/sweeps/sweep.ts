@@ -1,12 +1,12 @@
-/** Work that repeats and may fail. What is due is in the store, so a sweep that is interrupted or run twice does no harm. */
+/** Repeating work that may fail. What is due is in the store, so a sweep may be interrupted or run twice. */
 export interface RunningSweep {
-  /** Waits for the run under way; no other follows. */
+  /** Waits for the current run; no other follows. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `sweep` now, and again an interval after each end, never two at once. Errors go to `failed`, and the next run comes anyway. An
- * interval of 0 runs nothing.
+ * Runs `sweep` now, and again one interval after each end, never two at once. Errors go to `failed` and do not stop the repetition. With an
+ * interval of 0 nothing runs.
  */
 export function startSweep(
   intervalMs: number,

@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import { HASH_BYTES } from './merkle.js';
 import { decodeBase64, type Note, parseNote, signNote } from './note.js';
 
-/** The tree at one size: what a checkpoint states (C2SP tlog-checkpoint). */
+/** The tree at one size; the content of a checkpoint (C2SP tlog-checkpoint). */
 export interface TreeHead {
-  /** The log's identity; also the name of its key. */
+  /** The log's identity, which is also the name of its key. */
   readonly origin: string;
   readonly size: number;
   readonly root: Buffer;
@@ -20,7 +20,7 @@ const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\
 export const signCheckpoint = (head: TreeHead, privateKey: KeyObject): string =>
   signNote(checkpointText(head), head.origin, privateKey);
 
-/** Reads a checkpoint without judging its signatures. Throws on anything else. Extension lines are refused, because Gate writes none. */
+/** Parses a checkpoint without checking its signatures. Throws on anything else, also on extension lines, because Gate writes none. */
 export function parseCheckpoint(text: string): Checkpoint {
   const note = parseNote(text);
   const [origin, size, encoded, end, ...more] = note.text.split('\n');

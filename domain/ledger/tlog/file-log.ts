@@ -14,16 +14,16 @@ import {
 import { ledgerTree, type TreeTables } from './tree.js';
 
 interface FileLogOptions extends Pick<TransparencyLogOptions, 'verifiedHead' | 'entry'> {
-  /** Of the ledger file; may be one that cannot write. */
+  /** A connection to the ledger file; it may be read-only. */
   readonly connection: DatabaseSyncInstance;
-  /** Over that connection. */
+  /** Kysely over that connection. */
   readonly db: Kysely<LogTables>;
   readonly by: LogKey;
 }
 
 type StoredCheckpoint = { readonly tree_size: number; readonly note: string; readonly signed_at: string };
 
-/** The checkpoints that were kept in a ledger file, newest first; none in a file of before there were any. */
+/** The checkpoints stored in a ledger file, newest first; none in files from before checkpoints existed. */
 function* keptCheckpoints(connection: DatabaseSyncInstance): Generator<StoredCheckpoint> {
   if (!connection.prepare("select 1 from main.sqlite_master where name = 'ledger_checkpoints'").get()) return;
   const before = connection.prepare(
@@ -38,7 +38,7 @@ function* keptCheckpoints(connection: DatabaseSyncInstance): Generator<StoredChe
   }
 }
 
-/** What the newest checkpoint in a ledger file says, whoever signed it; `null` where there is none. */
+/** The newest checkpoint in a ledger file, whoever signed it; `null` when there is none. */
 export function newestCheckpoint(connection: DatabaseSyncInstance): Checkpoint | null {
   for (const stored of keptCheckpoints(connection)) return read(stored);
   return null;
@@ -53,9 +53,9 @@ function read({ tree_size: size, note }: StoredCheckpoint): Checkpoint {
 }
 
 /**
- * The transparency log of a file that is only read: what it would store beside the entries lies in temporary tables of this connection, in
- * the place of the file's own, and goes with it. The tree is computed from the entries, and what is signed begins with the newest checkpoint
- * in the file, whoever signed that one; `checkpoint_inconsistent` otherwise.
+ * The transparency log of a file that is only read. Temporary tables of this connection take the place of the file's own, and disappear
+ * with it. The tree is computed from the entries. It must extend the file's newest checkpoint, whoever signed that one; otherwise
+ * `checkpoint_inconsistent`.
  */
 export async function fileLog({ connection, db, by, verifiedHead, entry }: FileLogOptions): Promise<TransparencyLog> {
   connection.exec(`

@@ -14,7 +14,7 @@ import {
   spanRoot,
 } from './merkle.js';
 
-/** RFC 6962 section 2.1, written down as it stands there: the reference that everything else is compared with. */
+/** RFC 6962 section 2.1, written exactly as defined there: the reference for everything else. */
 function mth(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return hash('sha256', '', 'buffer');
   if (leaves.length === 1) return hash('sha256', Buffer.concat([Buffer.of(0), leaves[0] as Buffer]), 'buffer');
@@ -42,7 +42,7 @@ function subproof(m: number, leaves: readonly Buffer[], whole: boolean): Buffer[
 const leavesOf = (count: number, salt = ''): Buffer[] =>
   Array.from({ length: count }, (_, index) => hash('sha256', `${salt}${index}`, 'buffer'));
 const rootOf = (leaves: readonly Buffer[]) => mth(leaves);
-/** The roots of spans, by the parts that a store keeps. */
+/** The roots of spans, computed from the nodes that a store keeps. */
 const resolve = (leaves: readonly Buffer[], spans: readonly { from: number; to: number }[]) =>
   spans.map((span) =>
     spanRoot(
@@ -54,7 +54,7 @@ const resolve = (leaves: readonly Buffer[], spans: readonly { from: number; to: 
 
 describe('the Merkle tree of RFC 6962', () => {
   it('gives the roots and paths of the test vectors that implementations of RFC 6962 share', () => {
-    // From the certificate-transparency project's merkle tests: eight leaves, roots of the trees of 1 to 8 of them.
+    // From the certificate-transparency project's Merkle tests: eight leaves, and the roots of the trees of the first 1 to 8 of them.
     const inputs = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'];
     const roots = [
       '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',

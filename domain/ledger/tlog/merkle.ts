@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 
-/** SHA-256 over nothing: the root of an empty tree (RFC 6962 section 2.1). */
+/** SHA-256 of no bytes: the root of an empty tree (RFC 6962 section 2.1). */
 export const EMPTY_ROOT: Buffer = hash('sha256', '', 'buffer');
 export const HASH_BYTES = 32;
 
-/** RFC 6962 section 2.1: what stands at the bottom of the tree for one leaf's data. */
+/** RFC 6962 section 2.1: the hash of one leaf's data. */
 export function leafHash(data: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(data.length + 1);
   bytes[0] = 0;
@@ -14,14 +14,14 @@ export function leafHash(data: Uint8Array): Buffer {
 
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** RFC 6962 section 2.1: the node above two nodes. */
+/** RFC 6962 section 2.1: the hash of two child nodes. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   pair.set(left, 1);
   pair.set(right, 1 + HASH_BYTES);
   return hash('sha256', pair, 'buffer');
 }
 
-/** The root over neighbouring complete subtrees of one height, whose number is a power of two. */
+/** The root over adjacent complete subtrees of equal height. Their number must be a power of two. */
 export function completeRoot(nodes: readonly Uint8Array[]): Buffer {
   let level: Uint8Array[] = [...nodes];
   while (level.length > 1) {
@@ -33,19 +33,19 @@ export function completeRoot(nodes: readonly Uint8Array[]): Buffer {
   return Buffer.from(level[0] as Uint8Array);
 }
 
-/** A complete subtree: the node `index` of `level` covers the leaves from `index * 2^level`, `2^level` of them. */
+/** A complete subtree: node `index` of `level` covers the `2^level` leaves from `index * 2^level` on. */
 export interface TreeNode {
   readonly level: number;
   readonly index: number;
 }
 
-/** The leaves from `from` up to and without `to`. */
+/** The leaves from `from` (inclusive) to `to` (exclusive). */
 interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** The complete subtrees that together are the subtree over `span`, from left to right. `from` stands where such a subtree may begin. */
+/** The complete subtrees that make up the span, from left to right. `from` must be where the subtree over `span` can begin. */
 export function completeNodes({ from, to }: Span): TreeNode[] {
   const nodes: TreeNode[] = [];
   let at = from;
@@ -62,7 +62,7 @@ export function completeNodes({ from, to }: Span): TreeNode[] {
   return nodes;
 }
 
-/** The root over a span, of its complete subtrees from left to right (RFC 6962: the right side is the smaller one). */
+/** The root over a span, from its complete subtrees from left to right (RFC 6962: the right subtree is never the larger one). */
 export function spanRoot(hashes: readonly Uint8Array[]): Buffer {
   let root: Uint8Array | undefined;
   for (const left of hashes.toReversed()) root = root === undefined ? left : nodeHash(left, root);
@@ -76,7 +76,7 @@ function split(width: number): number {
   return left;
 }
 
-/** RFC 6962 section 2.1.1: whose roots prove leaf `index` in a tree of `size` leaves, from the leaf upwards. */
+/** RFC 6962 section 2.1.1: the spans whose roots prove leaf `index` in a tree of `size` leaves, from the leaf upwards. */
 export function inclusionSpans(index: number, size: number): Span[] {
   const spans: Span[] = [];
   let [from, to] = [0, size];
@@ -93,7 +93,7 @@ export function inclusionSpans(index: number, size: number): Span[] {
   return spans.toReversed();
 }
 
-/** RFC 6962 section 2.1.2: whose roots prove that the tree of `old` leaves is the beginning of the one of `size`. */
+/** RFC 6962 section 2.1.2: the spans whose roots prove that the tree of `size` leaves begins with the tree of `old` leaves. */
 export function consistencySpans(old: number, size: number): Span[] {
   if (old === 0 || old === size) return [];
   const spans: Span[] = [];
@@ -147,11 +147,11 @@ export interface ConsistencyClaim {
   readonly proof: readonly Uint8Array[];
 }
 
-/** RFC 9162 section 2.1.4.2: whether the tree of `size` leaves begins with the one of `old` leaves. Never throws. */
+/** RFC 9162 section 2.1.4.2: whether the tree of `size` leaves begins with the tree of `old` leaves. Never throws. */
 export function consistencyHolds({ old, oldRoot, size, root, proof }: ConsistencyClaim): boolean {
   if (!isCount(old) || !isCount(size) || old > size) return false;
   if (old === size) return proof.length === 0 && same(oldRoot, root);
-  // Every tree begins with the empty one.
+  // Every tree begins with the empty tree.
   if (old === 0) return proof.length === 0 && same(oldRoot, EMPTY_ROOT);
   const path = isPowerOfTwo(old) ? [oldRoot, ...proof] : proof;
   const [first, ...rest] = path;
@@ -173,7 +173,7 @@ export function consistencyHolds({ old, oldRoot, size, root, proof }: Consistenc
   return sn === 0 && same(fr, oldRoot) && same(sr, root);
 }
 
-// Sizes may pass 2^31, where bit operators wrap.
+// Division instead of bit operators, which wrap above 2^31.
 const half = (value: number): number => Math.floor(value / 2);
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 const isPowerOfTwo = (value: number): boolean => split(value * 2) === value;

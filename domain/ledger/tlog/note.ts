@@ -1,10 +1,10 @@
 import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 
-/** Signature types of C2SP signed-note: an Ed25519 signature over the text, and a witness's time-stamped cosignature. */
+/** Signature types of C2SP signed-note: an Ed25519 signature over the text, and a witness's timestamped cosignature. */
 const TYPES = { ed25519: 0x01, cosignature: 0x04 } as const;
 type SignatureType = keyof typeof TYPES;
 
-/** A key that verifies notes: C2SP signed-note "vkey". */
+/** A key that verifies notes: a "vkey" of C2SP signed-note. */
 export interface NoteKey {
   readonly name: string;
   /** 8 hex digits. */
@@ -13,7 +13,7 @@ export interface NoteKey {
   readonly key: KeyObject;
 }
 
-/** A note as it travels: text that ends in a line feed, and signature lines nobody has judged yet. */
+/** A parsed note: text that ends in a line feed, and signature lines that are not verified yet. */
 export interface Note {
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
@@ -21,19 +21,19 @@ export interface Note {
 export interface NoteSignature {
   readonly name: string;
   readonly id: string;
-  /** What stands behind the key id. */
+  /** The bytes after the key id. */
   readonly bytes: Buffer;
   /** The line without its line feed. */
   readonly line: string;
 }
 
-/** Far above what a log with a dozen witnesses needs; bounds what a stranger can make a verifier do. */
+/** Far above what a log with a dozen witnesses needs. Limits the work that a stranger's note can cause. */
 const MAX_NOTE_BYTES = 65_536;
 const MAX_SIGNATURES = 64;
 const KEY_NAME = /^[^\s+\p{Cc}]{1,255}$/u;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Standard base64 that is written the one way it can be; `null` for anything else. */
+/** Decodes standard base64 in its only canonical spelling; `null` for anything else. */
 export function decodeBase64(text: string): Buffer | null {
   if (!BASE64.test(text)) return null;
   const bytes = Buffer.from(text, 'base64');
@@ -52,7 +52,7 @@ const rawPublicKey = (key: KeyObject): Buffer => {
   return Buffer.from(x ?? '', 'base64url');
 };
 
-/** The verifying half of an Ed25519 key under a name. Throws on a name that signed notes do not take and on another kind of key. */
+/** An Ed25519 public key under a name. Throws on names that signed notes do not allow, and on other kinds of keys. */
 export function noteKey(name: string, publicKey: KeyObject, type: SignatureType = 'ed25519'): NoteKey {
   if (!KEY_NAME.test(name)) throw new Error(`not a key name: "${name}" (no spaces, no +)`);
   if (publicKey.asymmetricKeyType !== 'ed25519' || publicKey.type !== 'public')
@@ -64,10 +64,10 @@ export function noteKey(name: string, publicKey: KeyObject, type: SignatureType 
 export const formatVkey = ({ name, id, type, key }: NoteKey): string =>
   `${name}+${id}+${Buffer.concat([Buffer.of(TYPES[type]), rawPublicKey(key)]).toString('base64')}`;
 
-/** Reads a vkey of either type. Throws saying what is wrong with it. */
+/** Parses a vkey of either type. Throws with what is wrong. */
 export function parseVkey(text: string): NoteKey {
   const [name, id, encoded, ...more] = text.trim().split('+');
-  // Base64 has a + of its own.
+  // The base64 part may contain `+` itself.
   const bytes = decodeBase64([encoded ?? '', ...more].join('+'));
   if (name === undefined || id === undefined || bytes === null || bytes.length !== 33)
     throw new Error(`not a verifier key (name+8 hex digits+base64): "${text.slice(0, 100)}"`);
@@ -82,11 +82,11 @@ export function parseVkey(text: string): NoteKey {
   return read;
 }
 
-/** Splits a note. Throws on what is no signed note; says nothing about its signatures. */
+/** Splits a note into text and signatures. Throws on anything but a signed note. Does not verify signatures. */
 export function parseNote(note: string): Note {
   if (Buffer.byteLength(note) > MAX_NOTE_BYTES) throw new Error('the note is too large');
   const at = note.lastIndexOf('\n\n');
-  // Control characters but the line feed are forbidden, and the text must be UTF-8.
+  // Control characters other than the line feed are forbidden, and the text must be UTF-8.
   if (at < 0 || !note.endsWith('\n') || /[^\P{Cc}\n\x7f-\x9f]/u.test(note) || !note.isWellFormed())
     throw new Error('not a signed note');
   const lines = note.slice(at + 2, -1).split('\n');
@@ -106,14 +106,14 @@ function parseSignature(line: string): NoteSignature {
 const signatureLine = (name: string, id: string, signature: Uint8Array): string =>
   `\u2014 ${name} ${Buffer.concat([Buffer.from(id, 'hex'), signature]).toString('base64')}`;
 
-/** A note with one Ed25519 signature (C2SP signed-note); `text` ends in a line feed. */
+/** A note with one Ed25519 signature (C2SP signed-note). `text` must end in a line feed. */
 export const signNote = (text: string, name: string, privateKey: KeyObject): string =>
   `${text}\n${signatureLine(name, noteKey(name, createPublicKey(privateKey)).id, sign(null, Buffer.from(text, 'utf8'), privateKey))}\n`;
 
 const cosigned = (text: string, seconds: bigint): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`, 'utf8');
 
-/** A witness's line under a checkpoint (C2SP tlog-cosignature, Ed25519), made at `seconds` since the epoch. */
+/** A witness's signature line for a checkpoint (C2SP tlog-cosignature, Ed25519). `seconds` is the Unix time of signing. */
 export function cosign(text: string, name: string, privateKey: KeyObject, seconds: number): string {
   const stamp = Buffer.alloc(8);
   stamp.writeBigUInt64BE(BigInt(seconds));
@@ -121,17 +121,17 @@ export function cosign(text: string, name: string, privateKey: KeyObject, second
   return signatureLine(name, id, Buffer.concat([stamp, sign(null, cosigned(text, BigInt(seconds)), privateKey)]));
 }
 
-/** What a signature that holds says: who, and for a cosignature when. */
+/** A verified signature: its key and, for a cosignature, its time. */
 export interface VerifiedSignature {
   readonly key: NoteKey;
   readonly line: string;
-  /** Seconds since the epoch; `null` for a plain signature. */
+  /** Unix time in seconds; `null` for a plain signature. */
   readonly time: number | null;
 }
 
 /**
- * The signatures of known keys, all of which hold. Lines of unknown keys are ignored, as the format demands; one of a known key that does
- * not hold spoils the note. Throws then, naming the key.
+ * The signatures of known keys, all of which verify. Lines of unknown keys are ignored, as the format demands. When a signature of a known
+ * key does not verify, it throws and names the key.
  */
 export function verifiedSignatures({ text, signatures }: Note, keys: readonly NoteKey[]): VerifiedSignature[] {
   return signatures.flatMap(({ name, id, bytes, line }) => {

@@ -13,27 +13,29 @@ import { type Checkpoint, parseCheckpoint } from './checkpoint.js';
 import { consistencyHolds, inclusionHolds, leafHash } from './merkle.js';
 import { type NoteKey, parseVkey, verifiedSignatures } from './note.js';
 
-/** One check, worded for a reader. */
+/** One check, in words for a reader. */
 export interface BundleCheck {
   readonly what: string;
   readonly holds: boolean;
   readonly detail: string;
 }
 export interface BundleVerdict {
-  /** Nothing in the bundle contradicts anything else in it, or a key that the reader brought. */
+  /** Nothing in the bundle contradicts the rest of it or a key that the reader gave. */
   readonly valid: boolean;
-  /** Valid, and signed by somebody whom the reader named. Anybody can make a bundle that agrees with itself. */
+  /** Valid, and signed by a key that the reader gave. Without one, anybody can make a consistent bundle. */
   readonly proved: boolean;
-  /** In order; after the first that does not hold nothing more is looked at. */
+  /** In order. Checking stops at the first that fails. */
   readonly checks: readonly BundleCheck[];
-  /** What was not checked and why. */
+  /** What was not checked, and why. */
   readonly notes: readonly string[];
 }
 
 const POSITION_FIELDS = ['chain_version', 'id', 'timestamp', 'seq', 'prev_hash'] as const;
 const HASHED_FIELDS: readonly string[] = [...POSITION_FIELDS, ...CONTENT_FIELDS.map(([name]) => name)];
 
-/** Puts what the ledger answered into one file. `older` is a checkpoint the reader kept, with the proof from it to this one. */
+/**
+ * Puts the ledger's answers into one file. `older` is a checkpoint that the reader kept, with the consistency proof from it to this one.
+ */
 export function makeProofBundle(
   { checkpoint, log_key, seq, tree_size, entry_hash, proof, entry }: InclusionProof,
   older?: { readonly checkpoint: string; readonly proof: ConsistencyProof },
@@ -44,7 +46,7 @@ export function makeProofBundle(
     log_key,
     checkpoint,
     inclusion: { seq, tree_size, entry_hash, proof },
-    // Projections of the read routes are not covered by the hash; a bundle shows nothing that it does not prove.
+    // Fields that read routes add are not covered by the hash. A bundle holds nothing that it does not prove.
     entry:
       hashed &&
       (Object.fromEntries([...HASHED_FIELDS, 'entry_hash'].map((name) => [name, hashed[name] ?? null])) as Record<
@@ -65,7 +67,7 @@ export function makeProofBundle(
 class Broken extends Error {}
 
 export interface BundleTrust {
-  /** Keys of logs the reader trusts; the checkpoint must be signed by the one of its origin. Without any the one in the bundle is taken. */
+  /** Keys of logs the reader trusts. The checkpoint must be signed by the one of its origin. Without any, the key in the bundle is used. */
   readonly logKeys?: readonly NoteKey[];
   readonly witnesses?: readonly NoteKey[];
   /** How many of the witnesses must have cosigned. */
@@ -73,10 +75,10 @@ export interface BundleTrust {
 }
 
 /**
- * Checks a proof bundle with nothing but the bundle and the keys: the row against its hash
- * (docs/architecture/ledger-rows.md#canonical-bytes), the hash against the root (RFC 6962), the root against the log's signature and the
- * witnesses' (C2SP), and the older checkpoint against this one. Needs no network and no store. Throws TypeError when `bundle` is no proof
- * bundle; anything that does not hold is a verdict.
+ * Checks a proof bundle with nothing but the bundle and the given keys: the row against its hash
+ * (docs/architecture/ledger-rows.md#canonical-bytes), the hash against the root (RFC 6962), the root against the signatures of the log and
+ * its witnesses (C2SP), and the older checkpoint against this one. Needs no network and no store. Throws TypeError when `bundle` is not a
+ * proof bundle; any check that fails is part of the verdict.
  */
 export function verifyProofBundle(
   bundle: unknown,
@@ -155,7 +157,7 @@ export function verifyProofBundle(
     if (!(error instanceof Broken)) throw error;
   }
   const valid = checks.every(({ holds }) => holds);
-  // A quorum of witnesses that was asked for and not met is a check that does not hold.
+  // An unmet quorum is a failed check, so a met one counts as a key that the reader named.
   const named = logKeys.length > 0 || (witnesses.length > 0 && quorum > 0);
   return { valid, proved: valid && named, checks, notes };
 }
@@ -178,7 +180,7 @@ function readSigned(text: string, keys: readonly NoteKey[]): [Checkpoint, string
   return [checkpoint, `${checkpoint.origin}, ${checkpoint.size} entries, root ${checkpoint.root.toString('hex')}`];
 }
 
-/** The hash of a row by its fields, whatever they claim. Throws on fields no row has and on values no row holds. */
+/** The hash of a row, recomputed from its fields. Throws on unknown fields and on values that no row can hold. */
 function hashOf(entry: Readonly<Record<string, Json>>): string {
   const unknown = Object.keys(entry).find((name) => name !== 'entry_hash' && !HASHED_FIELDS.includes(name));
   expectThat(unknown === undefined, `the field ${unknown} is not covered by the hash`);

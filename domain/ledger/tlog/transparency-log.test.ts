@@ -13,7 +13,7 @@ const id = (name: string) => uuidFromDigest('tlog', name);
 const ORIGIN = 'gate.test/ledger';
 const hex = (nodes: readonly string[]) => nodes.map((node) => Buffer.from(node, 'hex'));
 
-/** RFC 6962 section 2.1 over the entry hashes: what every root is compared with. */
+/** RFC 6962 section 2.1 over the entry hashes: the reference for every root. */
 function naiveRoot(hashes: readonly string[]): Buffer {
   if (hashes.length === 1) return leafHash(Buffer.from(hashes[0] as string, 'hex'));
   let k = 1;
@@ -164,7 +164,7 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     expect(verified(await log.checkpoint()).size).toBe(4);
     const older = makeProofBundle(await log.inclusion({ seq: 2 }, 3));
     expect(verifyProofBundle(older, { logKeys: [parseVkey(log.vkey)] }).valid).toBe(true);
-    // What is kept is what was signed then.
+    // The stored note is the one that was signed then.
     expect(await place.sql('select note from ledger_checkpoints where tree_size = 3')).toEqual([{ note: old.note }]);
   });
 
@@ -172,7 +172,7 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     await append(600);
     const before = verified(await log.checkpoint());
     await place.sql('update ledger_tree_nodes set hash = ? where level = 8 and idx = 0', ['00'.repeat(32)]);
-    // In the running process the proof would not hold; after a restart the root would not.
+    // A running process notices by a proof that does not verify; after a restart it notices by the root.
     expect((await log.inclusion({ seq: 300 })).proof).toHaveLength(10);
     await place.sql('update ledger_tree_nodes set hash = ? where level = 8 and idx = 0', ['00'.repeat(32)]);
     expect((await log.consistency(100, 300)).to_root).toBe(naiveRoot(hashes.slice(0, 300)).toString('hex'));
@@ -187,12 +187,12 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     await log.checkpoint();
     await ledger.close();
     await place.unlock();
-    // Somebody with the keys puts another ledger in the place of this one, checkpoints left as they are.
+    // An attacker with the keys replaces the ledger by another, and leaves the checkpoints.
     for (const table of ['entry_payloads', 'ledger_entries']) await place.sql(`delete from ${table}`);
     await place.sql(`update ledger_head set length = 0, head_hash = ?, head_seal = null`, ['0'.repeat(64)]);
     await open();
     await ledger.append([testRow()]);
-    // Shorter than what was signed over it: entries are gone.
+    // The chain is shorter than the signed checkpoint: entries are missing.
     expect(await ledger.verify()).toMatchObject({
       valid: false,
       first_invalid_seq: 2,

@@ -23,21 +23,21 @@ export interface LogTables extends TreeTables {
   };
 }
 
-/** How this log signs and whose cosignatures it takes. */
+/** How this log signs, and whose cosignatures it accepts. */
 export interface CheckpointKeys {
-  /** Identity of the log and name of its key. */
+  /** The log's identity, and the name of its key. */
   readonly origin: string;
   readonly privateKey: KeyObject;
   readonly witnesses: readonly NoteKey[];
 }
 
-/** Whose log it is, and what it signs with; without that it answers from the checkpoints that are stored. */
+/** The log's public key, and its private key; without the private key only stored checkpoints are served. */
 export interface LogKey {
   readonly key: NoteKey;
   readonly privateKey: KeyObject | null;
 }
 
-/** The log of `origin`, signed with an Ed25519 key. Throws on another kind of key, and on a name that notes do not take. */
+/** The key of the log `origin`. Throws unless it is an Ed25519 key and `origin` is a name that notes allow. */
 export const signingLogKey = (origin: string, privateKey: KeyObject): LogKey => ({
   key: noteKey(origin, createPublicKey(privateKey)),
   privateKey,
@@ -45,32 +45,38 @@ export const signingLogKey = (origin: string, privateKey: KeyObject): LogKey => 
 
 export interface TransparencyLogOptions extends LogKey {
   readonly witnesses: readonly NoteKey[];
-  /** The head of a chain that was walked and found valid up to it. Throws when the chain is not valid. */
+  /** The head of the chain, after a walk that found it valid up to there. Throws when the chain is not valid. */
   readonly verifiedHead: () => Promise<ChainHead>;
   readonly entry: (id: string) => Promise<LedgerEntry | null>;
   readonly clock: () => number;
 }
 
 /**
- * The ledger as a transparency log: one row can be proved without the rest, and anyone who kept a checkpoint can see that the log only
- * grew. Signs only heads of a chain that was verified up to them, and never two histories (C2SP tlog-checkpoint). Store faults are
+ * The ledger as a transparency log: one row can be proved without the rest, and anyone who kept a checkpoint can verify that the log only
+ * grew. It signs only heads of a verified chain, and never two histories (C2SP tlog-checkpoint). Store faults are
  * `ledger_store_unavailable`.
  */
 export interface TransparencyLog {
-  /** What others verify this log's checkpoints with. */
+  /** The key that verifies this log's checkpoints. */
   readonly vkey: string;
   /**
-   * The newest checkpoint with its cosignatures; signs a new one when the chain grew since, at most once a second. Throws
-   * `chain_verification_incomplete` while the chain does not hold and `checkpoint_inconsistent` when it is not what was signed before.
+   * The newest checkpoint with its cosignatures. Signs a new one when the chain grew, at most once a second. Throws
+   * `chain_verification_incomplete` when the chain does not verify, and `checkpoint_inconsistent` when it contradicts an earlier
+   * checkpoint.
    */
   checkpoint(): Promise<string>;
-  /** Proves an entry in the newest checkpoint, or in the stored one of `size`. `not_found` when there is no such entry or checkpoint. */
+  /**
+   * Proves an entry in the newest checkpoint, or in the stored one of `size`. Throws `not_found` when entry or checkpoint does not exist.
+   */
   inclusion(of: { readonly seq: number } | { readonly id: string }, size?: number): Promise<InclusionProof>;
-  /** Proves that the tree of `to` entries (the newest checkpoint's without it) begins with that of `from`. `proof_out_of_range` else. */
+  /**
+   * Proves that the tree of `to` entries (by default the newest checkpoint's) begins with the tree of `from`. Throws `proof_out_of_range`.
+   */
   consistency(from: number, to?: number): Promise<ConsistencyProof>;
   /**
-   * Keeps cosignatures of configured witnesses under a checkpoint of this log. Lines of other keys are ignored; one that does not hold, a
-   * checkpoint this log did not sign, and a note without a known witness are `cosignature_invalid`, and nothing is kept. Safe to repeat.
+   * Stores cosignatures of configured witnesses for a checkpoint of this log. Lines of other keys are ignored. A cosignature that does not
+   * verify, a checkpoint of another log, and a note without a known witness are `cosignature_invalid`, and nothing is stored. Safe to
+   * repeat.
    */
   cosign(note: string): Promise<CosignResult>;
 }
@@ -82,13 +88,13 @@ interface SignedHead {
 }
 
 const SIGN_EVERY_MS = 1_000;
-/** How far the clocks of witnesses may be ahead of this one. */
+/** How far the clocks of witnesses may be ahead. */
 const CLOCK_SKEW_SECS = 300;
 
 export const inconsistent = (why: string): GateError =>
   new GateError('checkpoint_inconsistent', `${why}; run \`gate verify\` and compare with checkpoints kept elsewhere`);
 
-/** How many entries the longest checkpoint that was ever signed is over; 0 without one. */
+/** Number of entries under the longest checkpoint ever signed; 0 without one. */
 export async function checkpointedLength(db: Kysely<LogTables>): Promise<number> {
   const row = await db
     .selectFrom('ledger_checkpoints')
@@ -104,13 +110,13 @@ export function createTransparencyLog(
   { key, privateKey, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
 ): TransparencyLog {
   const tree = ledgerTree(db as unknown as Kysely<TreeTables>);
-  /** What this process signed or compared with the tree; the kept nodes below it lead to its root. */
+  /** The head that this process signed or compared with the tree. The stored nodes below it lead to its root. */
   let newest: SignedHead | null = null;
   let growing: Promise<SignedHead> | null = null;
 
   const rootOf = async (size: number): Promise<Buffer> => (await tree.roots([{ from: 0, to: size }]))[0] as Buffer;
 
-  /** The newest stored checkpoint, compared with the tree; nodes that do not lead to it are computed anew from the entries. */
+  /** The newest stored checkpoint, compared with the tree. Stored nodes that do not lead to its root are recomputed from the entries. */
   async function fromStore(): Promise<SignedHead | null> {
     const row = await db
       .selectFrom('ledger_checkpoints')
@@ -121,7 +127,7 @@ export function createTransparencyLog(
     if (!row) return null;
     const checkpoint = parseCheckpoint(row.note);
     const { size, root } = checkpoint;
-    // Signed by a key this process no longer has, or not at all. The nodes are not trusted for it, but what was published must still hold.
+    // Signed by an earlier key, or not at all. The stored nodes are then not trusted, but what was published must still hold.
     if (!isSignedBy(checkpoint, key) || !(await rootOf(size)).equals(root)) await recompute(size, root);
     return { size, root, signedAtMs: Date.parse(row.signed_at) };
   }
@@ -158,7 +164,7 @@ export function createTransparencyLog(
       })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
-    // Another process may have been quicker; Ed25519 gives the same bytes for the same tree, anything else is a second history.
+    // Another process may have stored one first. Ed25519 is deterministic, so any other root is a second history.
     const stored = parseCheckpoint(await noteOf(head.length));
     if (!stored.root.equals(root)) throw inconsistent(`two roots were signed over ${head.length} entries`);
     newest = { size: head.length, root, signedAtMs };
@@ -193,7 +199,10 @@ export function createTransparencyLog(
     return `${ownNote(await noteOf(size))}${lines.map(({ line }) => `${line}\n`).join('')}`;
   }
 
-  /** A checkpoint that a key of before signed, with this one's signature over the same text above the old: what is served verifies with `vkey`. */
+  /**
+   * The stored note; when an earlier key signed it, with this key's signature above the old one, so that whatever is served verifies with
+   * `vkey`.
+   */
   function ownNote(stored: string): string {
     const checkpoint = parseCheckpoint(stored);
     if (privateKey === null || checkpoint.origin !== key.name || isSignedBy(checkpoint, key)) return stored;
@@ -201,7 +210,7 @@ export function createTransparencyLog(
     return [signNote(text, key.name, privateKey), ...signatures.map(({ line }) => `${line}\n`)].join('');
   }
 
-  /** Runs `prove` and checks what it made; what does not hold is made once more over nodes that were computed from the entries. */
+  /** Runs `prove` and verifies the proof. If it fails, the nodes are recomputed from the entries and it runs once more. */
   async function checked<Proof>(
     head: SignedHead,
     prove: () => Promise<{ proof: Proof; holds: boolean }>,
@@ -271,7 +280,7 @@ export function createTransparencyLog(
               to_root: root.toString('hex'),
               proof: path.map((node) => node.toString('hex')),
             },
-            // Both must begin the tree whose root was signed.
+            // Both trees must be beginnings of the tree whose root was signed.
             holds:
               consistencyHolds({ old: from, oldRoot, size, root, proof: path }) &&
               consistencyHolds({
@@ -333,7 +342,7 @@ function readCheckpoint(text: string, refuse: (why: string, cause?: unknown) => 
   }
 }
 
-/** Whether a checkpoint is one of the log with that key. */
+/** Whether this is a checkpoint of the log with that key, with a valid signature. */
 export function isSignedBy({ origin, note }: Checkpoint, key: NoteKey): boolean {
   try {
     return origin === key.name && verifiedSignatures(note, [key]).length > 0;

@@ -8,23 +8,26 @@ export interface TreeTables {
   ledger_vacuumed_rows: { seq: number | string; entry_hash: string };
 }
 
-/** Levels that are kept: the tiles of C2SP tlog-tiles are of this height as well. */
+/** Only levels that are multiples of this are stored; the same height as the tiles of C2SP tlog-tiles. */
 const HEIGHT = 8;
 const WIDTH = 2 ** HEIGHT;
-/** Blocks of `WIDTH` entries per read; after each the event loop gets its turn. */
+/** Blocks of `WIDTH` entries per read; the event loop runs between reads. */
 const BLOCKS_PER_READ = 8;
 
 export interface LedgerTree {
   /**
-   * Computes the kept nodes over the first `size` entries anew from the entries, as far as they reach past the first `from`. Costs one kept
-   * node per 256 entries and is safe to repeat.
+   * Recomputes the stored nodes of the first `size` entries from the entries, as far as they reach beyond the first `from`. Stores one node
+   * per 256 entries. Safe to repeat.
    */
   grow(from: number, size: number): Promise<void>;
-  /** The roots over spans within the entries that `grow` has covered; a handful of reads each, whatever the size of the ledger. */
+  /** The roots over spans within the entries that `grow` covered. A handful of reads each, whatever the size of the ledger. */
   roots(spans: readonly { readonly from: number; readonly to: number }[]): Promise<Buffer[]>;
 }
 
-/** The tree over the entries of a ledger, those that were vacuumed included: leaf `seq - 1` is the RFC 6962 leaf hash of the 32 bytes of that entry's hash. */
+/**
+ * The tree over the entries of a ledger, including vacuumed ones. Leaf `seq - 1` is the RFC 6962 leaf hash of the 32 bytes of the entry's
+ * hash.
+ */
 export function ledgerTree(db: Kysely<TreeTables>): LedgerTree {
   /** Leaf hashes of the entries `from + 1` to `to`. */
   async function leaves(from: number, to: number): Promise<Buffer[]> {
@@ -36,7 +39,7 @@ export function ledgerTree(db: Kysely<TreeTables>): LedgerTree {
         .where('seq', '<=', to)
         .orderBy('seq')
         .execute();
-    // The entries first: one that is vacuumed between the two reads is in both.
+    // Entries are read first: one that is vacuumed between the two reads is then in both results.
     const kept = await hashes('ledger_entries');
     const firstKept = Number(kept[0]?.seq ?? Number.POSITIVE_INFINITY);
     const gone = firstKept === from + 1 ? [] : await hashes('ledger_vacuumed_rows');
@@ -61,7 +64,7 @@ export function ledgerTree(db: Kysely<TreeTables>): LedgerTree {
       .execute();
     return Array.from({ length: count }, (_, index) => {
       const row = rows[index];
-      // A node that is not there is a wrong one: whoever compares with a signed root finds it and computes the tree anew.
+      // A missing node counts as a wrong hash: the comparison with the signed root fails, and the tree is recomputed.
       return Number(row?.idx) === first + index ? Buffer.from(row?.hash ?? '', 'hex') : Buffer.alloc(32);
     });
   }

@@ -2,21 +2,21 @@ import { sha256Hex } from '../../crypto/digest.js';
 import type { KeyRing } from '../../crypto/key-ring.js';
 import type { Cell } from '../chain-store.js';
 
-/** Where a batch of the vacuum ended: the entries up to `seq` are gone from the chain (docs/architecture/ledger-reads.md#vacuum). */
+/** Where a batch of the vacuum ended: the entries up to `seq` are no longer in the chain (docs/architecture/ledger-reads.md#vacuum). */
 export interface VacuumCursor {
   readonly seq: number;
-  /** Of the newest entry that went: what the first one that stayed points back to. */
+  /** Hash of the newest removed entry, which the first kept entry points back to. */
   readonly entryHash: string;
-  /** Over what stayed of the entries of its batch. */
+  /** Digest over what is kept of the entries of its batch. */
   readonly rowsSha256: string;
-  /** Earliest and latest time of those entries. */
+  /** Earliest and latest timestamp of those entries. */
   readonly timeLo: string;
   readonly timeHi: string;
   readonly vacuumedAt: string;
   readonly seal: Uint8Array;
 }
 
-/** What stays of an entry: enough to know a repeated append again, and the leaf of the Merkle tree. */
+/** What is kept of a removed entry: enough to recognise a repeated append, and the leaf of the Merkle tree. */
 export interface VacuumedRow {
   readonly seq: number;
   readonly id: string;
@@ -36,7 +36,7 @@ export const CURSOR_COLUMNS = [
 ] as const;
 export const VACUUMED_COLUMNS = ['seq', 'id', 'timestamp', 'tenant', 'entry_hash'] as const;
 
-/** Values of CURSOR_COLUMNS; all of them NULL where there is no cursor. */
+/** Reads the values of CURSOR_COLUMNS; all of them are NULL when there is no cursor. */
 export function readCursor([seq, hash, rows, low, high, at, seal]: readonly Cell[]): VacuumCursor | null {
   if (seq === null || seq === undefined) return null;
   return {
@@ -50,7 +50,7 @@ export function readCursor([seq, hash, rows, low, high, at, seal]: readonly Cell
   };
 }
 
-/** Values of VACUUMED_COLUMNS. */
+/** Reads the values of VACUUMED_COLUMNS. */
 export const readVacuumedRow = ([seq, id, timestamp, tenant, hash]: readonly Cell[]): VacuumedRow => ({
   seq: Number(seq),
   id: String(id),
@@ -59,7 +59,7 @@ export const readVacuumedRow = ([seq, id, timestamp, tenant, hash]: readonly Cel
   entryHash: String(hash),
 });
 
-/** SHA-256 over what stayed of the entries of one batch. */
+/** SHA-256 over what is kept of the entries of one batch. */
 export const vacuumedDigest = (rows: readonly VacuumedRow[]): string =>
   sha256Hex(
     rows
@@ -74,7 +74,7 @@ type Unsealed = Omit<VacuumCursor, 'seal'>;
 const cursorText = ({ seq, entryHash, rowsSha256, timeLo, timeHi, vacuumedAt }: Unsealed): string =>
   [seq, entryHash, rowsSha256, timeLo, timeHi, vacuumedAt].join('|');
 
-/** Whoever edits the store but holds no key cannot say that entries were vacuumed which he took away. */
+/** The seal keeps somebody who can edit the store but has no key from deleting entries and calling them vacuumed. */
 export const sealCursor = (keys: KeyRing, cursor: Unsealed): Buffer => keys.seal(cursorText(cursor), CONTEXT);
 
 export function cursorSealHolds(keys: KeyRing, cursor: VacuumCursor): boolean {

@@ -7,7 +7,7 @@ export interface Gone {
   readonly rows: number;
   readonly seqLo: number;
   readonly seqHi: number;
-  /** The newest vacuumed entry of the whole chain: what is kept begins behind it. */
+  /** The newest vacuumed entry of the whole chain; kept entries follow it. */
   readonly cursor: { readonly seq: number; readonly entryHash: string };
 }
 
@@ -19,21 +19,21 @@ export const windowVacuumed = ({ rows, seqLo, seqHi, cursor }: Gone): GateError 
   );
 
 interface Question {
-  /** Half-open, as the chain writes times. */
+  /** Half-open, with timestamps as the chain writes them. */
   readonly from: string;
   readonly to: string;
-  /** Without it, of every tenant. */
+  /** Without it, every tenant. */
   readonly tenant?: string | undefined;
   readonly seqTo?: number | undefined;
 }
 
 /**
- * What of a window is no longer in the chain (docs/architecture/ledger-reads.md#vacuum); `null` when all of it is. For whatever would
- * otherwise be taken for the whole. Costs one look at the cursors where the window lies behind them.
+ * Which rows of a window were vacuumed (docs/architecture/ledger-reads.md#vacuum); `null` when none were. For results that would otherwise
+ * pass for complete. Costs one read of the cursors when the window is newer than all of them.
  */
 export type GoneFrom = (window: Question) => Promise<Gone | null>;
 
-/** Rows looked at by one statement. */
+/** Rows counted by one statement. */
 const BLOCK = 20_000;
 
 export const createGoneFrom =
@@ -63,7 +63,7 @@ export const createGoneFrom =
       low = Math.min(low, Number(found.low));
       high = Math.max(high, Number(found.high));
     };
-    // Neighbouring batches that may hold rows of the window are one stretch.
+    // Adjacent batches that may hold rows of the window are joined.
     const stretches: { first: number; last: number }[] = [];
     let before = 0;
     for (const { seq, time_lo, time_hi } of cursors) {

@@ -54,7 +54,7 @@ describe.each(STORES)('kill -9 in the middle of a vacuum, on %s', (kind) => {
           String(now),
         ],
         async () => {
-          // Some batches of this process are through; how many more are, chance says.
+          // This process finished some batches; how many more is left to chance.
           const before = reached.at(-1) as number;
           for (;;) {
             const [newest] = await place.sql('select max(seq) as seq from ledger_vacuum_cursors');
@@ -91,7 +91,7 @@ describe.each(STORES)('kill -9 in the middle of a vacuum, on %s', (kind) => {
   }, 120_000);
 });
 
-/** Runs the process until `far` says that it got far enough, and kills it. Throws when it ended by itself. */
+/** Runs the process until `far` resolves, then kills it. Throws when it ended on its own. */
 async function killedVacuum(args: readonly string[], far: () => Promise<void>): Promise<void> {
   const vacuumer = spawn(process.execPath, [VACUUMER, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';

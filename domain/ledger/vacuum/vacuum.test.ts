@@ -22,7 +22,7 @@ const DAY = 86_400_000;
 const RETENTION = 30 * DAY;
 const id = (name: string) => uuidFromDigest('vacuum', name);
 const payload = '{"path":"notes.txt"}';
-/** Every tenth has bytes beside it. */
+/** Every tenth row has a sidecar. */
 const named = (index: number, change = {}) =>
   testRow({
     id: id(String(index)),
@@ -119,7 +119,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** `old` rows that are past the retention and copied, then `young` ones. */
+  /** Appends `old` rows, past the retention and copied, and then `young` ones. */
   async function filled(old: number, young: number): Promise<void> {
     for (let index = 1; index <= old; index += 1)
       if (index % 100 === 1)
@@ -253,7 +253,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
 
   it('stops in front of an entry that does not hold: nothing is cleared away with the traces', async () => {
     await filled(20, 5);
-    // The whole chain was verified by this process; what is changed afterwards is met by the vacuum's own walk.
+    // This process verified the whole chain before the change; the vacuum's own walk must find it.
     await ledger.verify();
     await ledger.transparency?.checkpoint();
     await place.unlock();
@@ -314,7 +314,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
       const [first] = await ledger.append([named(0)]);
       await filled(10, 3);
       await pass();
-      // Whoever appended before (a known head) and whoever starts anew are told the same.
+      // A ledger that knows the head and one that was just opened give the same answer.
       for (let round = 0; round < 2; round++) {
         expect(await ledger.append([named(0)])).toEqual([{ ...first, status: 'retained' }]);
         expect(await ledger.append([named(4)])).toMatchObject([{ seq: 5, status: 'retained' }]);
@@ -422,7 +422,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
             proof: proof.map((node) => Buffer.from(node, 'hex')),
           }),
         ).toBe(true);
-        // The kept nodes are derived: also without them, from what stayed of the entries.
+        // Stored nodes are derived, so they can also be recomputed from what is kept of vacuumed entries.
         await place.sql('delete from ledger_tree_nodes');
         await ledger.close();
         ledger = await open();
@@ -450,7 +450,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
       expect(await ledger.activeAgents.invoice({ tenant: 'acme', ...as })).toMatchObject({
         source: { chain_length: 10 },
       });
-      // Of another tenant nothing is gone, and behind the cursor nothing is.
+      // No rows of the other tenant were vacuumed, and none after the cursor.
       expect(await ledger.complianceEvidence({ ...all, tenant: 'other' })).toMatchObject({ row_count: 0 });
       const bundle = await ledger.exportRegulatory({ tenant: 'acme', ...behind });
       expect(bundle.manifest).toMatchObject({

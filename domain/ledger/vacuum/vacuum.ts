@@ -22,31 +22,34 @@ export interface VacuumTables extends LedgerTables {
 }
 
 export interface VacuumPass {
-  /** Entries younger than this stay. */
+  /** Younger entries stay. */
   readonly retentionMs: number;
-  /** Whose confirmation is waited for; without it every sink that ever asked for rows. */
+  /** Sinks that must have confirmed an entry; without it, every sink that ever asked for rows. */
   readonly sinks?: readonly string[] | undefined;
-  /** Entries of one transaction. */
+  /** Entries per transaction. */
   readonly batchRows?: number | undefined;
-  /** Ends the pass behind the batch under way. */
+  /** Ends the pass after the current batch. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Takes the oldest entries out of the chain (docs/decisions/ledger-vacuum.md): those older than the retention that the cold tier holds, that a signed
- * checkpoint covers and that every sink has confirmed, never the newest one. They go from the beginning, in batches; each is walked once
- * more before it goes, so that nothing is cleared away that does not hold. What stays of an entry: `VacuumedRow`. A batch is one
- * transaction, so a pass may be cut off anywhere and be repeated; of two at once one finds that the other was there. How many went; none
- * under a legal hold. Throws `chain_verification_incomplete` when the chain does not hold, `checkpoint_inconsistent`,
- * `export_sink_unavailable` when the cold tier's copy is not what it was, `ledger_store_unavailable`.
+ * Removes the oldest entries from the chain (docs/decisions/ledger-vacuum.md). An entry is removed when it is older than the retention, the
+ * cold tier holds it, a signed checkpoint covers it, and every sink confirmed it; the newest entry always stays. Entries go in order, in
+ * batches. Each batch is walked once more first, so that no evidence of a change is removed. A `VacuumedRow` of each entry is kept. A batch
+ * is one transaction, so a pass may be interrupted and repeated; of two concurrent passes one finds the cursor moved. Returns how many
+ * entries were removed; 0 under a legal hold. Throws `chain_verification_incomplete` when the chain does not verify,
+ * `checkpoint_inconsistent`, `export_sink_unavailable` when the cold tier's copy was changed, and `ledger_store_unavailable`.
  */
 export type Vacuum = (pass: VacuumPass, copies: ColdCopies) => Promise<number>;
 
 /** What the vacuum asks of the copies kept elsewhere before it deletes anything. */
 export interface ColdCopies {
-  /** The last entry up to which every one behind `after` has been copied; `after` itself where nothing was. */
+  /** The last entry of the gapless copy that follows `after`; `after` itself when nothing was copied. */
   copiedThrough(after: number): Promise<number>;
-  /** Compares the copies of a range with their digests. Throws `export_sink_unavailable` when one is missing or is not what was written. */
+  /**
+   * Returns a function that compares the copies of a range with their digests. It throws `export_sink_unavailable` when one is missing or
+   * differs.
+   */
   copyCheck(): (seqFrom: number, seqTo: number) => Promise<void>;
 }
 
@@ -56,12 +59,12 @@ interface VacuumOptions {
   readonly keys: KeyRing;
   readonly transparency: Pick<TransparencyLog, 'checkpoint'> | null;
   readonly legalHold: boolean;
-  /** Told after every batch how many entries went. */
+  /** Called after every batch with the number of removed entries. */
   readonly onBatch?: ((entries: number) => void) | undefined;
   readonly clock: () => number;
 }
 
-/** At some 30 ms per thousand entries: appends wait no longer than that. */
+/** A thousand entries take about 30 ms, and appends wait for the whole batch. */
 const BATCH_ROWS = 500;
 
 export function createVacuum(options: VacuumOptions): Vacuum {
@@ -70,7 +73,7 @@ export function createVacuum(options: VacuumOptions): Vacuum {
   const keptFrom = (cursor: VacuumCursor | null): ChainHead =>
     cursor ? { length: cursor.seq, hash: cursor.entryHash } : EMPTY_CHAIN;
 
-  /** The last place that a signed checkpoint covers. The chain is verified on the way there. */
+  /** The last entry that a signed checkpoint covers. Making a checkpoint also verifies the chain. */
   async function inTree(): Promise<number> {
     if (!transparency)
       throw new GateError(
@@ -92,7 +95,7 @@ export function createVacuum(options: VacuumOptions): Vacuum {
     return Math.min(Number.MAX_SAFE_INTEGER, ...awaited.map((sink) => places.get(sink) ?? 0));
   }
 
-  /** The last entry of the next batch, or `null` when nothing behind the cursor may go. */
+  /** The last entry of the next batch; `null` when nothing after the cursor may go. */
   async function batchEnd(after: number, through: number, cutoff: string): Promise<number | null> {
     const rows = await db
       .selectFrom('ledger_entries')
@@ -101,13 +104,13 @@ export function createVacuum(options: VacuumOptions): Vacuum {
       .where('seq', '<=', through)
       .orderBy('seq')
       .execute();
-    // Signed rows carry their signer's time: the first young one ends the batch, whatever stands behind it.
+    // Signed rows carry their signer's time, so times may be out of order. The first young row ends the batch.
     const young = rows.findIndex(({ timestamp }) => timestamp >= cutoff);
     const last = young < 0 ? rows.at(-1) : rows[young - 1];
     return last ? Number(last.seq) : null;
   }
 
-  /** What the entry behind that place says came before it. */
+  /** The `prev_hash` of the entry after that place. */
   async function pointsBackTo(seq: number): Promise<string | undefined> {
     const next = await db
       .selectFrom('ledger_entries')
@@ -117,7 +120,7 @@ export function createVacuum(options: VacuumOptions): Vacuum {
     return next?.prev_hash;
   }
 
-  /** One batch, in one transaction. False when somebody else moved the cursor meanwhile. */
+  /** Removes one batch in one transaction. False when another pass moved the cursor meanwhile. */
   function* takeAway(head: ChainHead, from: ChainHead, to: ChainHead): Steps<boolean> {
     const [at] = yield {
       text: `select ${CURSOR_COLUMNS.join(', ')} from ledger_vacuum_cursors order by seq desc limit 1`,
@@ -152,10 +155,10 @@ export function createVacuum(options: VacuumOptions): Vacuum {
       text: `insert into ledger_vacuum_cursors (${CURSOR_COLUMNS.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)`,
       values: [seq, entryHash, rowsSha256, timeLo, timeHi, vacuumedAt, sealCursor(keys, cursor)],
     };
-    // From here on the triggers let the batch go.
+    // With the cursor stored, the triggers allow deleting the batch.
     yield { text: 'delete from entry_payloads where entry_seq between ? and ?', values: range };
     yield { text: 'delete from ledger_entries where seq between ? and ?', values: range };
-    // An append that waited for this transaction knows the old seal: it looks again, and finds ids that moved meanwhile.
+    // An append that waited for this transaction still expects the old seal. The new one makes it read again, and find ids that moved.
     yield { text: 'update ledger_head set head_seal = ? where id = 1', values: [sealHead(keys, head)] };
     return true;
   }
@@ -179,7 +182,7 @@ export function createVacuum(options: VacuumOptions): Vacuum {
         await checkCopy(from.length + 1, end);
         const walk = await walkRange(chain, keys, { from: from.length + 1, to: end, prev: from.hash });
         const linked = walk.stop === null && (await pointsBackTo(end)) === walk.last;
-        // Gone already: somebody else vacuumed them.
+        // Another pass already removed them.
         if (!linked && (await chain.bounds()).cursor?.seq !== cursor?.seq) continue;
         if (!linked)
           throw new GateError(
