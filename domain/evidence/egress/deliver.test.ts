@@ -135,7 +135,7 @@ describe.each(STORES)('one attempt to deliver rows, from %s', (kind) => {
     expect(await sweepOnce(sink(), source, { after: 5, limit: 10 })).toMatchObject({
       delivered: false,
       rejected: false,
-      error: "the ledger ends at 1, before this stream's place 5: it was put back",
+      error: "the ledger ends at 1, before this stream's cursor 5: it was restored from an older copy",
     });
     expect(bodies).toEqual([]);
   });

@@ -55,7 +55,12 @@ export async function sweepOnce(
   }
   // Waiting until the chain has grown past the cursor would silently skip rows.
   if (page.head < after)
-    return failed(`the ledger ends at ${page.head}, before this stream's place ${after}: it was put back`, 0, null, 0);
+    return failed(
+      `the ledger ends at ${page.head}, before this stream's cursor ${after}: it was restored from an older copy`,
+      0,
+      null,
+      0,
+    );
   const bodies: string[] = [];
   let bytes = 0;
   let first: number | null = null;

@@ -32,7 +32,7 @@ export function readAll(bytes: Uint8Array): Der[] {
     let start = at + 2;
     if (length >= 0x80) {
       const size = length & 0x7f;
-      if (size === 0 || size > 4 || start + size > buffer.length) throw new Error('a length that is none');
+      if (size === 0 || size > 4 || start + size > buffer.length) throw new Error('an invalid length');
       length = buffer.readUIntBE(start, size);
       start += size;
       if (length < 0x80 || (size > 1 && length < 256 ** (size - 1)))

@@ -48,7 +48,7 @@ export function ledgerTree(db: Kysely<TreeTables>): LedgerTree {
       const row = rows[index];
       const bytes = Buffer.from(row?.entry_hash ?? '', 'hex');
       if (Number(row?.seq) !== from + index + 1 || bytes.length !== 32)
-        throw new GateError('checkpoint_inconsistent', `entry ${from + index + 1} is missing or its hash is none`);
+        throw new GateError('checkpoint_inconsistent', `entry ${from + index + 1} is missing or its hash is malformed`);
       return leafHash(bytes);
     });
   }
