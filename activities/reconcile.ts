@@ -1,4 +1,5 @@
-import { type CallStore, type OpenCall, type WalkPlace, WALK_START } from '../domain/call-record/call-store.js';
+import type { CallStore, OpenCall } from '../domain/call-record/call-store.js';
+import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
 import { callbackIdOf, isFinal, TAMPERED } from '../domain/call-record/transitions.js';

@@ -9,7 +9,7 @@ import { isLoopback } from '../domain/egress/loopback.js';
 import { agentLimitsOf } from '../config/shared.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import type { CallTables } from '../domain/call-record/call-store.js';
-import { callStoreInFile } from '../domain/call-record/file-call-store.js';
+import { callStoreInFile } from '../domain/call-record/call-store.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
 import { sealCalls } from '../domain/call-record/seal-calls.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';

@@ -1,40 +1,26 @@
-import { sql, type Kysely } from 'kysely';
-import { LRUCache } from 'lru-cache';
 import { callMigrations } from '../../migrations/calls.js';
 import type { CallInput, CallState } from '../../contracts/call.js';
-import { type AgentHistory, HISTORY_LENGTH } from '../../contracts/policy.js';
+import type { AgentHistory } from '../../contracts/policy.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
-import { createGroupWriter } from '../store/group-writer.js';
-import { assertWritable } from '../store/writable.js';
-import { callCount } from '../mcp/batch.js';
-import { GateError } from '../errors.js';
-import { askedAtOnce, contradictionOf, idsAgainst } from './contradiction.js';
-import { keptRequests } from './kept-requests.js';
-import { createRecordNotifier } from './notifier.js';
+import { jobsInFile, jobsOver } from '../store/jobs.js';
+import type { LocalFile } from '../store/local-file.js';
+import { keptCalls, NOTHING_KEPT } from './kept-calls.js';
 import { sealCalls } from './seal-calls.js';
-import {
-  type CallRecord,
+import type {
+  CallRecord,
   NotAsStaged,
-  type RecordedDecision,
-  type RecordedOutcome,
-  type StagedRequest,
-  type VerdictEvidence,
+  RecordedDecision,
+  RecordedOutcome,
+  StagedRequest,
+  VerdictEvidence,
 } from './record.js';
-import { type Setbacks, type SetbackTables, setbacksOver } from './setbacks.js';
-import {
-  type FirstState,
-  historyOf,
-  newestSteps,
-  type ReadRecord,
-  RECORD_COLUMNS,
-  recordAfter,
-  recordSealing,
-  type RecordRow,
-  type StoredRecord,
-} from './sealed-record.js';
-import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from './transitions.js';
+import type { Setbacks, SetbackTables } from './setbacks.js';
+import type { FirstState, StoredRecord } from './sealed-record.js';
+import { storedCalls } from './stored-calls.js';
+import type { CallMove } from './transitions.js';
+import type { WalkPlace } from './walk.js';
 
 export interface CallTables extends SetbackTables {
   call_requests: {
@@ -86,14 +72,6 @@ export interface MovePatch {
 
 /** What is still to be done when a review has ended: settle its row in HIL, tell the caller. */
 export type FollowUp = 'review' | 'callback';
-export const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms' } as const;
-
-/** The position of a walk over calls: behind the last call it looked at, in the walk's order. */
-export interface WalkPlace {
-  readonly ms: number;
-  readonly id: string;
-}
-export const WALK_START: WalkPlace = { ms: -1, id: '' };
 
 /** A call with a duty still to be done, and since when. */
 export interface DueCall {
@@ -187,50 +165,6 @@ export interface CallStoreOptions {
   readonly ledger?: HeldRows | undefined;
 }
 
-/** Behind a place of a walk, in its order. */
-const behind = (column: string, { ms, id }: WalkPlace) =>
-  sql<boolean>`(${sql.ref(column)}, correlation_id) > (${sql.lit(ms)}, ${id})`;
-
-/** Seconds until the hit that is in the way leaves the window; a whole window where waiting for hits would not help. */
-export const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
-  Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
-
-/** A purged call is remembered for twelve times its record's retention: a year where records live thirty days. */
-export const TOMBSTONE_LIVES = 12;
-/** Up to when tombstones may go, from the moment up to which records go. */
-export const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
-  Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
-/** Versions remembered per process. */
-export const SEEN_RECORDS = 50_000;
-/** How long the ledger's answer about an open call holds before it is asked again. */
-const VOUCHED_MS = 60_000;
-
-/** Reads on until as many valid open calls were found as asked for, so that an invalid one does not end a walk. */
-export async function walkOpen(
-  page: (after: WalkPlace) => Promise<readonly OpenCall[]> | readonly OpenCall[],
-  find: (correlationId: string) => Promise<CallRecord | null>,
-  limit: number,
-  from: WalkPlace,
-): Promise<OpenCall[]> {
-  const open: OpenCall[] = [];
-  for (let after = from; open.length < limit; ) {
-    const rows = await page(after);
-    for (const row of rows) {
-      const { correlation_id, state, deadline_ms, updated_ms } = await find(row.correlation_id).then(
-        (record) => record ?? row,
-        // Its key is missing: reconciliation reports that, and other calls go on.
-        () => row,
-      );
-      after = { ms: Number(row.updated_ms), id: correlation_id };
-      if (!(OPEN_STATES as readonly CallState[]).includes(state) || open.length === limit) continue;
-      const deadlineMs = deadline_ms === null ? null : Number(deadline_ms);
-      open.push({ correlation_id, state, deadline_ms: deadlineMs, updated_ms: Number(updated_ms) });
-    }
-    if (rows.length < limit) break;
-  }
-  return open;
-}
-
 export async function openCallStore({ target, ...options }: CallStoreOptions): Promise<CallStore> {
   const store = await openStore<CallTables>(target, callMigrations);
   try {
@@ -242,459 +176,43 @@ export async function openCallStore({ target, ...options }: CallStoreOptions): P
   return callStoreOver(store, options);
 }
 
-/** The call records over a store that is open and migrated. Takes the store over: `close` closes it. */
-export function callStoreOver(
+/** The call records over a store that is open and migrated, and that other processes may write. Takes it over: `close` closes it. */
+export const callStoreOver = (
   store: Store<CallTables>,
-  { keys, now = Date.now, replica = 'gate-0', ledger }: Omit<CallStoreOptions, 'target'>,
-): CallStore {
-  const { db } = store;
-  const writer = createGroupWriter(store);
-  const sealing = recordSealing(keys);
-  const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
-  /** Calls that began here, or about which the ledger was asked, a moment ago. Not for longer: another replica may move them too. */
-  const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ttl: VOUCHED_MS });
-  const asked = ledger && askedAtOnce(ledger);
-  const requests = keptRequests();
-  const listeners: ((record: CallRecord) => void)[] = [];
+  { replica = 'gate-0', ...options }: Omit<CallStoreOptions, 'target'>,
+): CallStore =>
+  storedCalls({
+    ...options,
+    replica,
+    jobs: jobsOver(store),
+    setbacks: store as unknown as Store<SetbackTables>,
+    kept: NOTHING_KEPT,
+    vouchedMs: VOUCHED_MS,
+  });
 
-  const select = (connection: Kysely<CallTables>, correlationId: string) =>
-    connection
-      .selectFrom('call_records')
-      .select(RECORD_COLUMNS)
-      .where('correlation_id', '=', correlationId)
-      .executeTakeFirst();
-  /** Only committed versions are remembered; one that was rolled back never existed. */
-  const remember = (record: CallRecord): CallRecord => {
-    seen.set(record.correlation_id, Math.max(record.version, seen.get(record.correlation_id) ?? 0));
-    return record;
-  };
-  const read = (row: RecordRow): ReadRecord => sealing.read(row, seen.get(row.correlation_id));
-
-  /** Closes the row in this transaction; listeners are told by `told` after the commit. */
-  async function close(transaction: Kysely<CallTables>, row: RecordRow, why: string): Promise<CallRecord> {
-    const closed = sealing.condemned(row, why, now(), seen.get(row.correlation_id));
-    await transaction
-      .updateTable('call_records')
-      .set(closed)
-      .where('correlation_id', '=', row.correlation_id)
-      .execute();
-    const again = sealing.read(closed);
-    if (again.fault !== undefined) throw new Error(again.fault);
-    return again.record;
-  }
-  const told = (record: CallRecord): CallRecord => {
-    remember(record);
-    requests.forget(record.correlation_id);
-    for (const listener of listeners) listener(record);
-    notifier.changed(record);
-    return record;
-  };
-
-  /** Reads the row again, with no move beside it: a read that began before a move and ended after it may have seen an older row. */
-  async function closeUnlessHolds(
-    correlationId: string,
-    forWhy?: string,
-    version?: number,
-  ): Promise<CallRecord | null> {
-    const looked = await writer.run(async (transaction) => {
-      const row = await select(transaction, correlationId);
-      if (!row) return null;
-      const known = read(row);
-      if (known.fault === undefined) {
-        const { record } = known;
-        const moved = version !== undefined && record.version !== version;
-        if (forWhy === undefined || moved || record.state === TAMPERED) return { record, closed: false };
-      }
-      return { record: await close(transaction, row, known.fault ?? forWhy ?? ''), closed: true };
-    });
-    if (!looked) return null;
-    return looked.closed ? told(looked.record) : remember(looked.record);
-  }
-
-  const find = async (correlationId: string): Promise<CallRecord | null> => {
-    const row = await select(db, correlationId);
-    if (!row) return null;
-    const known = read(row);
-    return known.fault === undefined ? unlessPutBack(remember(known.record)) : closeUnlessHolds(correlationId);
-  };
-  /** The ledger is asked of each open record that this process did not make just now. */
-  async function unlessPutBack(record: CallRecord): Promise<CallRecord | null> {
-    const { correlation_id: id, version } = record;
-    const against = asked && !vouched.has(id) ? idsAgainst(record) : [];
-    const held = asked && against.length > 0 ? await asked(against) : null;
-    if (!held) return record;
-    const why = contradictionOf(record, held);
-    if (why !== null) return closeUnlessHolds(id, why, version);
-    vouched.set(id, true);
-    return record;
-  }
-  const notifier = createRecordNotifier(find);
-  const dueCalls = async (
-    column: 'rows_due_ms' | (typeof FOLLOW_UP_COLUMN)[FollowUp],
-    sinceMs: number,
-    limit: number,
-    after: WalkPlace,
-  ): Promise<DueCall[]> => {
-    const rows = await db
-      .selectFrom('call_records')
-      .select(['correlation_id', `${column} as due_ms`])
-      .where(column, '<', sinceMs)
-      .where(behind(column, after))
-      .orderBy(column)
-      .orderBy('correlation_id')
-      .limit(limit)
-      .execute();
-    return rows.map((row) => ({ correlation_id: row.correlation_id, due_ms: Number(row.due_ms) }));
-  };
-
-  return {
-    setbacks: setbacksOver(store as unknown as Store<SetbackTables>),
-
-    async admit(call, request, { limit, windowMs }) {
-      const key = `${call.tenant}/${call.agent}`;
-      const atMs = call.received_ms;
-      const since = atMs - windowMs;
-      const sealed = sealing.sealRequest(request, call.correlation_id, call.digest);
-      const admission = await writer.run<Admission>(
-        async (transaction) => {
-          const purged = await transaction
-            .selectFrom('call_tombstones')
-            .select('digest')
-            .where('correlation_id', '=', call.correlation_id)
-            .executeTakeFirst();
-          if (purged) return { admitted: false, purged: true, digest: purged.digest };
-          if (limit > 0) {
-            // Replicas on Postgres count one agent one after the other; SQLite has a single writer.
-            if (store.kind === 'postgres')
-              await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(transaction);
-            // Hits from before the clock was set back would count for as long as it was set back.
-            await transaction
-              .deleteFrom('rate_hits')
-              .where('key', '=', key)
-              .where('at_ms', '>', atMs + windowMs)
-              .execute();
-            const hits = transaction.selectFrom('rate_hits').where('key', '=', key).where('at_ms', '>', since);
-            const counted = await hits.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
-            const weight = callCount(call.method, request.body);
-            const recent = Number(counted.count) + weight;
-            if (recent > limit) {
-              const inTheWay = await hits
-                .select('at_ms')
-                .orderBy('at_ms')
-                .limit(1)
-                .offset(recent - limit - 1)
-                .executeTakeFirst();
-              const retryAfterSecs = secondsUntilGone(inTheWay && Number(inTheWay.at_ms), windowMs, atMs);
-              return { admitted: false, retryAfterSecs, first: await markRefused(transaction, key, atMs, since) };
-            }
-            const hit = { key, at_ms: atMs, correlation_id: call.correlation_id };
-            await transaction
-              .insertInto('rate_hits')
-              .values(Array.from({ length: weight }, () => hit))
-              .execute();
-            return { admitted: true, recent, digest: await stage(transaction, call, sealed) };
-          }
-          return { admitted: true, recent: 0, digest: await stage(transaction, call, sealed) };
-        },
-        // The commit of the verdict, later on the same log, makes the staged request durable with it.
-        { durable: false },
-      );
-      if (admission.admitted && admission.digest === call.digest)
-        requests.keep(call.correlation_id, call.digest, request, sealed.byteLength);
-      return admission;
-    },
-
-    async request(correlationId, digest) {
-      const known = requests.get(correlationId, digest);
-      if (known) return known;
-      const row = await db
-        .selectFrom('call_requests')
-        .select('sealed')
-        .where('correlation_id', '=', correlationId)
-        .executeTakeFirst();
-      if (!row) return null;
-      const request = sealing.openRequest(row.sealed, correlationId, digest);
-      if (!(request instanceof NotAsStaged)) requests.keep(correlationId, digest, request, row.sealed.byteLength);
-      return request;
-    },
-
-    find,
-
-    async commitVerdict(state, evidence, outcome) {
-      const { call } = evidence;
-      const row = sealing.newRecord(state, evidence, outcome, now());
-      const inserted = () =>
-        writer.run(async (transaction) => {
-          const first = await transaction
-            .insertInto('call_records')
-            .values(row)
-            .onConflict((conflict) => conflict.column('correlation_id').doNothing())
-            .returning('correlation_id')
-            .executeTakeFirst();
-          if (first && row.counted_ms !== null) await keepSensitive(transaction, evidence, row.counted_ms);
-          return first !== undefined;
-        });
-      while (!(await inserted())) {
-        const first = await find(call.correlation_id);
-        if (first) return first;
-        // What was in the way was taken back before it was found: the place is free.
-      }
-      const mine = sealing.read(row);
-      if (mine.fault !== undefined) throw new Error(mine.fault);
-      vouched.set(call.correlation_id, true);
-      if (state === TAMPERED) return told(mine.record);
-      notifier.changed(remember(mine.record));
-      return mine.record;
-    },
-
-    async move(correlationId, move, patch = {}) {
-      if (asked && !vouched.has(correlationId)) await find(correlationId);
-      const moved = await writer.run(async (transaction) => {
-        const row = await select(transaction, correlationId);
-        if (!row) return null;
-        const known = sealing.read(row, Math.max(seen.get(correlationId) ?? 0, patch.version ?? 0));
-        if (known.fault !== undefined)
-          return { applied: false, closed: true, record: await close(transaction, row, known.fault) };
-        const updated = sealing.moved(known.authenticated, move, patch, now());
-        if (updated === null) return { applied: false, closed: false, record: known.record };
-        const changed = await transaction
-          .updateTable('call_records')
-          .set(updated)
-          .where('correlation_id', '=', correlationId)
-          .where('state', 'in', [...CALL_MOVES[move].from])
-          .where('version', '=', known.record.version)
-          .executeTakeFirst();
-        // On Postgres another replica may have moved the row between the look and the update.
-        if (changed.numUpdatedRows !== 1n) return { applied: false, closed: false, record: null };
-        if (patch.counted_ms !== undefined) await keepSensitive(transaction, known.record.evidence, patch.counted_ms);
-        return { applied: true, closed: false, record: recordAfter(known.record, updated, patch) };
-      });
-      if (!moved) throw new Error(`no call record ${correlationId}`);
-      if (moved.closed && moved.record) return { applied: false, record: told(moved.record) };
-      const record = moved.record ?? (await find(correlationId));
-      if (!record) throw new Error(`no call record ${correlationId}`);
-      notifier.changed(remember(record));
-      return { applied: moved.applied, record };
-    },
-
-    async takeBack(correlationId) {
-      await writer.run((transaction) =>
-        transaction
-          .deleteFrom('call_records')
-          .where('correlation_id', '=', correlationId)
-          .where('state', '=', 'decided')
-          .execute(),
-      );
-    },
-
-    condemn: closeUnlessHolds,
-
-    onTampered: (listener) => void listeners.push(listener),
-
-    async result(correlationId) {
-      const record = await find(correlationId);
-      if (!record) return null;
-      const row = await db
-        .selectFrom('call_records')
-        .select('result_sealed')
-        .where('correlation_id', '=', correlationId)
-        .executeTakeFirst();
-      const result = sealing.resultOf(record, row?.result_sealed ?? null);
-      if (result.fault === undefined) return result.bytes;
-      await closeUnlessHolds(correlationId, result.fault);
-      throw new GateError('call_tampered');
-    },
-
-    async history(tenant, agent, sinceMs) {
-      const rows = await db
-        .selectFrom('call_records')
-        .select(['tool', 'sibling_tools', 'counted_ms'])
-        .where('tenant', '=', tenant)
-        .where('agent', '=', agent)
-        .where('counted_ms', '>', sinceMs)
-        .orderBy('counted_ms', 'desc')
-        .limit(HISTORY_LENGTH)
-        .execute();
-      const sensitive = await db
-        .selectFrom('sensitive_steps')
-        .select(['tool', 'at_ms'])
-        .where('tenant', '=', tenant)
-        .where('agent', '=', agent)
-        .where('at_ms', '>', sinceMs)
-        .orderBy('at_ms', 'desc')
-        .limit(HISTORY_LENGTH)
-        .execute();
-      return historyOf(newestSteps(rows, replica), sensitive, replica);
-    },
-
-    async rowsAppended(correlationId, updatedMs) {
-      await writer.run(
-        (transaction) =>
-          transaction
-            .updateTable('call_records')
-            .set({ rows_due_ms: null })
-            .where('correlation_id', '=', correlationId)
-            .where('updated_ms', '=', updatedMs)
-            .execute(),
-        { durable: false },
-      );
-    },
-
-    async oldestRowsDueMs() {
-      const row = await db
-        .selectFrom('call_records')
-        .select(({ fn }) => fn.min('rows_due_ms').as('oldest'))
-        .where('rows_due_ms', 'is not', null)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('call_setbacks')
-                .select('duty')
-                .whereRef('call_setbacks.correlation_id', '=', 'call_records.correlation_id')
-                .where('duty', '=', 'rows'),
-            ),
-          ),
-        )
-        .executeTakeFirstOrThrow();
-      return row.oldest === null ? null : Number(row.oldest);
-    },
-
-    openCalls: (untouchedSinceMs, limit, from = WALK_START) =>
-      walkOpen(
-        (after) =>
-          db
-            .selectFrom('call_records')
-            .select(['correlation_id', 'state', 'deadline_ms', 'updated_ms'])
-            .where('state', 'in', OPEN_STATES)
-            .where('updated_ms', '<', untouchedSinceMs)
-            .where((where) =>
-              where.or([
-                where('contract', '=', 'gate.server-execution/v1'),
-                where('state', 'in', ['decided', 'parked']),
-              ]),
-            )
-            .where(behind('updated_ms', after))
-            .orderBy('updated_ms')
-            .orderBy('correlation_id')
-            .limit(limit)
-            .execute(),
-        find,
-        limit,
-        from,
-      ),
-
-    rowsDue: (sinceMs, limit, after = WALK_START) => dueCalls('rows_due_ms', sinceMs, limit, after),
-
-    followUpsDue: (what, sinceMs, limit, after = WALK_START) => dueCalls(FOLLOW_UP_COLUMN[what], sinceMs, limit, after),
-
-    async followedUp(correlationId, what) {
-      await writer.run(
-        (transaction) =>
-          transaction
-            .updateTable('call_records')
-            .set({ [FOLLOW_UP_COLUMN[what]]: null })
-            .where('correlation_id', '=', correlationId)
-            .execute(),
-        // If this is lost, the duty is done once more; both are safe to repeat.
-        { durable: false },
-      );
-    },
-
-    async purge({ hitsMs, stagedMs, recordsMs }) {
-      requests.clear();
-      const removed = await writer.run(async (transaction) => {
-        const past = transaction
-          .selectFrom('call_records')
-          .where('updated_ms', '<', recordsMs)
-          .where('rows_due_ms', 'is', null)
-          .where('state', 'not in', ['decided', 'parked', 'intended']);
-        await transaction
-          .insertInto('call_tombstones')
-          .columns(['correlation_id', 'digest', 'purged_ms'])
-          .expression(past.select(['correlation_id', 'digest', sql<number>`${now()}`.as('purged_ms')]))
-          .onConflict((conflict) => conflict.column('correlation_id').doNothing())
-          .execute();
-        return [
-          await transaction.deleteFrom('rate_hits').where('at_ms', '<', hitsMs).executeTakeFirst(),
-          await transaction.deleteFrom('sensitive_steps').where('at_ms', '<', recordsMs).executeTakeFirst(),
-          await transaction
-            .deleteFrom('call_records')
-            .where('correlation_id', 'in', past.select('correlation_id'))
-            .executeTakeFirst(),
-          await transaction
-            .deleteFrom('call_requests')
-            .where('created_ms', '<', stagedMs)
-            .where('correlation_id', 'not in', transaction.selectFrom('call_records').select('correlation_id'))
-            .executeTakeFirst(),
-          await transaction
-            .deleteFrom('call_tombstones')
-            .where('purged_ms', '<', tombstonesUntil(recordsMs, now()))
-            .executeTakeFirst(),
-        ];
-      });
-      return removed.reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0);
-    },
-
-    waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
-
-    async ready() {
-      await assertWritable(store.sqlite);
-      await db.selectFrom('call_records').select('correlation_id').limit(1).execute();
-    },
-
-    async close() {
-      notifier.close();
-      await writer.drained();
-      await store.close();
-    },
-  };
-
-  async function stage(transaction: Kysely<CallTables>, call: CallInput, sealed: Buffer): Promise<string> {
-    const staged = await transaction
-      .insertInto('call_requests')
-      .values({
-        correlation_id: call.correlation_id,
-        tenant: call.tenant,
-        agent: call.agent,
-        digest: call.digest,
-        sealed,
-        created_ms: call.received_ms,
-      })
-      .onConflict((conflict) => conflict.column('correlation_id').doUpdateSet({ created_ms: call.received_ms }))
-      .returning('digest')
-      .executeTakeFirstOrThrow();
-    return staged.digest;
-  }
-
-  async function keepSensitive(transaction: Kysely<CallTables>, of: VerdictEvidence, at_ms: number): Promise<void> {
-    const { tenant, agent } = of.call;
-    for (const tool of of.decision?.sensitive_tools ?? [])
-      await transaction
-        .insertInto('sensitive_steps')
-        .values({ tenant, agent, tool, at_ms })
-        .onConflict((conflict) => conflict.columns(['tenant', 'agent', 'tool']).doUpdateSet({ at_ms }))
-        .execute();
-  }
-
-  /**
-   * True for the first refusal within the window: one ledger row then, not one per refusal
-   * (docs/architecture/record-and-claim.md#velocity).
-   */
-  async function markRefused(
-    transaction: Kysely<CallTables>,
-    key: string,
-    atMs: number,
-    since: number,
-  ): Promise<boolean> {
-    const marker = `refused:${key}`;
-    const seen = await transaction
-      .selectFrom('rate_hits')
-      .select('at_ms')
-      .where('key', '=', marker)
-      .where('at_ms', '>', since)
-      .executeTakeFirst();
-    if (seen) return false;
-    await transaction.insertInto('rate_hits').values({ key: marker, at_ms: atMs, correlation_id: '' }).execute();
-    return true;
-  }
+export interface FileCallStoreOptions extends Pick<CallStoreOptions, 'keys' | 'now' | 'replica'> {
+  /** The ledger in the same file: whether there is a row of this id. */
+  readonly ledger?: { holds(id: string): boolean };
 }
+
+/**
+ * The call records inside a file that this process alone writes, in the file's open transaction. A returned record is valid in this
+ * process; `durable()` of the file says when it is on disk.
+ */
+export function callStoreInFile(
+  file: LocalFile,
+  { replica = 'gate-lite', ledger, ...options }: FileCallStoreOptions,
+): CallStore {
+  return storedCalls({
+    ...options,
+    replica,
+    jobs: jobsInFile(file),
+    setbacks: file.store<SetbackTables>(),
+    kept: keptCalls(),
+    ledger: ledger && { held: async (ids) => new Set(ids.filter((id) => ledger.holds(id))) },
+    onUndone: (forget) => file.onUndone(forget),
+  });
+}
+
+/** How long the ledger's answer about an open call holds before it is asked again: another replica may move the call meanwhile. */
+const VOUCHED_MS = 60_000;

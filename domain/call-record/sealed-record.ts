@@ -108,10 +108,13 @@ export const withChanges = CONTENT.after;
 const MAC_FORM = 'gate.call-record/1';
 const MAC_USE = 'call-record';
 
+/** A record, with what its next MAC is made of. */
+export interface OpenedRecord {
+  readonly record: CallRecord;
+  readonly authenticated: Authenticated;
+}
 /** A record as it was read: opened, or why it is not what Gate wrote. */
-export type ReadRecord =
-  | { readonly record: CallRecord; readonly authenticated: Authenticated; readonly fault?: undefined }
-  | { readonly fault: string };
+export type ReadRecord = (OpenedRecord & { readonly fault?: undefined }) | { readonly fault: string };
 
 /** The steps that a counted call is in its agent's history: one, or one per call of a batch, in its order. */
 export const stepsOf = (
@@ -365,21 +368,49 @@ const KINDS = { verdict: 'record/verdict', decision: 'record/decision', outcome:
 const EARLIER_KINDS = { verdict: 'verdict', decision: 'decision', outcome: 'outcome' } as const;
 const DAY_MS = 86_400_000;
 
+/** The record of a verdict whose row was just stored, without a look at the store. */
+export const recordOf = (
+  row: StoredRecord,
+  evidence: VerdictEvidence,
+  outcome: RecordedOutcome | undefined,
+): OpenedRecord => ({
+  authenticated: authenticatedOf(row),
+  record: {
+    correlation_id: row.correlation_id,
+    version: Number(row.version),
+    state: row.state,
+    digest: row.digest,
+    tier: row.tier,
+    approval_tier: row.approval_tier,
+    pending_id: null,
+    deadline_ms: null,
+    not_after_ms: row.not_after_ms,
+    created_ms: row.created_ms,
+    updated_ms: row.updated_ms,
+    evidence,
+    decision: null,
+    outcome: outcome ?? null,
+  },
+});
+
 /** The record after a move that was made, without a look at the store. */
 export const recordAfter = (
-  record: CallRecord,
-  { state, updated_ms, version }: Pick<StoredRecord, 'state' | 'updated_ms' | 'version'>,
+  { record, authenticated }: OpenedRecord,
+  changed: Partial<StoredRecord> & Pick<StoredRecord, 'state' | 'updated_ms' | 'version'>,
   patch: MovePatch,
-): CallRecord => ({
-  ...record,
-  state,
-  updated_ms,
-  version: Number(version),
-  pending_id: patch.pending_id ?? record.pending_id,
-  deadline_ms: patch.deadline_ms ?? record.deadline_ms,
-  evidence: patch.evidence ?? record.evidence,
-  decision: patch.decision ?? record.decision,
-  outcome: patch.outcome ?? record.outcome,
+): OpenedRecord => ({
+  authenticated: withChanges(authenticated, changed),
+  record: {
+    ...record,
+    state: changed.state,
+    updated_ms: changed.updated_ms,
+    version: Number(changed.version),
+    pending_id: patch.pending_id ?? record.pending_id,
+    deadline_ms: patch.deadline_ms ?? record.deadline_ms,
+    evidence: patch.evidence ?? record.evidence,
+    decision: patch.decision ?? record.decision,
+    outcome: patch.outcome ?? record.outcome,
+  },
 });
 
 /** The columns that repeat what the evidence says, for whoever searches. */

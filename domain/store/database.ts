@@ -55,7 +55,7 @@ function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> 
 /** Called on a SQLite connection before statements run; what one throws is what its query throws. */
 export interface StatementHooks {
   readonly beforeWrite?: () => void;
-  readonly beforeStatement?: () => void;
+  readonly beforeStatement?: (text: string) => void;
 }
 
 const PREPARED_STATEMENTS = 256;
@@ -83,7 +83,7 @@ export function sqliteStore<Tables>(
     database: {
       close: () => connection.close(),
       prepare: (query: string) => {
-        beforeStatement?.();
+        beforeStatement?.(query);
         if (beforeWrite && !/^\s*select\b/i.test(query)) beforeWrite();
         const known = prepared.get(query) ?? prepare(query);
         prepared.set(query, known);

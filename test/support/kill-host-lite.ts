@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { callStoreInFile } from '../../domain/call-record/file-call-store.js';
+import { callStoreInFile } from '../../domain/call-record/call-store.js';
 import { ledgerInFile } from '../../domain/ledger/ledger-in-file.js';
 import { reviewStoreOver, type ReviewTables } from '../../domain/review/review-store.js';
 import { openLocalFile } from '../../domain/store/local-file.js';

@@ -11,8 +11,7 @@ import { decisionOf } from '../../test/support/pipeline-fixture.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
-import { type CallStore, openCallStore } from './call-store.js';
-import { callStoreInFile } from './file-call-store.js';
+import { type CallStore, callStoreInFile, openCallStore } from './call-store.js';
 import { NotAsStaged, type VerdictEvidence } from './record.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
@@ -36,7 +35,7 @@ const evidence = (of: CallInput): VerdictEvidence => ({
 const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: { path: 'a' } } };
 const staged = { body, callback_url: null };
 
-/** One set of promises, two stores: Kysely over SQLite or Postgres, and prepared statements in a file shared with others. */
+/** The same whether every look goes to the store or memory keeps what is under way, and also after a restart, which keeps nothing. */
 describe.each([
   ['openCallStore', async (file: string) => openCallStore({ target: { file }, keys, now })],
   [

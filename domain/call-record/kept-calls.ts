@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache';
+import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
+import type { OpenedRecord } from './sealed-record.js';
+
+/** Records of calls under way are kept decrypted: each is read a dozen times within the millisecond a call takes. */
+const KEPT_RECORDS = 2_000;
+const KEPT_RESULT_BYTES = 16_000_000;
+const KEPT_HISTORIES = 1_000;
+
+/** What a process keeps opened of the calls under way. */
+export interface KeptCalls {
+  record(correlationId: string): OpenedRecord | undefined;
+  hold(opened: OpenedRecord): void;
+  /** What is kept of this call is not what stands. */
+  drop(correlationId: string): void;
+  /** A result is read once, by the caller that waits for it, a moment after it was stored. */
+  result(correlationId: string): Buffer | undefined;
+  holdResult(correlationId: string, result: Uint8Array): void;
+  history(agent: string): readonly HistoryEvent[] | undefined;
+  holdHistory(agent: string, steps: readonly HistoryEvent[]): void;
+  /** A call was counted: a kept history gets its steps too, unless they belong before the newest one. */
+  counted(agent: string, steps: readonly HistoryEvent[]): void;
+  /** Lets go of records and results, which somebody else may have taken out of the store; `all`: of histories as well. */
+  clear(all?: boolean): void;
+}
+
+/** For a store that this process alone writes. */
+export function keptCalls(): KeptCalls {
+  const records = new LRUCache<string, OpenedRecord>({ max: KEPT_RECORDS });
+  const results = new LRUCache<string, Buffer>({
+    max: KEPT_RECORDS,
+    maxSize: KEPT_RESULT_BYTES,
+    sizeCalculation: (result) => result.byteLength + 1,
+  });
+  const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: KEPT_HISTORIES });
+  return {
+    record: (id) => records.get(id),
+    hold: (opened) => void records.set(opened.record.correlation_id, opened),
+    drop(id) {
+      records.delete(id);
+      results.delete(id);
+    },
+    result: (id) => results.get(id),
+    holdResult: (id, result) => void results.set(id, Buffer.from(result)),
+    history: (agent) => histories.get(agent),
+    holdHistory: (agent, steps) => void histories.set(agent, steps),
+    counted(agent, steps) {
+      const kept = histories.get(agent);
+      if (!kept) return;
+      if ((kept.at(-1)?.ts_ms ?? 0) > (steps[0]?.ts_ms ?? 0)) histories.delete(agent);
+      else histories.set(agent, [...kept, ...steps].slice(-HISTORY_LENGTH));
+    },
+    clear(all = false) {
+      records.clear();
+      results.clear();
+      if (all) histories.clear();
+    },
+  };
+}
+
+/** For a store that other processes write as well: nothing that was read of it is true a moment later. */
+export const NOTHING_KEPT: KeptCalls = {
+  record: () => undefined,
+  hold: () => undefined,
+  drop: () => undefined,
+  result: () => undefined,
+  holdResult: () => undefined,
+  history: () => undefined,
+  holdHistory: () => undefined,
+  counted: () => undefined,
+  clear: () => undefined,
+};
