@@ -1,171 +1,150 @@
-/** A file of the product, without its comments. */
-export interface Source {
-  readonly path: string;
-  readonly text: string;
-}
+import { bare, found, nameOf, type Node, nodeAt, nodesAt, type Source, treeOf, walk } from './syntax.js';
 
 export interface HollowRoute {
   readonly name: string;
   readonly path: string;
 }
 
-const CLOSES: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
-const QUOTES: ReadonlySet<string> = new Set(["'", '"', '`']);
 /** So deep is an answer followed through names and helpers; what goes deeper asks somebody, or is nobody's to read. */
 const MAX_DEPTH = 12;
-
-/** The index behind the text that begins at `from`, of a quote or a bracket. */
-function behind(text: string, from: number): number {
-  const first = text[from] as string;
-  if (QUOTES.has(first)) {
-    for (let at = from + 1; at < text.length; at += 1) {
-      if (text[at] === '\\') at += 1;
-      else if (first === '`' && text.startsWith('${', at)) at = behind(text, at + 1) - 1;
-      else if (text[at] === first) return at + 1;
-    }
-    return text.length;
-  }
-  for (let at = from + 1; at < text.length; ) {
-    const character = text[at] as string;
-    if (character === CLOSES[first]) return at + 1;
-    at = QUOTES.has(character) || character in CLOSES ? behind(text, at) : at + 1;
-  }
-  return text.length;
-}
-
-/** Cuts an expression where `ends` says so, outside every bracket and quote. Gives the parts. */
-function cut(text: string, ends: (at: number) => number): string[] {
-  const parts: string[] = [];
-  let from = 0;
-  for (let at = 0; at < text.length; ) {
-    const length = ends(at);
-    if (length > 0) {
-      parts.push(text.slice(from, at));
-      at += length;
-      from = at;
-    } else at = QUOTES.has(text[at] as string) || (text[at] as string) in CLOSES ? behind(text, at) : at + 1;
-  }
-  return [...parts, text.slice(from)];
-}
-const listed = (text: string): string[] =>
-  cut(text, (at) => (text[at] === ',' ? 1 : 0))
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+const METHODS = new Set(['get', 'post', 'put', 'delete', 'patch']);
+const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration', 'MethodProperty']);
+const LITERALS = new Set(['StringLiteral', 'NumericLiteral', 'BooleanLiteral', 'NullLiteral', 'BigIntLiteral']);
+/** Calls that hand on what they are given. */
+const HANDS_ON = new Set(['Promise.resolve', 'Object.freeze', 'structuredClone', 'String', 'JSON.stringify']);
 
 /** What an expression may come to: both sides of a choice, without what is asked to choose. */
-function outcomes(expression: string): string[] {
-  const text = expression
-    .trim()
-    .replace(/^(?:await|void)\s+/, '')
-    .replace(/\s+(?:as|satisfies)\s+[\w<>[\], .'|]+$/, '');
-  if (text.startsWith('(') && behind(text, 0) === text.length) return outcomes(text.slice(1, -1));
-  const sides = cut(text, (at) => (/^(?:\?\?|\|\|)/.test(text.slice(at, at + 2)) ? 2 : 0));
-  if (sides.length > 1) return sides.flatMap(outcomes);
-  const [condition = '', ...rest] = cut(text, (at) => (text[at] === '?' && !/^\?[.?]/.test(text.slice(at)) ? 1 : 0));
-  if (rest.length > 0 && !text.includes('=>')) {
-    const choice = text.slice(condition.length + 1);
-    const [yes = '', ...no] = cut(choice, (at) => (choice[at] === ':' ? 1 : 0));
-    // Of a choice within a choice the first colon belongs to the inner one: both are looked at with whatever stands around them.
-    return no.length === 1 ? [...outcomes(yes), ...outcomes(no[0] as string)] : no.concat(yes).flatMap(outcomes);
-  }
-  return [text];
+function outcomes(given: Node): readonly Node[] {
+  const node = bare(given);
+  const sides = (...parts: readonly string[]) => parts.flatMap((part) => outcomesAt(node, part));
+  if (node.type === 'AwaitExpression') return sides('argument');
+  if (node.type === 'ConditionalExpression') return sides('consequent', 'alternate');
+  if (node.type === 'BinaryExpression' && ['??', '||'].includes(node['operator'] as string))
+    return sides('left', 'right');
+  if (node.type === 'UnaryExpression' && node['operator'] === 'void') return sides('argument');
+  return [node];
+}
+const outcomesAt = (node: Node, part: string): readonly Node[] => {
+  const inner = nodeAt(node, part);
+  return inner ? outcomes(inner) : [];
+};
+
+const calleeOf = (call: Node): Node | null => nodeAt(call, 'callee');
+/** `reply` of `reply.code(200).send(x)`. */
+function rootOf(node: Node | null): string | null {
+  if (!node) return null;
+  if (node.type === 'CallExpression') return rootOf(calleeOf(node));
+  if (node.type === 'MemberExpression') return rootOf(nodeAt(node, 'object'));
+  return nameOf(node);
+}
+/** What `reply.….send(x)` sends; `null` where it is none. */
+function sentBy(node: Node): readonly Node[] | null {
+  const callee = node.type === 'CallExpression' ? calleeOf(node) : null;
+  if (callee?.type !== 'MemberExpression' || nameOf(callee) !== 'send' || rootOf(callee) !== 'reply') return null;
+  return nodesAt(node, 'arguments').flatMap(outcomes);
 }
 
 /** Finds the routes whose handler asks nobody: all that it can answer is written in the source, wherever in it. */
 export function literalRoutes(sources: readonly Source[]): readonly HollowRoute[] {
-  const found: HollowRoute[] = [];
+  const list: HollowRoute[] = [];
   for (const source of sources.filter(({ path }) => /^(api|lite)\//.test(path)))
-    for (const match of source.text.matchAll(/\.(get|post|put|delete|patch)(?:<[^(]*>)?\(/g)) {
-      const open = match.index + match[0].length - 1;
-      const given = listed(source.text.slice(open + 1, behind(source.text, open) - 1));
-      const [route = ''] = given;
-      const handler = given.at(-1) ?? '';
-      if (given.length < 2 || !/^'\/[^']*'$/.test(route)) continue;
+    for (const { node } of found(treeOf(source), 'CallExpression')) {
+      const callee = calleeOf(node);
+      const method = callee?.type === 'MemberExpression' ? nameOf(callee) : null;
+      const given = nodesAt(node, 'arguments');
+      const [route, handler] = [given[0], given.at(-1)];
+      if (method === null || !METHODS.has(method) || given.length < 2 || !handler) continue;
+      const path = route?.type === 'StringLiteral' ? nameOf(route) : null;
+      if (path === null || !path.startsWith('/')) continue;
       // What changes something and then says so has done its work, whatever it says; what only reads has not.
-      if (match[1] !== 'get' && /\bawait\s/.test(handler)) continue;
+      if (method !== 'get' && found(handler, 'AwaitExpression').length > 0) continue;
       const answers = answersOf(source, handler, 0);
       if (answers && answers.length > 0 && answers.every((answer) => isWritten(source, answer, 0)))
-        found.push({ name: `${String(match[1]).toUpperCase()} ${route.slice(1, -1)}`, path: source.path });
+        list.push({ name: `${method.toUpperCase()} ${path}`, path: source.path });
     }
-  return found;
+  return list;
 
   /** What a function can answer, or `null` where it is none that stands in the source. */
-  function answersOf(source: Source, given: string, depth: number): string[] | null {
+  function answersOf(source: Source, given: Node, depth: number): readonly Node[] | null {
     if (depth > MAX_DEPTH) return null;
-    const text = given.trim().replace(/^async\s+/, '');
-    if (/^[A-Za-z_$][\w$]*$/.test(text)) {
-      const named = declared(source, text);
-      return named && answersOf(named.source, named.text, depth + 1);
+    const node = bare(given);
+    if (node.type === 'Identifier') {
+      const named = declared(source, nameOf(node) ?? '');
+      return named && answersOf(named.source, named.node, depth + 1);
     }
-    const block = /^function\b[^{]*?\(/.exec(text);
-    const parameters = text.startsWith('(') ? 0 : block ? block[0].length - 1 : -1;
-    const arrow = /^[A-Za-z_$][\w$]*\s*=>/.test(text);
-    if (parameters < 0 && !arrow) return null;
-    const rest = arrow ? text : text.slice(behind(text, parameters));
-    const body = rest.slice(block ? rest.indexOf('{') : rest.indexOf('=>') + 2).trim();
-    if (!body.startsWith('{')) return outcomes(body).flatMap(sentBy);
-    return [...body.matchAll(/\breturn\s+|\breply\b/g)].flatMap(({ 0: word, index }) => {
-      const from = word === 'reply' ? index : index + word.length;
-      const [statement = ''] = cut(body.slice(from), (at) => (body[from + at] === ';' ? 1 : 0));
-      const sent = sentBy(statement.trim());
-      return word === 'reply' && sent[0] === statement.trim() ? [] : sent.flatMap(outcomes).flatMap(sentBy);
+    if (!FUNCTIONS.has(node.type)) return null;
+    const body = nodeAt(node, 'body');
+    if (!body) return null;
+    if (!/^(?:BlockStatement|FunctionBody)$/.test(body.type))
+      return outcomes(body).flatMap((one) => sentBy(one) ?? [one]);
+    const answers: Node[] = [];
+    walk(body, (inner) => {
+      // What a function inside returns is not what this one answers.
+      if (FUNCTIONS.has(inner.type)) return true;
+      const sent = sentBy(inner);
+      if (sent) answers.push(...sent);
+      else if (inner.type === 'ReturnStatement')
+        answers.push(...outcomesAt(inner, 'argument').filter((one) => sentBy(one) === null));
+      return sent !== null;
     });
-  }
-
-  /** What `reply.….send(x)` sends; everything else is its own answer. */
-  function sentBy(expression: string): string[] {
-    const at = /^reply\b/.test(expression) ? expression.lastIndexOf('.send(') : -1;
-    return at < 0 ? [expression] : outcomes(expression.slice(at + 6, behind(expression, at + 5) - 1));
+    return answers;
   }
 
   /** A constant or function by its name: in this file, or exported by another one. */
-  function declared(source: Source, name: string): { readonly source: Source; readonly text: string } | null {
-    const own = new RegExp(`\\b(?:const ${name}\\b[^=;]*=(?!>)|(?:async )?function ${name}\\b)`);
-    const exported = new RegExp(`export (?:const ${name}\\b[^=;]*=(?!>)|(?:async )?function ${name}\\b)`);
-    const imported = new RegExp(`import [^;]*\\b${name}\\b[^;]*from`).test(source.text);
-    const holders = imported ? sources.filter(({ text }) => exported.test(text)) : [source];
-    for (const holder of holders) {
-      const match = own.exec(holder.text);
-      if (!match) continue;
-      const from = match[0].endsWith('=') ? match.index + match[0].length : match.index;
-      const rest = holder.text.slice(from);
-      const isFunction = !match[0].endsWith('=');
-      const [text = ''] = isFunction
-        ? [rest.slice(0, behind(rest, rest.indexOf('{', behind(rest, rest.indexOf('(')))))]
-        : cut(rest, (at) => (rest[at] === ';' ? 1 : 0));
-      return { source: holder, text: text.trim() };
+  function declared(source: Source, name: string): { readonly source: Source; readonly node: Node } | null {
+    const imported = found(treeOf(source), 'ImportDeclaration').some(({ node }) =>
+      nodesAt(node, 'specifiers').some((one) => nameOf(nodeAt(one, 'local')) === name),
+    );
+    for (const holder of imported ? sources : [source]) {
+      const tree = treeOf(holder);
+      const isHere = (parents: readonly Node[]) => !imported || parents.at(-1)?.type === 'ExportDeclaration';
+      for (const { node, parents } of found(tree, 'VariableDeclaration'))
+        if (node['kind'] === 'const' && isHere(parents))
+          for (const one of nodesAt(node, 'declarations')) {
+            const init = nodeAt(one, 'init');
+            if (nodeAt(one, 'id')?.type === 'Identifier' && nameOf(nodeAt(one, 'id')) === name && init)
+              return { source: holder, node: init };
+          }
+      for (const { node, parents } of found(tree, 'FunctionDeclaration'))
+        if (isHere(parents) && nameOf(nodeAt(node, 'identifier')) === name) return { source: holder, node };
     }
     return null;
   }
 
   /** Whether all of an expression is written in the source. */
-  function isWritten(source: Source, expression: string, depth: number): boolean {
+  function isWritten(source: Source, given: Node, depth: number): boolean {
     if (depth > MAX_DEPTH) return false;
-    const all = outcomes(expression);
-    if (all.length > 1) return all.every((one) => isWritten(source, one, depth + 1));
-    const text = all[0] ?? '';
-    const written = (one: string) => isWritten(source, one, depth + 1);
-    if (/^(?:true|false|null|undefined|-?[\d_.]+|)$/.test(text)) return true;
-    if (QUOTES.has(text[0] as string) && behind(text, 0) === text.length)
-      return [...text.matchAll(/\$\{([^}]*)\}/g)].every(([, inner = '']) => written(inner));
-    if (text.startsWith('[') && behind(text, 0) === text.length)
-      return listed(text.slice(1, -1)).every((part) => written(part.replace(/^\.\.\./, '')));
-    if (text.startsWith('{') && behind(text, 0) === text.length)
-      return listed(text.slice(1, -1)).every((part) => {
-        const member = /^(?:[\w$]+|'[^']*'|"[^"]*"|\[[^\]]*\])\s*:(?!:)/.exec(part);
-        return written(member ? part.slice(member[0].length) : part.replace(/^\.\.\./, ''));
+    const all = outcomes(given);
+    const written = (one: Node) => isWritten(source, one, depth + 1);
+    if (all.length !== 1) return all.every(written);
+    const node = all[0] as Node;
+    if (LITERALS.has(node.type)) return true;
+    if (node.type === 'UnaryExpression') return written(nodeAt(node, 'argument') as Node);
+    if (node.type === 'TemplateLiteral') return nodesAt(node, 'expressions').every(written);
+    if (node.type === 'ArrayExpression') return nodesAt(node, 'elements').every(written);
+    if (node.type === 'ObjectExpression')
+      return nodesAt(node, 'properties').every((one) => {
+        const value = one.type === 'SpreadElement' ? nodeAt(one, 'arguments') : nodeAt(one, 'value');
+        return written(one.type === 'Identifier' ? one : (value ?? one));
       });
-    const called = /^([A-Za-z_$][\w$.]*)\(/.exec(text);
-    if (called && behind(text, called[0].length - 1) === text.length) {
-      const name = called[1] as string;
-      const given = listed(text.slice(called[0].length, -1));
-      if (/^(?:Promise\.resolve|Object\.freeze|structuredClone|String|JSON\.stringify|[\w$]+\.parse)$/.test(name))
-        return given.every(written);
-      const answers = answersOf(source, name, depth + 1);
-      return answers !== null && answers.length > 0 && answers.every(written);
-    }
-    const named = /^([A-Za-z_$][\w$]*)(?:\.[\w$.]+)?$/.exec(text);
-    const value = named && declared(source, named[1] as string);
-    return value !== null && isWritten(value.source, value.text, depth + 1);
+    if (node.type === 'CallExpression') return callIsWritten(source, node, depth);
+    if (node.type === 'MemberExpression') return nodeIsWritten(source, rootOf(node), depth);
+    return node.type === 'Identifier' && nodeIsWritten(source, nameOf(node), depth);
+  }
+
+  function callIsWritten(source: Source, node: Node, depth: number): boolean {
+    const callee = calleeOf(node);
+    const name = nameOf(callee) ?? '';
+    const whole = callee?.type === 'MemberExpression' ? `${rootOf(callee)}.${name}` : name;
+    if (HANDS_ON.has(whole) || (callee?.type === 'MemberExpression' && name === 'parse'))
+      return nodesAt(node, 'arguments').every((one) => isWritten(source, one, depth + 1));
+    const answers = callee?.type === 'Identifier' ? answersOf(source, callee, depth + 1) : null;
+    return answers !== null && answers.length > 0 && answers.every((one) => isWritten(source, one, depth + 1));
+  }
+
+  function nodeIsWritten(source: Source, name: string | null, depth: number): boolean {
+    if (name === 'undefined') return true;
+    const value = name === null ? null : declared(source, name);
+    return value !== null && isWritten(value.source, value.node, depth + 1);
   }
 }

@@ -4,10 +4,12 @@ import {
   findHollow,
   hollowErrorCodes,
   hollowEventKinds,
+  hollowFields,
   hollowMetrics,
   hollowPolicyInput,
   hollowRoutes,
   hollowSettings,
+  hollowSignals,
 } from './find-hollow.js';
 
 describe('nothing in the product is hollow', () => {
@@ -24,6 +26,70 @@ describe('nothing in the product is hollow', () => {
     expect(hollowErrorCodes(nobody).length).toBeGreaterThan(30);
     expect(hollowEventKinds(nobody).length).toBeGreaterThan(20);
     expect(hollowPolicyInput(nobody).length).toBeGreaterThan(10);
+  });
+
+  const product = (text: string) => [{ path: 'domain/evidence/reports/x.ts', text }];
+  const kinds = (text: string) =>
+    hollowEventKinds(product(text))
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('x.') || name.startsWith('x_'));
+
+  it.each([
+    ['compares', "if (fact.kind === 'x.happened') n += 1;"],
+    ['compares the other way round, in a type of its own', "if (('x.happened' as const) !== row.event_kind) n += 1;"],
+    ['chooses by', "switch (kind) { case 'x.happened': n += 1; }"],
+    ['lists among others', "const SEEN = new Set(['proxy.verdict', 'x.happened']);"],
+    ['lists, satisfied', "const SEEN = ['proxy.verdict' satisfies EventKind, 'x.happened'] as const;"],
+    ['compares, without a dot', "if (kind === 'x_happened') n += 1;"],
+  ])('an event kind that a reader %s and nobody writes', (_how, text) => {
+    expect(kinds(text)).toHaveLength(1);
+  });
+
+  it.each([
+    ['handed on', "append(row('x.happened', id));"],
+    ['a value', "append({ event_kind: 'x.happened' });"],
+    ['one of two', "append(row(late ? 'x.happened' : 'x.missed', id));"],
+    ['a table', "const EVENT = { ended: 'x.happened' } as const;"],
+    ['put together', "append(row(`x.${state}`)); const states = ['happened'];"],
+  ])('none that is written as %s', (_how, text) => {
+    expect(kinds(`${text} if (fact.kind === 'x.happened') n += 1;`)).toEqual([]);
+  });
+
+  it('a comment or a type writes nothing', () => {
+    const read = "if (fact.kind === 'x.happened') n += 1;";
+    expect(kinds(`${read} // append(row('x.happened'))`)).toEqual(['x.happened']);
+    expect(kinds(`${read} type Kind = 'x.happened' | 'y'; const f = (kind: 'x.happened') => 1;`)).toEqual([
+      'x.happened',
+    ]);
+    // A text that looks like the beginning of a comment hides nothing behind it.
+    expect(kinds(`${read} const all = '/*'; append(row('x.happened')); const end = '*/';`)).toEqual([]);
+  });
+
+  it('a signal that is looked for and that no row carries', () => {
+    const signals = (text: string) =>
+      hollowSignals(product(text))
+        .map(({ name }) => name)
+        .filter((name) => name.startsWith('x_'));
+    const read = "if (fact.signal === 'x_seen') n += 1;";
+    expect(signals(read)).toEqual(['x_seen']);
+    expect(signals(`${read} append({ signal: 'x_seen' });`)).toEqual([]);
+    expect(signals(`${read} const f = (signal: 'x_seen' | 'y') => append({ signal });`)).toEqual([]);
+    expect(hollowSignals(product('')).length).toBeGreaterThan(10);
+  });
+
+  it('a field that is empty wherever it is filled in, however often it is handed on', () => {
+    const shape = {
+      path: 'contracts/x.ts',
+      text: 'export const x = z.object({ cost: z.number(), name: z.string() });',
+    };
+    const fields = (text: string) => hollowFields([shape, { path: 'domain/x.ts', text }]).map(({ name }) => name);
+    const empty =
+      'const a = { cost: 0 }; const b = { cost: a.cost }; const c = { cost: list.reduce((n, x) => n + x.cost, 0) };';
+    expect(fields(empty)).toEqual(['cost']);
+    for (const filled of ['const d = { cost: priceOf(a) };', 'const d = { cost: 7 };', 's.cost += 1;', 'f({ cost });'])
+      expect(fields(`${empty} ${filled}`)).toEqual([]);
+    expect(fields("const a = { name: 'always' };")).toEqual([]);
+    expect(fields("const a = { cost: 0, name: '' };")).toEqual(['cost', 'name']);
   });
 
   it('a metric that is declared and never set', () => {

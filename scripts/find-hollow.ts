@@ -7,18 +7,61 @@ import { APART_SETTINGS, START_SETTINGS } from '../config/processes.js';
 import type { SettingGroups, Settings } from '../config/env.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
-import { literalRoutes, type Source } from './find-hollow-routes.js';
+import { literalRoutes } from './find-hollow-routes.js';
+import { constantFields, readKinds, readSignals, writtenKinds, writtenSignals } from './find-hollow-rows.js';
+import { KNOWN_SIGNALS } from '../domain/evidence/reports/hunt.js';
+import { nameOf, nodeAt, type Source, treeOf, walk } from './syntax.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** Something that is declared and that nothing stands behind: a promise which nobody keeps. */
 export interface Hollow {
-  readonly kind: 'setting' | 'error code' | 'event kind' | 'metric' | 'policy input' | 'route';
+  readonly kind: 'setting' | 'error code' | 'event kind' | 'signal' | 'field' | 'metric' | 'policy input' | 'route';
   readonly name: string;
   readonly why: string;
 }
 
-/** What is declared and not kept today, and why that is so. A name that is kept by now must leave the list. */
+const each = (why: string, names: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name) => [name, why]));
+
+/**
+ * What is declared and not kept today, and why that is so; docs/reference/not-yet.md is printed from it. A name that is kept by now must
+ * leave the list.
+ */
 export const EXPLAINED: Readonly<Record<string, string>> = {
+  ...each('the identity service, which is not built yet, will write it', [
+    'agent.registered',
+    'agent.suspended',
+    'agent.unsuspended',
+    'agent.decommissioned',
+    'agent.envelope_narrowed',
+    'agent_revoked',
+    'agent_suspended',
+    'agent_decommissioned',
+    'review_approved_but_suspended',
+    'scope_',
+    'yellow_scope_',
+    'attestation_',
+    'grant_',
+    'quota_',
+  ]),
+  ...each('decoys and the proxy for outgoing traffic are not built yet', [
+    'decoy_tripped',
+    'egress_violation',
+    'egress_stream_exfil',
+    'egress_review_unreachable',
+  ]),
+  upstream_: 'what an upstream did wrong stands in `upstream.outcome`; no row carries it as a signal yet',
+  ...each('the second look at verdicts (deep review) is not built yet', [
+    'deep_review_finding',
+    'Agreed',
+    'Escalated',
+    'Downgraded',
+  ]),
+  cost_micros:
+    'inspection is done on this machine and asks no provider, so it costs nothing: 0 in every row, review and report of spend',
+  modification_diff: 'a person who changes what he approves is not built yet',
+  modified_payload: 'a person who changes what he approves is not built yet',
+  legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
   'hil.modified': 'a person who changes what he approves, and the rest of human review, is not built yet',
   'hil.vote': 'several approvers are not built yet',
   'hil.escalated': 'escalation is not built yet',
@@ -55,8 +98,11 @@ function filesUnder(folder: string, ending: string): string[] {
   });
 }
 
-const withoutComments = (text: string): string =>
-  text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
+/** Enough for what is looked for with expressions: a text that looks like a comment goes with them. */
+const withoutComments = ({ path, text }: Source): Source => ({
+  path,
+  text: text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, ''),
+});
 
 /** Everything that runs with the product; tests are no users of anything. */
 export function productSources(root = PROJECT_ROOT): readonly Source[] {
@@ -65,7 +111,7 @@ export function productSources(root = PROJECT_ROOT): readonly Source[] {
   );
   return PRODUCT.filter((folder) => present.includes(folder))
     .flatMap((folder) => filesUnder(join(root, folder), '.ts'))
-    .map((path) => ({ path: relative(root, path), text: withoutComments(readFileSync(path, 'utf8')) }))
+    .map((path) => ({ path: relative(root, path), text: readFileSync(path, 'utf8') }))
     .filter(({ path }) => !path.startsWith('scripts/find-hollow'));
 }
 
@@ -74,7 +120,7 @@ const outside = (sources: readonly Source[], ...paths: readonly string[]): reado
 
 /** Settings whose value no code outside the configuration asks for. */
 export function hollowSettings(sources: readonly Source[]): readonly Hollow[] {
-  const users = outside(sources, 'contracts/');
+  const users = outside(sources, 'contracts/').map(withoutComments);
   const all = [START_SETTINGS, PREPARE_SETTINGS, ...Object.values(APART_SETTINGS)] as readonly SettingGroups[];
   const groups: readonly Settings[] = [LITE_SETTINGS, ...all.flatMap((found) => Object.values<Settings>(found))];
   const hollow = new Map<string, Hollow>();
@@ -92,47 +138,58 @@ export function hollowSettings(sources: readonly Source[]): readonly Hollow[] {
 
 /** Error codes that nothing answers with. */
 export const hollowErrorCodes = (sources: readonly Source[]): readonly Hollow[] => {
-  const users = outside(sources, 'contracts/error-codes');
+  const said = new Set<string | null>();
+  for (const source of outside(sources, 'contracts/error-codes'))
+    walk(treeOf(source), (node) => {
+      if (node.type === 'StringLiteral') said.add(nameOf(node));
+      else if (node.type === 'KeyValueProperty') said.add(nameOf(nodeAt(node, 'key')));
+    });
   return Object.keys(ERROR_CODES)
-    .filter((code) => !users.some(({ text }) => text.includes(`'${code}'`) || text.includes(`${code}:`)))
+    .filter((code) => !said.has(code))
     .map((name) => ({ kind: 'error code', name, why: 'nothing answers with it' }) as const);
 };
 
-/** Event kinds of which no row is ever written. */
+/** Event kinds of which no row is ever written: those that are declared, and those that only readers know. */
 export const hollowEventKinds = (sources: readonly Source[]): readonly Hollow[] => {
-  // Readers compare rows with a kind; writers build one. What only reports look for is written by nobody.
-  const writers = outside(
-    sources,
-    'contracts/',
-    'domain/evidence/reports/',
-    'domain/evidence/compliance/',
-    'domain/evidence/egress/',
-    'cli/',
-    'scripts/',
+  const product = outside(sources, 'contracts/', 'scripts/');
+  const written = writtenKinds(product);
+  const read = readKinds(product);
+  const declared = EVENT_KINDS.map((name) => [name, 'no row of it is ever written'] as const);
+  const looked = [...read].map(
+    ([name, path]) => [name, `${path} looks for it, and no row of it is ever written`] as const,
   );
-  return EVENT_KINDS.filter((kind) => !writers.some(({ text }) => writes(text, kind))).map(
-    (name) => ({ kind: 'event kind', name, why: 'no row of it is ever written' }) as const,
-  );
+  return [...new Map([...declared, ...looked])]
+    .filter(([name]) => !written.has(name))
+    .map(([name, why]) => ({ kind: 'event kind', name, why }) as const);
 };
 
-/** A kind stands in its writer as a whole text, or is put together: `hil.${status}`. */
-function writes(text: string, kind: string): boolean {
-  if (text.includes(`'${kind}'`)) return true;
-  const [family = '', rest = ''] = kind.split('.');
-  return new RegExp(`\`${family}\\.\\$\\{`).test(text) && new RegExp(`'${rest}'`).test(text);
-}
+/** Signals that a report knows and that no row carries. A name that ends with `_` stands for all that begin so. */
+export const hollowSignals = (sources: readonly Source[]): readonly Hollow[] => {
+  const product = outside(sources, 'contracts/', 'scripts/');
+  const written = [...writtenSignals(product)];
+  return [...new Set([...KNOWN_SIGNALS, ...readSignals(product).keys()])]
+    .filter((name) => !written.some((signal) => signal === name || (name.endsWith('_') && signal.startsWith(name))))
+    .map((name) => ({ kind: 'signal', name, why: 'reports know it, and no row carries it' }) as const);
+};
+
+/** Fields of the contracts that are always the same, whatever happened. */
+export const hollowFields = (sources: readonly Source[]): readonly Hollow[] =>
+  [...constantFields(outside(sources, 'scripts/'))].map(
+    ([name, value]) => ({ kind: 'field', name, why: `is ${value} wherever it is filled in` }) as const,
+  );
 
 /** Metrics that are declared and that nothing ever sets. */
 export function hollowMetrics(sources: readonly Source[]): readonly Hollow[] {
   const hollow: Hollow[] = [];
-  for (const { path, text } of sources)
+  const all = sources.map(withoutComments);
+  for (const { path, text } of all)
     for (const [, holder, name] of text.matchAll(
       /(\w+)\s*(?:=|:)\s*new (?:Counter|Gauge|Histogram|Summary)\(\{[^}]*?name: '(gate_\w+)'/g,
     )) {
       const rest = text.replace(`name: '${name}'`, '').replace(new RegExp(`\\b${holder}\\b`), '');
       const collects = new RegExp(`name: '${name}'[\\s\\S]{0,600}?collect`).test(text);
       const used = new RegExp(`\\b${holder}\\b`);
-      if (!collects && !used.test(rest) && !sources.some((other) => other.path !== path && used.test(other.text)))
+      if (!collects && !used.test(rest) && !all.some((other) => other.path !== path && used.test(other.text)))
         hollow.push({ kind: 'metric', name: String(name), why: `nothing sets it (${path})` });
     }
   return hollow;
@@ -140,7 +197,9 @@ export function hollowMetrics(sources: readonly Source[]): readonly Hollow[] {
 
 /** Fields of the policy input that rules read and that nothing fills in: rules that can never speak. */
 export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROOT): readonly Hollow[] {
-  const builders = sources.filter(({ path }) => /^(activities\/policy|domain\/(policy|mcp)\/)/.test(path));
+  const builders = sources
+    .map(withoutComments)
+    .filter(({ path }) => /^(activities\/policy|domain\/(policy|mcp)\/)/.test(path));
   const read = new Map<string, string>();
   for (const file of filesUnder(join(root, 'policies', 'gate'), '.rego')) {
     if (file.endsWith('_test.rego')) continue;
@@ -167,6 +226,8 @@ export function findHollow(): readonly Hollow[] {
     ...hollowSettings(sources),
     ...hollowErrorCodes(sources),
     ...hollowEventKinds(sources),
+    ...hollowSignals(sources),
+    ...hollowFields(sources),
     ...hollowMetrics(sources),
     ...hollowPolicyInput(sources),
     ...hollowRoutes(sources),

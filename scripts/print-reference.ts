@@ -20,6 +20,7 @@ import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { egressMetrics } from '../workers/egress-metrics.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
+import { EXPLAINED } from './find-hollow.js';
 
 /** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
@@ -29,6 +30,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'events.md': eventsPage(),
     'routes.md': routesPage(),
     'metrics.md': await metricsPage(),
+    'not-yet.md': notYetPage(),
   };
 }
 
@@ -199,7 +201,25 @@ function eventsPage(): string {
         written.map((kind) => row(kind, EVENT_MEANINGS[kind] ?? '')),
       ),
       '',
-      `Part of the contract, written by nothing yet: ${reserved.map((kind) => `\`${kind}\``).join(', ')}.`,
+      `Part of the contract, written by nothing yet: ${reserved.map((kind) => `\`${kind}\``).join(', ')}. Why, and what else readers know`,
+      'and nothing writes: [not yet](not-yet.md).',
+    ].join('\n'),
+  );
+}
+
+function notYetPage(): string {
+  return head(
+    'Not yet',
+    'scripts/find-hollow.ts',
+    [
+      'Names that readers, rules and answers of Gate know and that nothing stands behind today: event kinds and signals (one that ends with',
+      '`_` stands for all that begin so) that no row carries, fields that are always empty, facts that nothing tells the rules. A report that',
+      'counts one of them counts none. `npm run hollow` finds them in the source, and a test keeps this list complete.',
+      '',
+      table(
+        ['Name', 'Why'],
+        Object.entries(EXPLAINED).map(([name, why]) => [`\`${name}\``, why]),
+      ),
     ].join('\n'),
   );
 }

@@ -19,6 +19,9 @@ const GRAVITY: readonly (readonly string[])[] = [
   ['quota_', 'rate_'],
 ];
 
+/** Every signal that is known by name, or by its beginning where that ends with `_`. */
+export const KNOWN_SIGNALS: readonly string[] = GRAVITY.flat();
+
 /** 0 is the gravest. `…_degraded` (could not be checked) and `would_…` (did not happen) rank below everything that happened. */
 export function gravity(signal: string): number {
   if (signal.endsWith('_degraded')) return GRAVITY.length;

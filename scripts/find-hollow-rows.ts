@@ -1,0 +1,215 @@
+import { EVENT_KINDS } from '../contracts/event-kinds.js';
+import { bare, found, nameOf, type Node, nodeAt, nodesAt, type Source, treeOf, walk } from './syntax.js';
+
+/** Where a text or a value stands. */
+type Use = 'read' | 'written';
+const COMPARES = new Set(['===', '!==', '==', '!=']);
+/** Calls that look for a text among others, or in another. */
+const LOOKS = new Set(['startsWith', 'endsWith', 'includes', 'has', 'get', 'indexOf']);
+const SEEN_THROUGH = /^(?:ParenthesisExpression|Ts.*|UnaryExpression)$/;
+
+/** Whether what stands here is looked for or put somewhere: readers compare, list and look up; whoever writes gives it to somebody. */
+function useOf(node: Node, parents: readonly Node[]): Use {
+  let inner = node;
+  for (const parent of parents.toReversed()) {
+    if (parent.type === 'BinaryExpression' && COMPARES.has(parent['operator'] as string)) return 'read';
+    if (parent.type === 'SwitchCase' && nodeAt(parent, 'test') === inner) return 'read';
+    if (parent.type === 'KeyValueProperty' && nodeAt(parent, 'key') === inner) return 'read';
+    if (parent.type === 'CallExpression' || parent.type === 'NewExpression')
+      return LOOKS.has(nameOf(nodeAt(parent, 'callee')) ?? '') ? 'read' : 'written';
+    // A list of texts is for looking something up in; one of objects or of rows is not.
+    if (parent.type === 'ArrayExpression') return 'read';
+    if (!SEEN_THROUGH.test(parent.type)) return 'written';
+    inner = parent;
+  }
+  return 'written';
+}
+
+interface Text {
+  readonly text: string;
+  readonly node: Node;
+  readonly parents: readonly Node[];
+}
+const textsIn = (tree: Node): readonly Text[] =>
+  found(tree, 'StringLiteral').map((one) => ({ ...one, text: one.node['value'] as string }));
+
+/** Event kinds that some row may carry: each stands where it is handed on, or is put together: `hil.${status}`. */
+export function writtenKinds(sources: readonly Source[]): ReadonlySet<string> {
+  const written = new Set<string>();
+  for (const source of sources) {
+    const tree = treeOf(source);
+    const texts = textsIn(tree);
+    for (const { text, node, parents } of texts) if (useOf(node, parents) === 'written') written.add(text);
+    for (const { node } of found(tree, 'TemplateLiteral')) {
+      const start = nodesAt(node, 'quasis')[0]?.['raw'];
+      if (typeof start === 'string' && /^[a-z_]+\.$/.test(start))
+        for (const { text } of texts) written.add(`${start}${text}`);
+    }
+  }
+  return written;
+}
+
+const KNOWN: ReadonlySet<string> = new Set(EVENT_KINDS);
+/** `agent.registered`; where rows are read also `agent_silent`. What has no mark in it may be the kind of anything. */
+const looksLikeKind = (text: string, path: string): boolean =>
+  KNOWN.has(text) ||
+  (path.startsWith('domain/evidence/') ? /^[a-z]+(?:[._][a-z]+)+$/ : /^[a-z_]+\.[a-z_]+$/).test(text);
+const isCalled = (name: RegExp, node: Node | null): boolean => name.test((node && nameOf(bare(node))) ?? '');
+/** `fact.kind`, `row.event_kind`: what is compared is the kind of a row. */
+const isKind = (node: Node | null): boolean => isCalled(/(?:^|_)kind$/i, node);
+/** The kind of something that is a row for sure: other things have kinds too, and names like `agent_silent`. */
+const isKindOfRow = (node: Node | null): boolean => {
+  const value = node && bare(node);
+  const isRows = value?.type === 'MemberExpression' && isCalled(/^(?:fact|row|entry)$/, nodeAt(value, 'object'));
+  return isKind(value) && (isRows || value?.type === 'Identifier');
+};
+const isCompared = (around: Node | undefined, is: (node: Node | null) => boolean): boolean =>
+  around?.type === 'BinaryExpression' &&
+  COMPARES.has(around['operator'] as string) &&
+  (is(nodeAt(around, 'left')) || is(nodeAt(around, 'right')));
+const standsIn = (parents: readonly Node[]): Node | undefined =>
+  parents.findLast(({ type }) => !SEEN_THROUGH.test(type));
+
+/** Event kinds that somebody looks for, with the file that does. */
+export function readKinds(sources: readonly Source[]): ReadonlyMap<string, string> {
+  const read = new Map<string, string>();
+  for (const source of sources)
+    for (const { text, parents } of textsIn(treeOf(source))) {
+      if (!looksLikeKind(text, source.path)) continue;
+      const around = standsIn(parents);
+      const chosen =
+        around?.type === 'SwitchCase' &&
+        isKind(
+          nodeAt(
+            parents.findLast(({ type }) => type === 'SwitchStatement'),
+            'discriminant',
+          ),
+        );
+      const listed =
+        around?.type === 'ArrayExpression' &&
+        nodesAt(around, 'elements').some((one) => KNOWN.has(nameOf(bare(one)) ?? ''));
+      const compared = isCompared(around, text.includes('.') ? isKind : isKindOfRow);
+      if (compared || chosen || listed) read.set(text, source.path);
+    }
+  return read;
+}
+
+/** Signals that somebody looks for by name. */
+export function readSignals(sources: readonly Source[]): ReadonlyMap<string, string> {
+  const read = new Map<string, string>();
+  for (const source of sources.filter(({ path }) => path.startsWith('domain/evidence/')))
+    for (const { text, parents } of textsIn(treeOf(source)))
+      if (isCompared(standsIn(parents), (node) => isCalled(/(?:^|_)signal$/i, node))) read.set(text, source.path);
+  return read;
+}
+
+/** The signals that rows may carry: the values of `signal`, also through a parameter or constant whose type lists them. */
+export function writtenSignals(sources: readonly Source[]): ReadonlySet<string> {
+  const written = new Set<string>();
+  for (const source of sources) {
+    const tree = treeOf(source);
+    const names = new Set<string>();
+    walk(tree, (node) => {
+      const value =
+        node.type === 'KeyValueProperty' && nameOf(nodeAt(node, 'key')) === 'signal' ? nodeAt(node, 'value') : null;
+      if (value?.type === 'StringLiteral') written.add(value['value'] as string);
+      else if (value?.type === 'Identifier') names.add(nameOf(value) ?? '');
+      if (node.type === 'ObjectExpression')
+        for (const one of nodesAt(node, 'properties'))
+          if (one.type === 'Identifier' && nameOf(one) === 'signal') names.add('signal');
+    });
+    if (names.size > 0) for (const text of typedTexts(tree, names)) written.add(text);
+  }
+  return written;
+}
+
+/** The texts that the type of an identifier allows, where it lists them itself or by a type of the same file. */
+function typedTexts(tree: Node, names: ReadonlySet<string>): readonly string[] {
+  const types = new Map<string, Node>();
+  const texts: string[] = [];
+  const everything = (node: unknown, visit: (node: Node) => void): void => {
+    if (Array.isArray(node)) for (const one of node) everything(one, visit);
+    else if (node !== null && typeof node === 'object') {
+      if (typeof (node as Node).type === 'string') visit(node as Node);
+      for (const value of Object.values(node)) everything(value, visit);
+    }
+  };
+  everything(tree, (node) => {
+    if (node.type === 'TsTypeAliasDeclaration') types.set(nameOf(nodeAt(node, 'id')) ?? '', node);
+  });
+  const allowed = (type: Node, depth = 0): void =>
+    everything(type, (node) => {
+      const literal = node.type === 'TsLiteralType' ? nodeAt(node, 'literal') : null;
+      if (literal?.type === 'StringLiteral') texts.push(literal['value'] as string);
+      const alias = node.type === 'TsTypeReference' ? types.get(nameOf(nodeAt(node, 'typeName')) ?? '') : null;
+      if (alias && depth < 3) allowed(alias, depth + 1);
+    });
+  everything(tree, (node) => {
+    const annotation =
+      node.type === 'Identifier' && names.has(nameOf(node) ?? '') ? nodeAt(node, 'typeAnnotation') : null;
+    if (annotation) allowed(annotation);
+  });
+  return texts;
+}
+
+/** Names of fields that the shapes of the contracts declare. */
+function declaredFields(contracts: readonly Source[]): ReadonlySet<string> {
+  const fields = new Set<string>();
+  for (const source of contracts)
+    for (const { node } of found(treeOf(source), 'CallExpression'))
+      if (/^(?:object|strictObject|looseObject|extend)$/.test(nameOf(nodeAt(node, 'callee')) ?? ''))
+        for (const shape of nodesAt(node, 'arguments').map(bare))
+          for (const one of nodesAt(shape, 'properties')) {
+            const name = nameOf(nodeAt(one, 'key'));
+            if (name !== null) fields.add(name);
+          }
+  return fields;
+}
+
+/** What says nothing. A version or a rule's own number is the same everywhere too, and means something. */
+const EMPTY = new Set(['0', 'null', '""', 'false', '[]', '{}']);
+
+/** Fields of the contracts that are always empty: every place that fills one in writes the same nothing, or hands it on as it is. */
+export function constantFields(sources: readonly Source[]): ReadonlyMap<string, string> {
+  const isContract = ({ path }: Source) => path.startsWith('contracts/');
+  const fields = declaredFields(sources.filter(isContract));
+  const values = new Map<string, Set<string>>();
+  const put = (name: string | null, value: string | null) => {
+    if (name === null || value === null || !fields.has(name)) return;
+    values.set(name, (values.get(name) ?? new Set()).add(value));
+  };
+  for (const source of sources.filter((one) => !isContract(one)))
+    walk(treeOf(source), (node) => {
+      // What begins empty and is counted up is not empty.
+      const changed = nodeAt(node, node.type === 'UpdateExpression' ? 'argument' : 'left');
+      if (/^(?:Update|Assignment)Expression$/.test(node.type)) put(changed && nameOf(changed), 'something else');
+      if (node.type === 'ObjectExpression')
+        for (const one of nodesAt(node, 'properties')) {
+          const name = one.type === 'Identifier' ? nameOf(one) : nameOf(nodeAt(one, 'key'));
+          const value = nodeAt(one, 'value');
+          if (one.type === 'Identifier') put(name, 'something else');
+          else if (value && name !== null) put(name, constantIn(value, name));
+        }
+    });
+  return new Map(
+    [...values].flatMap(([name, [value = '', ...rest]]) =>
+      rest.length === 0 && EMPTY.has(value) ? [[name, value] as const] : [],
+    ),
+  );
+}
+
+/** The literal that an expression comes to; `null` where it hands on a field of the same name. */
+function constantIn(given: Node, name: string): string | null {
+  const node = bare(given);
+  if (/^(?:Numeric|String|Boolean)Literal$/.test(node.type)) return JSON.stringify(node['value']);
+  if (node.type === 'NullLiteral') return 'null';
+  if (node.type === 'ArrayExpression' && nodesAt(node, 'elements').length === 0) return '[]';
+  // `{ min: 0 }` describes the field and is none of its values.
+  if (node.type === 'ObjectExpression') {
+    const parts = nodesAt(node, 'properties');
+    if (parts.length === 0) return '{}';
+    if (parts.every((one) => /^(?:min|max)$/.test(nameOf(nodeAt(one, 'key')) ?? ''))) return null;
+  }
+  const same = found(node, 'MemberExpression').some(({ node: member }) => nameOf(member) === name);
+  return same ? null : 'something else';
+}

@@ -1,0 +1,105 @@
+import { parseSync } from '@swc/core';
+
+/** A file of the product. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A node of a syntax tree, as SWC makes it. */
+export interface Node {
+  readonly type: string;
+  readonly [part: string]: unknown;
+}
+
+const isNode = (value: unknown): value is Node =>
+  value !== null && typeof value === 'object' && typeof (value as { type?: unknown }).type === 'string';
+export const nodeAt = (node: Node | null | undefined, ...path: readonly string[]): Node | null => {
+  let at: unknown = node;
+  for (const part of path) at = isNode(at) ? at[part] : null;
+  return isNode(at) ? at : null;
+};
+export const nodesAt = (node: Node | null | undefined, part: string): readonly Node[] => {
+  const list = node?.[part];
+  return Array.isArray(list) ? list.flatMap((one: unknown) => nodeOf(one) ?? []) : [];
+};
+/** Arguments and elements of arrays stand in an envelope of their own. */
+const nodeOf = (one: unknown): Node | null => {
+  if (isNode(one)) return one;
+  const inner = one !== null && typeof one === 'object' ? (one as { expression?: unknown }).expression : null;
+  return isNode(inner) ? inner : null;
+};
+
+const trees = new Map<string, Node>();
+/** The syntax tree of a text. Throws where it is no TypeScript. */
+export function treeOf({ text }: Source): Node {
+  const known = trees.get(text);
+  if (known) return known;
+  const tree = parseSync(text, { syntax: 'typescript', target: 'es2022' }) as unknown as Node;
+  trees.set(text, tree);
+  return tree;
+}
+
+/** What is asked for of each node: with `true` its children are left alone. `parents` goes from the file to the nearest. */
+export type Visit = (node: Node, parents: readonly Node[]) => boolean | void;
+
+const PART_OF_TYPES =
+  /^(?:typeAnnotation|typeParams|typeArguments|typeParameters|returnType|superTypeParams|implements)$/;
+const TYPES_ALONE = new Set(['TsInterfaceDeclaration', 'TsTypeAliasDeclaration', 'TsModuleDeclaration']);
+
+/** Visits every node that is there when the program runs; types are not. */
+export function walk(node: Node, visit: Visit, parents: readonly Node[] = []): void {
+  if (TYPES_ALONE.has(node.type) || visit(node, parents) === true) return;
+  const around = [...parents, node];
+  const go = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(go);
+    else if (isNode(value)) walk(value, visit, around);
+    else if (value !== null && typeof value === 'object') Object.values(value).forEach(go);
+  };
+  for (const [part, value] of Object.entries(node))
+    if (part !== 'span' && part !== 'decorators' && !PART_OF_TYPES.test(part)) go(value);
+}
+
+export interface Place {
+  readonly node: Node;
+  readonly parents: readonly Node[];
+}
+
+const places = new WeakMap<Node, Map<string, Place[]>>();
+/** All nodes of a kind, of what runs. */
+export function found(tree: Node, type: string): readonly Place[] {
+  let known = places.get(tree);
+  if (!known) {
+    const list = new Map<string, Place[]>();
+    walk(tree, (node, parents) => {
+      const same = list.get(node.type);
+      if (same) same.push({ node, parents });
+      else list.set(node.type, [{ node, parents }]);
+    });
+    places.set(tree, (known = list));
+  }
+  return known.get(type) ?? [];
+}
+
+/** What an identifier, a member or a text is called: of `a.b.c` it is `c`. */
+export function nameOf(node: Node | null | undefined): string | null {
+  if (!node) return null;
+  if (node.type === 'Identifier' || node.type === 'StringLiteral') return node['value'] as string;
+  if (node.type === 'MemberExpression') return nameOf(nodeAt(node, 'property'));
+  if (node.type === 'Computed') return nameOf(nodeAt(node, 'expression'));
+  if (node.type === 'OptionalChainingExpression') return nameOf(nodeAt(node, 'base'));
+  return null;
+}
+
+const WRAPPED = new Set([
+  'ParenthesisExpression',
+  'TsAsExpression',
+  'TsSatisfiesExpression',
+  'TsConstAssertion',
+  'TsNonNullExpression',
+]);
+/** The expression without brackets and without what is only said to the compiler. */
+export function bare(node: Node): Node {
+  const inner = WRAPPED.has(node.type) ? nodeAt(node, 'expression') : null;
+  return inner ? bare(inner) : node;
+}
