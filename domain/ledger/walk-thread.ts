@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
-import pg from 'pg';
 import { keyRing } from '../crypto/key-ring.js';
 import { assertGoesOn } from '../end-thread.js';
+import { postgresPool } from '../store/postgres-pool.js';
 import type { ChainReader } from './chain-store.js';
 import { postgresChain } from './postgres-chain.js';
 import { sqliteChainReader } from './sqlite-chain.js';
@@ -18,7 +18,7 @@ function open(): { reader: ChainReader; close(): void | Promise<void> } {
     const connection = new DatabaseSync(target.file, { readOnly: true });
     return { reader: sqliteChainReader(connection), close: () => connection.close() };
   }
-  const pool = new pg.Pool({ connectionString: target.url, max: 2, options: `-c search_path=${target.schema}` });
+  const pool = postgresPool(target, 2);
   return { reader: postgresChain(pool, ring), close: () => pool.end() };
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Kysely, Migration } from 'kysely';
+import { type Kysely, type Migration, sql } from 'kysely';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
-import { openStore } from './database.js';
+import { openStore, type Store } from './database.js';
 
 const creating = (table: string): Record<string, Migration> => ({
   '0001-table': {
@@ -35,5 +35,48 @@ describe('several authorities share one Postgres database, each in its schema', 
 
   it('refuses a schema name that would have to be quoted', async () => {
     await expect(openStore({ url: postgres.url, schema: 'Hil"; drop' }, {})).rejects.toThrow('not a schema name');
+  });
+});
+
+describe('a connection that the server ends', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 60_000);
+  afterAll(() => postgres.stop());
+
+  const pidOf = async (db: Kysely<never>): Promise<number> =>
+    (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid as number;
+  /** When the connection that is taken next has said that it ended. No listener for its error: that is the store's to have. */
+  const nextGone = ({ pool }: Store<never>) =>
+    new Promise<void>((gone) => pool?.once('acquire', (client) => client.once('end', gone)));
+
+  it('in the middle of a transaction is told to its caller alone, and the store goes on', async () => {
+    const at = { url: postgres.url, schema: 'calls' };
+    const store = await openStore<never>(at, {});
+    const other = await openStore<never>(at, {});
+    const gone = nextGone(store);
+    const broken = store.db.transaction().execute(async (transaction) => {
+      await sql`select pg_terminate_backend(${await pidOf(transaction)}::integer)`.execute(other.db);
+      // Nobody asks anything of the connection while it tells that it ends.
+      await gone;
+      await pidOf(transaction);
+    });
+    await expect(broken).rejects.toThrow();
+    expect(await pidOf(store.db)).toBeGreaterThan(0);
+    await store.close();
+    await other.close();
+  });
+
+  it('while it lies in the pool is replaced', async () => {
+    const at = { url: postgres.url, schema: 'calls' };
+    const store = await openStore<never>(at, {});
+    const other = await openStore<never>(at, {});
+    const gone = nextGone(store);
+    await sql`select pg_terminate_backend(${await pidOf(store.db)}::integer)`.execute(other.db);
+    await gone;
+    expect(await pidOf(store.db)).toBeGreaterThan(0);
+    await store.close();
+    await other.close();
   });
 });

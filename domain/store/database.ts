@@ -98,11 +98,8 @@ export function sqliteStore<Tables>(
 async function openPostgres<Tables>(url: string, schema: string): Promise<Store<Tables>> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw new Error(`not a schema name: ${schema}`);
   // Loaded where there is a server: everything else starts without it.
-  const { default: driver } = await import('pg');
-  const pool = new driver.Pool({ connectionString: url, max: 8, options: `-c search_path=${schema}` });
-  pool.on('error', () => {
-    // An idle connection was lost; the next query opens another or throws to its caller.
-  });
+  const { postgresPool } = await import('./postgres-pool.js');
+  const pool = postgresPool({ url, schema }, 8);
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const store: Store<Tables> = { kind: 'postgres', db, sqlite: null, pool, close: () => db.destroy() };
   try {
