@@ -7,6 +7,8 @@ export interface FairQueue<Item> {
   readonly size: number;
   /** How many could be taken now: one of each who waits and has none under way. */
   readonly ready: number;
+  /** What `take` would give now. */
+  readonly next: Item | undefined;
   /** How many of one wait. */
   waitingOf(who: string): number;
   add(who: string, item: Item): void;
@@ -32,6 +34,10 @@ export function createFairQueue<Item>(): FairQueue<Item> {
     },
     get ready() {
       return turns.size;
+    },
+    get next() {
+      const [who] = turns;
+      return who === undefined ? undefined : waiting.get(who)?.[0];
     },
     waitingOf: (who) => waiting.get(who)?.length ?? 0,
     add(who, item) {

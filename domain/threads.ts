@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { performance } from 'node:perf_hooks';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import type { ErrorCodeName } from '../contracts/error-codes.js';
 import { errorText, GateError } from './errors.js';
 import { createFairQueue } from './fair-queue.js';
@@ -9,8 +11,13 @@ import { createFairQueue } from './fair-queue.js';
 const LIMIT_MS = 4_000;
 /** A thread that is not there by then is given up. Longer than any request waits: the next one finds what this one waited for. */
 const START_MS = 30_000;
-/** The part of the limit that a thread may work on one request while other agents wait for a thread. */
+/** The part of the limit that a request has a thread for in any case, while other agents wait. */
 const SHARE_WHILE_OTHERS_WAIT = 1 / 3;
+/** The part of the limit that an agent waits before another's request is ended for it. The rest is for its own. */
+const PATIENCE = 1 / 2;
+/** An agent that spent a turn of the whole limit in vain is not given another one for so long while others wait. */
+const IN_VAIN_MS = 60_000;
+const REMEMBERED_AGENTS = 1_000;
 /** Large requests of one agent that may wait for a thread; those that could not be answered in time anyway are refused at once. */
 const LONGEST_QUEUE = 32;
 /** So many agents may have as much waiting as one may; beyond that everybody is refused. */
@@ -34,8 +41,10 @@ export interface Threads<Question, Answer> {
 export interface ThreadLimits {
   readonly threads?: number;
   readonly limitMs?: number;
-  /** How long a thread may work on one request while other agents wait. */
+  /** How long a thread works on one request at least, while other agents wait. */
   readonly turnMs?: number;
+  /** How long an agent waits before a request that had its turn is ended for it. */
+  readonly patienceMs?: number;
   /** How many requests of one agent may wait. */
   readonly longestQueue?: number;
 }
@@ -55,6 +64,7 @@ type ThreadAnswer<Answer> =
 
 interface Asked<Question, Answer> {
   readonly agent: string;
+  readonly sinceMs: number;
   readonly question: Question;
   readonly settle: (answer: ThreadAnswer<Answer>) => void;
 }
@@ -69,7 +79,9 @@ export function compiledScript(beside: URL): URL {
 interface Turn<Question, Answer> {
   readonly asked: Asked<Question, Answer>;
   readonly timer: NodeJS.Timeout;
-  /** It was worked on as long as it may be while others wait. */
+  /** The agent's last one was ended for others: this one has the whole limit. */
+  readonly whole: boolean;
+  /** It had what it has in any case. */
   over: boolean;
 }
 
@@ -94,6 +106,7 @@ export function createThreads<Question, Answer>({
   threads = Math.max(1, Math.min(4, availableParallelism() - 1)),
   limitMs = LIMIT_MS,
   turnMs = Math.ceil(limitMs * SHARE_WHILE_OTHERS_WAIT),
+  patienceMs = Math.ceil(limitMs * PATIENCE),
   longestQueue = LONGEST_QUEUE,
 }: ThreadKind): Threads<Question, Answer> {
   type One = Asked<Question, Answer>;
@@ -101,6 +114,11 @@ export function createThreads<Question, Answer>({
   const idle: Worker[] = [];
   const busy = new Map<Worker, Turn<Question, Answer>>();
   const waiting = createFairQueue<One>();
+  const remembered = { max: REMEMBERED_AGENTS, ttl: IN_VAIN_MS };
+  /** Agents whose last request was ended for others, and agents that had the whole limit since, in vain. */
+  const cutShort = new LRUCache<string, true>(remembered);
+  const inVain = new LRUCache<string, true>(remembered);
+  let patience: NodeJS.Timeout | undefined;
   let closed = false;
   const refusal = (message: string): ThreadAnswer<Answer> => ({ refused: { code, message } });
 
@@ -137,7 +155,8 @@ export function createThreads<Question, Answer>({
       makeRoom();
     }, turnMs);
     timer.unref();
-    const turn = { asked, timer, over: false };
+    const whole = cutShort.delete(asked.agent) && !inVain.has(asked.agent);
+    const turn = { asked, timer, whole, over: false };
     busy.set(worker, turn);
   }
 
@@ -173,12 +192,23 @@ export function createThreads<Question, Answer>({
     makeRoom();
   }
 
-  /** Where somebody waits for whom no thread is coming, one that had its time is ended, and with it that request alone. */
+  /**
+   * Where somebody has waited long for whom no thread is coming, one that had its time is ended, and with it that request alone. So large
+   * requests of two agents do not end each other: who was ended once has the whole limit the next time.
+   */
   function makeRoom(): void {
     if (waiting.ready <= starting.size) return;
-    const worker = [...busy].find(([, turn]) => turn.over)?.[0];
+    const worker = [...busy].find(([, turn]) => turn.over && !turn.whole)?.[0];
     if (worker === undefined) return;
+    const leftMs = (waiting.next?.sinceMs ?? 0) + patienceMs - performance.now();
+    clearTimeout(patience);
+    if (leftMs > 0) {
+      patience = setTimeout(makeRoom, Math.ceil(leftMs));
+      patience.unref();
+      return;
+    }
     const asked = turnEnded(worker);
+    if (asked) cutShort.set(asked.agent, true);
     asked?.settle(
       refusal(
         `${work} took longer than ${turnMs} ms while other agents waited and was ended; the request was not looked at to its end`,
@@ -202,6 +232,7 @@ export function createThreads<Question, Answer>({
         );
       const asked: One = {
         agent,
+        sinceMs: performance.now(),
         question,
         settle(answer) {
           clearTimeout(timer);
@@ -210,9 +241,10 @@ export function createThreads<Question, Answer>({
       };
       // One time for all of it. The thread that worked on it is ended; one that is only starting is left for who comes next.
       const timer = setTimeout(() => {
-        const worker = [...busy].find(([, turn]) => turn.asked === asked)?.[0];
+        const [worker, turn] = [...busy].find(([, { asked: one }]) => one === asked) ?? [];
         if (worker === undefined) waiting.remove(agent, asked);
         else turnEnded(worker);
+        if (turn?.whole) inVain.set(agent, true);
         asked.settle(
           refusal(`${work} took longer than ${limitMs} ms and was ended; the request was not looked at to its end`),
         );
@@ -234,6 +266,7 @@ export function createThreads<Question, Answer>({
     },
     async close() {
       closed = true;
+      clearTimeout(patience);
       const workers = [...idle.splice(0), ...busy.keys(), ...starting.keys()];
       const asked = [...waiting.clear(), ...[...busy.keys()].flatMap((worker) => turnEnded(worker) ?? [])];
       for (const one of asked) one.settle(refusal(`${work} is being stopped`));

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -121,6 +121,20 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     await discard();
     await until(() => readdirSync(scratch).length === 1);
     expect(readdirSync(scratch)).toEqual(['gate-bundle-young']);
+  });
+
+  it('answers beside a left folder that belongs to somebody else, or cannot be deleted, and leaves it', async () => {
+    const theirs = join(scratch, 'gate-bundle-theirs');
+    mkdirSync(join(theirs, 'inside'), { recursive: true });
+    if (process.getuid?.() === 0) chownSync(theirs, 65_534, 65_534);
+    else chmodSync(theirs, 0o500);
+    utimesSync(theirs, 1, 1);
+    const { discard } = await threaded.evidence.exportRegulatory({ tenant: 'acme', ...WINDOW });
+    await discard();
+    await until(() => readdirSync(scratch).length === 1);
+    expect(await threaded.evidence.reports.spend({ limit: 10 })).toBeTruthy();
+    expect(readdirSync(scratch)).toEqual(['gate-bundle-theirs']);
+    chmodSync(theirs, 0o700);
   });
 
   it('copies rows and gives a window as Parquet', async () => {

@@ -47,7 +47,7 @@ const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledge
   legalHold,
   scratch,
 });
-await sweepLeftBundles(Date.now(), scratch);
+void sweepLeftBundles(Date.now(), scratch);
 
 /** The stream exists from the start: the receiver reads it or ends it, and both delete the bundle's temporary files. */
 const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {

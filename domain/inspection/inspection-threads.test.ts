@@ -164,21 +164,46 @@ describe('large requests of several agents', () => {
   });
 
   it('are each refused after the time that one may take while others wait, and the others answered', async () => {
-    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 200 });
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 200, patienceMs: 0 });
     const tooLong =
       'inspection took longer than 200 ms while other agents waited and was ended; the request was not looked at to its end';
     expect(
       await answersOf(threads, [
-        ['flood 1', of('flood')],
-        ['flood 2', of('flood')],
+        ['flood', of('flood')],
+        ['another flood', of('another')],
         ['other 1', of('other', `quick ${LARGE}`)],
         ['other 2', of('other', `quick ${LARGE}`)],
       ]),
-    ).toEqual([`flood 1: ${tooLong}`, 'other 1: inspected', `flood 2: ${tooLong}`, 'other 2: inspected']);
+    ).toEqual([`flood: ${tooLong}`, `another flood: ${tooLong}`, 'other 1: inspected', 'other 2: inspected']);
   });
 
-  it('have the whole time where nobody else waits, and end at once when somebody comes later', async () => {
-    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 100 });
+  it('are not ended for somebody who has not waited long: two that need a while are both inspected', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 50, patienceMs: 30_000 });
+    expect(
+      await answersOf(threads, [
+        ['one', of('one', `slow ${LARGE}`)],
+        ['two', of('two', `slow ${LARGE}`)],
+      ]),
+    ).toEqual(['one: inspected', 'two: inspected']);
+  });
+
+  it('have the whole limit after one that was ended for others, and not again after that was in vain', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 5_000, turnMs: 200, patienceMs: 0 });
+    const endedBy = async (): Promise<string> => {
+      const endless = threads.inspect(of('flood')).catch((error: Error) => error.message);
+      const other = threads.inspect(of('other', `quick ${LARGE}`)).catch(() => undefined);
+      const [why] = await Promise.all([endless, other]);
+      return String(why).replace(/ and was ended.*/, '');
+    };
+    const others = 'inspection took longer than 200 ms while other agents waited';
+    const limit = 'inspection took longer than 5000 ms';
+    const ended: string[] = [];
+    for (let at = 0; at < 4; at += 1) ended.push(await endedBy());
+    expect(ended).toEqual([others, limit, others, others]);
+  });
+
+  it('have the whole time where nobody else waits, and end when somebody has waited long', async () => {
+    const threads = inspecting({ script: asTheySay(), limitMs: 60_000, turnMs: 100, patienceMs: 200 });
     expect(
       await answersOf(threads, [
         ['alone 1', of('flood', `slow ${LARGE}`)],
@@ -186,7 +211,6 @@ describe('large requests of several agents', () => {
       ]),
     ).toEqual(['alone 1: inspected', 'alone 2: inspected']);
     const endless = threads.inspect(of('flood')).catch((error: Error) => error.message);
-    await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await threads.inspect(of('other', `quick ${LARGE}`))).authorized).toBe(true);
     expect(await endless).toContain('took longer than 100 ms while other agents waited');
   });

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, constants, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +54,23 @@ it.each(Object.entries(WAYS_OUT))('a log on a full disk keeps no process from en
   const descriptor = openSync(FULL, 'w');
   expect(await logging(descriptor, program).finally(() => closeSync(descriptor))).toBe(7);
 });
+
+it.each(Object.entries(WAYS_OUT))(
+  'a pipe whose reader stands still keeps no process from ending %s',
+  async (way, program) => {
+    const pipe = join(folder, `${way.replaceAll(' ', '-')}.pipe`);
+    execFileSync('mkfifo', [pipe]);
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(pipe, 'w');
+    try {
+      const full = 'for (let i = 0; i < 500; i += 1) logger.info("y".repeat(200));';
+      expect(await logging(writer, `${full} ${program}`)).toBe(7);
+    } finally {
+      closeSync(writer);
+      closeSync(reader);
+    }
+  },
+);
 
 it.each(Object.entries(WAYS_OUT))('every line is in the file when the process ends %s', async (way, program) => {
   const file = join(folder, `${way.replaceAll(' ', '-')}.log`);

@@ -1,8 +1,10 @@
-import { fstatSync, openSync, write, writeSync } from 'node:fs';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { PRIVATE_FILE } from './durable-file.js';
 
 /** Lines that were refused wait for room, and the oldest go when more than this wait. */
 const KEPT_CHARACTERS = 1024 * 1024;
+/** The same behind a write that does not come to an end, for a reader who stands still. More than a burst of lines is. */
+const WAITING_CHARACTERS = 16 * KEPT_CHARACTERS;
 const ASK_AGAIN_MS = 100;
 /** What a reader who is slow may take of the exit of a process. */
 const FLUSH_LIMIT_MS = 1_000;
@@ -30,6 +32,19 @@ function lengthOf(descriptor: number, more = 0): number | null {
   }
 }
 
+/**
+ * The same pipe, opened so that a write to a full one returns instead of waiting for a reader who stands still: a write that waits in a
+ * thread cannot be taken back, and holds up the exit of the process. Where the system has no such door it is written to as it is.
+ */
+function notWaiting(descriptor: number): number {
+  try {
+    if (!fstatSync(descriptor).isFIFO()) return descriptor;
+    return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return descriptor;
+  }
+}
+
 const streams = new Set<LogStream>();
 const flushAll = () => {
   for (const stream of streams) stream.flushSync();
@@ -40,7 +55,7 @@ const flushAll = () => {
  * when the process exits; here what the disk does not take then is lost, and the process ends.
  */
 export function logStream(to: string | number): LogStream {
-  const descriptor = typeof to === 'number' ? to : openSync(to, 'a', PRIVATE_FILE);
+  const descriptor = notWaiting(typeof to === 'number' ? to : openSync(to, 'a', PRIVATE_FILE));
   let waiting: string[] = [];
   let characters = 0;
   let unwritten: Buffer | null = null;
@@ -93,7 +108,8 @@ export function logStream(to: string | number): LogStream {
       if (closed) return;
       waiting.push(line);
       characters += line.length;
-      while (refused && characters > KEPT_CHARACTERS) characters -= waiting.shift()?.length ?? characters;
+      const room = refused ? KEPT_CHARACTERS : WAITING_CHARACTERS;
+      while (characters > room) characters -= waiting.shift()?.length ?? characters;
       if (!writing) next();
     },
     flushSync() {

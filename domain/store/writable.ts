@@ -54,9 +54,9 @@ function folderTakesWrites(folder: string): Promise<void> {
   return outcome;
 }
 
-/** Writes and removes a file of this process's own. */
+/** Writes and removes a file, always the same: what a killed process left is removed by the next look. */
 export async function writeIn(folder: string): Promise<void> {
-  const file = join(folder, `.gate-writes-${process.pid}`);
+  const file = join(folder, '.gate-writes');
   try {
     const probe = await open(file, 'w', PRIVATE_FILE);
     try {

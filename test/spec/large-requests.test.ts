@@ -20,7 +20,7 @@ describe('a request of 900 kB that is written to be slow', () => {
   let gate: LiteFixture;
   beforeEach(async () => {
     tools = await echoTools();
-    gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_VELOCITY_LIMIT: '0' });
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_VELOCITY_LIMIT: '0' });
   });
   afterEach(async () => {
     await gate.close();
@@ -61,7 +61,7 @@ describe('large requests of an ordinary agent', () => {
     const tools = await echoTools();
     const gate = await openLite({
       GATE_LITE_UPSTREAM_URL: tools.url,
-      GATE_VELOCITY_LIMIT: '0',
+      GATE_LITE_VELOCITY_LIMIT: '0',
       GATE_LITE_AGENTS: `acme/flood:${flood},acme/other:${other}`,
     });
     try {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
@@ -82,13 +82,18 @@ const DAY_MS = 86_400_000;
  */
 export type MakeBundle = (request: BundleRequest) => Promise<Bundle>;
 
-/** Deletes what interrupted bundles left behind, for example after a crash. A day is longer than any bundle takes. */
+/**
+ * Deletes what this user's interrupted bundles left behind, for example after a crash. A day is longer than any bundle takes. The temporary
+ * folder is everybody's: what belongs to another user, or cannot be deleted, is left.
+ */
 export async function sweepLeftBundles(nowMs: number, folder = tmpdir()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(FOLDER_PREFIX)) continue;
     const path = join(folder, name);
-    const found = await stat(path).catch(() => null);
-    if (found && nowMs - found.mtimeMs > DAY_MS) await rm(path, { recursive: true, force: true });
+    const found = await lstat(path).catch(() => null);
+    if (!found?.isDirectory() || nowMs - found.mtimeMs <= DAY_MS) continue;
+    if (process.getuid === undefined || found.uid === process.getuid())
+      await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
