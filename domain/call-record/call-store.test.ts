@@ -178,6 +178,22 @@ describe.each([
     return call;
   };
 
+  it('refuses a verdict that it neither takes nor has, as somebody’s trigger may bring about', async () => {
+    const call = callOf();
+    await store.admit(call, staged, NO_LIMIT);
+    if (name === 'Postgres') {
+      await place.sql('create function drop_row() returns trigger language plpgsql as $$ begin return null; end $$');
+      await place.sql(
+        'create trigger drop_records before insert on call_records for each row execute function drop_row()',
+      );
+    } else {
+      await place.sql('create trigger drop_records before insert on call_records begin select raise(ignore); end');
+    }
+    await expect(store.commitVerdict('allowed', evidenceOf(call))).rejects.toMatchObject({ code: 'store_unavailable' });
+    await place.sql(name === 'Postgres' ? 'drop trigger drop_records on call_records' : 'drop trigger drop_records');
+    expect(await store.commitVerdict('allowed', evidenceOf(call))).toMatchObject({ state: 'allowed' });
+  });
+
   describe('velocity: an exact sliding window', () => {
     const window = { limit: 3, windowMs: MINUTE };
     const admitAt = (ms: number, change: Partial<CallInput> = {}) =>

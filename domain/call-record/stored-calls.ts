@@ -44,6 +44,8 @@ export interface StoredCallsOptions {
 
 /** Calls whose versions, and whose standing with the ledger, are remembered per process. */
 const SEEN_RECORDS = 50_000;
+/** Tries to insert a verdict where neither the insertion nor the look behind it finds a record. */
+const ATTEMPTS = 5;
 /** A purged call is remembered for twelve times its record's retention: a year where records live thirty days. */
 const TOMBSTONE_LIVES = 12;
 /** Up to when tombstones may go, from the moment up to which records go. */
@@ -284,7 +286,7 @@ export function storedCalls({
     async commitVerdict(state, evidence, outcome) {
       const { correlation_id: id } = evidence.call;
       const row = sealing.newRecord(state, evidence, outcome, now());
-      for (;;) {
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const made = await jobs.write(
           function* (): Job<boolean> {
             const values = statements.INSERTED.map((column) => row[column]);
@@ -303,6 +305,7 @@ export function storedCalls({
         if (stands) return stands;
         // What was in the way was taken back before it was found: the place is free.
       }
+      throw new GateError('store_unavailable', 'the store takes no record of this call, and shows none');
     },
 
     async move(correlationId, move, patch = {}) {
