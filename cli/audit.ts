@@ -7,7 +7,7 @@ import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { asConsole, fileTarget, ledgerFile, UUID, withLedgerFile } from './target.js';
 
-/** `gate audit`: the rows of a call, an agent, or the newest. */
+/** `gate audit`: the rows of a call or an agent, or the newest rows. */
 export function registerAudit(program: Command): void {
   program
     .command('audit')
@@ -61,13 +61,13 @@ export function registerAudit(program: Command): void {
     );
 }
 
-/** Oldest first: one call's rows, an agent's newest, or the newest of all. */
+/** In chain order: one call's rows, an agent's newest, or the newest of all. */
 async function rowsOfFile(ledger: LedgerReader, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
   if (id === undefined) return (await ledger.newest(limit)).toReversed();
   return UUID.test(id) ? ledger.byCorrelation(id) : (await ledger.byAgent(id, { limit })).toReversed();
 }
 
-/** What an event came to, in the words of its row. */
+/** What a row says, in one line. */
 function story(row: LedgerEntry): string {
   const { stage, status_code } = row.policy_decision ?? {};
   if (typeof stage === 'string')

@@ -15,7 +15,7 @@ export function registerBackup(program: Command): void {
       const { backupLedger, verifyFile } = await import('../lite/ledger-file.js');
       if (existsSync(output) && existsSync(ledger) && realpathSync(output) === realpathSync(ledger))
         throw new CliError('--output is the ledger itself', 2);
-      // An earlier backup stays until there is a better one.
+      // An earlier backup stays until the new one is verified.
       const copy = `${output}.part`;
       const remove = (file: string) => ['', '-wal', '-shm'].forEach((end) => rmSync(`${file}${end}`, { force: true }));
       let pages: number;

@@ -4,7 +4,7 @@ import type { FileLogOptions } from './evidence.js';
 import { ledgerOf, logKey, logOrigin } from './log-file.js';
 import { ledgerFile, textAsConsole, withLedgerFile } from './target.js';
 
-/** `gate checkpoint`: what the ledger signs about itself now. */
+/** `gate checkpoint`: prints the ledger's current signed checkpoint. */
 export function registerCheckpoint(program: Command): void {
   program
     .command('checkpoint')

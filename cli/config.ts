@@ -4,7 +4,7 @@ import { LITE_SETTINGS } from '../config/lite.js';
 import { APART_SETTINGS, PROCESS_NAMES, type ProcessName, settingLines, START_SETTINGS } from '../config/processes.js';
 import { CliError } from './errors.js';
 
-/** `gate config`: every setting of a process. */
+/** `gate config`: prints every setting of a process. */
 export function registerConfig(program: Command): void {
   program
     .command('config')

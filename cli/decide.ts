@@ -5,7 +5,7 @@ import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow, UUID } from './target.js';
 
-/** `gate decide`: a person's word on a call that waits. */
+/** `gate decide`: approves or denies a call that waits. */
 export function registerDecide(program: Command): void {
   program
     .command('decide')
@@ -32,7 +32,7 @@ export function registerDecide(program: Command): void {
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         if (decision !== 'approve' && decision !== 'deny')
           throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
-        // Lite finds a row by either id itself.
+        // Lite accepts either id itself.
         const row = target.endpoint ? null : await pendingRow(id);
         const rowId = row?.id ?? id;
         const digest = actionDigest ?? row?.original_payload_digest;

@@ -11,7 +11,7 @@ interface DevPkiFlags {
   readonly owner?: string;
 }
 
-/** `gate dev-pki`: development certificates for services that stand apart. */
+/** `gate dev-pki`: makes development certificates for services in separate processes. */
 export function registerDevPki(program: Command): void {
   program
     .command('dev-pki')

@@ -5,7 +5,7 @@ import { json, print } from './output.js';
 
 const SIGNS = { ok: 'ok', warning: 'look', fault: 'FAULT' } as const;
 
-/** `gate doctor`: what this machine lacks, before anything starts. */
+/** `gate doctor`: reports what this machine lacks, before anything starts. */
 export function registerDoctor(program: Command): void {
   program
     .command('doctor')

@@ -1,4 +1,4 @@
-/** What a command could not do, in one line, with the exit code that says which kind of failure it was. */
+/** Why a command failed, in one line, with the exit code for this kind of failure. */
 export class CliError extends Error {
   constructor(
     message: string,

@@ -18,7 +18,7 @@ let ledger: LedgerStore;
 let log: TransparencyLog;
 const ledgerKey = generateKeyPairSync('ed25519');
 
-/** Answers as the ledger's routes do. */
+/** Answers like the ledger's routes. */
 const ask = async <Answer>(path: string): Promise<Answer> => {
   const { pathname, searchParams } = new URL(path, 'http://ledger');
   const number = (name: string) => Number(searchParams.get(name));
@@ -84,9 +84,9 @@ describe('gate prove and gate verify --bundle', () => {
     const alone = await verifyEvidence(file, {});
     expect(alone).toMatchObject({ valid: true, proved: false });
     expect(verdictText(alone)).toMatch(/\nNOT PROVED: .*--key.*--trusted-logs.*--witness.*\n$/);
-    // By a log of the same name that the reader does trust, it is no proof either.
+    // A trusted log with the same name but another key proves nothing either.
     expect(verdictText(await verifyEvidence(file, { key: log.vkey }))).toMatch(/BROKEN {2}checkpoint.*\nINVALID/s);
-    // A quorum of nobody is nobody's word.
+    // A quorum of zero proves nothing.
     const witness = formatVkey(noteKey('w', stranger.publicKey, 'cosignature'));
     expect(await verifyEvidence(file, { witness: [witness], witnesses: 0 })).toMatchObject({ proved: false });
     expect(await verifyEvidence(file, { witness: [witness], witnesses: 1 })).toMatchObject({ valid: false });
@@ -152,7 +152,7 @@ describe('gate prove on a ledger file', () => {
   });
   afterEach(() => own.remove());
 
-  /** Runs a ledger over the file; without a key it signs nothing, as in lite. */
+  /** Opens a ledger over the file. Without a key it signs nothing, as in lite. */
   const running = async (
     work: (opened: LedgerStore) => Promise<unknown>,
     checkpoints?: { origin: string; privateKey: KeyObject; witnesses: ReturnType<typeof noteKey>[] },
@@ -183,7 +183,7 @@ describe('gate prove on a ledger file', () => {
     expect(verdictText(await verifyEvidence(written, { key: vkey() }))).toMatch(
       /^ok {6}row: seq 513.*\nok {6}checkpoint: gate\.local\/ledger, 700 entries.*\nok {6}inclusion: entry 513 of 700\nthe bundle holds\n$/,
     );
-    // The key may lie in a file, and the log have another name.
+    // The key may be in a file, and the log may have another name.
     const named = await prove(1, { key: write('log.pem', signing), origin: 'example.org/gate' });
     expect((await verifyEvidence(write('named.json', named), { key: vkey('example.org/gate') })).valid).toBe(true);
     for (const seq of [1, 256, 257, 512, 700])
@@ -198,7 +198,7 @@ describe('gate prove on a ledger file', () => {
     expect(verdictText(await verifyEvidence(written, { key: vkey() }))).toContain(
       'ok      consistency: the 600 entries begin with the 300 of the older checkpoint',
     );
-    // One of another history, and one that somebody else signed, are no beginning of this log; no bundle is made.
+    // A checkpoint of another history, or signed by somebody else, is no earlier state of this log, so no bundle is made.
     const other = signCheckpoint({ origin: 'gate.local/ledger', size: 300, root: Buffer.alloc(32, 7) }, privateKey);
     await expect(prove(600, { key: signing }, other)).rejects.toMatchObject({
       exitCode: 2,
@@ -229,7 +229,7 @@ describe('gate prove on a ledger file', () => {
       exitCode: 1,
       message: expect.stringContaining('entry 301 is not in a tree of 300 entries'),
     });
-    // The private key signs over what came since, under the same name.
+    // The private key signs what was appended since, under the same name.
     expect(await prove(310, { key: signing })).toMatchObject({ log_key: vkey(), inclusion: { tree_size: 310 } });
     await expect(prove(1, {})).rejects.toMatchObject({
       exitCode: 1,
@@ -279,7 +279,7 @@ describe('gate prove on a ledger file', () => {
     const root = Buffer.alloc(32, 7);
     await put(5, signCheckpoint({ origin: 'gate.local/ledger', size: 5, root }, privateKey));
     await refused(/the first 5 entries are not those of the checkpoint that was signed/);
-    // Whoever signed it: a log has one history.
+    // Whoever signed it: a log has only one history.
     await put(
       5,
       signCheckpoint({ origin: 'gate.local/ledger', size: 5, root }, generateKeyPairSync('ed25519').privateKey),

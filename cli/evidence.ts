@@ -10,7 +10,7 @@ import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domai
 import { type LogKey, signingLogKey, type TransparencyLog } from '../domain/ledger/tlog/transparency-log.js';
 import { CliError } from './errors.js';
 
-/** Keys the reader brings along; none is taken from the bundle where one is given. */
+/** Keys the reader gives. If any is given, none is taken from the bundle. */
 export interface EvidenceTrust {
   readonly key?: string;
   /** A file of verifier keys, one per line. */
@@ -19,16 +19,14 @@ export interface EvidenceTrust {
   readonly witnesses?: number;
 }
 
-/** What is handed over as evidence, told apart by how the file begins. */
+/** The kinds of evidence, recognised by how the file begins. */
 type EvidenceKind = 'proof bundle' | 'regulatory bundle';
 function kindOf(bytes: Buffer): EvidenceKind | null {
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'regulatory bundle';
   return /^\s*\{/.test(bytes.toString('utf8', 0, 64)) ? 'proof bundle' : null;
 }
 
-/**
- * Checks a file of evidence offline, whichever kind it is. Throws CliError (exit code 1) where it cannot be read or is no evidence.
- */
+/** Verifies a file of evidence offline, whichever kind it is. Throws CliError (exit code 1) when it cannot be read or is no evidence. */
 export async function verifyEvidence(file: string, trust: EvidenceTrust): Promise<BundleVerdict> {
   const bytes = readEvidence(file);
   const kind = kindOf(bytes);
@@ -37,7 +35,7 @@ export async function verifyEvidence(file: string, trust: EvidenceTrust): Promis
   return verifyProof(file, bytes, trust);
 }
 
-/** Signed by one key; that key is PEM and comes from elsewhere than the bundle. */
+/** Signed by one key. The key is PEM and must come from elsewhere than the bundle. */
 function verifyRegulatory(file: string, { key }: EvidenceTrust): Promise<BundleVerdict> {
   if (key === undefined)
     throw new CliError(
@@ -85,7 +83,7 @@ export function readEvidence(file: string): Buffer {
   }
 }
 
-/** A log's key: its verifier key, or the public key (PEM) that its operator published, for the log that the bundle names. */
+/** A log's key, given as a verifier key or as the public key (PEM) that its operator published; the bundle then names the log. */
 function logKeyFor(given: string, bundle: unknown): NoteKey {
   const text = existsSync(given) ? readFileSync(given, 'utf8') : given;
   if (!text.includes('-----BEGIN PUBLIC KEY-----')) return vkeyOf(given);
@@ -98,7 +96,7 @@ function logKeyFor(given: string, bundle: unknown): NoteKey {
   }
 }
 
-/** The verifier keys in a file: one per line, empty lines and those behind # left out. */
+/** The verifier keys in a file, one per line. Empty lines and lines that start with # are skipped. */
 function keysIn(file: string): NoteKey[] {
   const lines = readEvidence(file)
     .toString('utf8')
@@ -115,7 +113,7 @@ function keysIn(file: string): NoteKey[] {
   });
 }
 
-/** A verifier key as text, or the file that holds it. */
+/** A verifier key, given as text or as the name of a file that holds it. */
 function vkeyOf(given: string): NoteKey {
   try {
     return parseVkey(existsSync(given) ? readFileSync(given, 'utf8') : given);
@@ -124,7 +122,7 @@ function vkeyOf(given: string): NoteKey {
   }
 }
 
-/** The verdict as a person reads it. */
+/** The verdict as text for people. */
 export function verdictText({ valid, proved, checks, notes }: BundleVerdict): string {
   const lines = checks.map(({ what, holds, detail }) => `${holds ? 'ok     ' : 'BROKEN '} ${what}: ${detail}`);
   return `${[...lines, ...notes.map((note) => `note    ${note}`), proved ? 'the bundle holds' : valid ? NOT_PROVED : 'INVALID: this is not what the ledger signed'].join('\n')}\n`;
@@ -133,7 +131,7 @@ export function verdictText({ valid, proved, checks, notes }: BundleVerdict): st
 const NOT_PROVED =
   'NOT PROVED: the bundle agrees with itself, and anybody can make one that does. Name the log you trust: --key <its key>, --trusted-logs <file> or --witness <key>';
 
-/** Who proves: a ledger by its routes, or a file. */
+/** Where proofs come from: a ledger's routes, or a file. */
 export type Prover = Pick<TransparencyLog, 'inclusion' | 'consistency'>;
 
 /** A running ledger. */
@@ -143,8 +141,8 @@ export const proverOver = (ask: <Answer>(path: string) => Promise<Answer>): Prov
 });
 
 /**
- * What proves an entry, as one bundle that holds. `since` is a checkpoint that was kept earlier. Throws CliError with exit code 2 when that
- * one is not the beginning of this log, and with its reason for anything else that does not hold.
+ * Makes a verified bundle that proves an entry. `since` is an earlier checkpoint. Throws CliError with exit code 2 when this log does not
+ * extend that checkpoint, or when a check fails.
  */
 export async function proveEntry(
   prover: Prover,
@@ -169,7 +167,7 @@ async function grownSince(prover: Prover, inclusion: InclusionProof, since: stri
   return makeProofBundle(inclusion, { checkpoint: since, proof });
 }
 
-/** Whose log a file is to be read as. */
+/** The identity under which a file is read as a log. */
 export interface FileLogOptions {
   readonly key?: string;
   readonly origin?: string;
@@ -177,9 +175,9 @@ export interface FileLogOptions {
 const DEFAULT_ORIGIN = 'gate.local/ledger';
 
 /**
- * Reads a ledger file as a transparency log. `key` is a private key in PEM, which signs a checkpoint over all entries, or the public
- * one or a verifier key, whose newest checkpoint in the file is taken. Throws CliError saying what is missing; exit code 2 where the chain does not hold or is not
- * what was signed before.
+ * Reads a ledger file as a transparency log. `key` is either a private key in PEM, which signs a checkpoint over all entries, or a public
+ * key or verifier key, with which the newest checkpoint in the file is used. Throws CliError with what is missing; exit code 2 when the
+ * chain is invalid or contradicts an earlier checkpoint.
  */
 export async function withLogOfFile<Result>(
   ledger: Pick<ReadOnlyLedger, 'newestCheckpoint' | 'transparencyLog'>,
@@ -212,7 +210,7 @@ function logKeyOf(given: string, origin: string): LogKey {
     if (kind === 'PUBLIC') return { key: noteKey(origin, createPublicKey(text)), privateKey: null };
     return signingLogKey(origin, createPrivateKey(text));
   } catch {
-    // A key that was given as text is a secret.
+    // Do not print a key that was given as text; it is a secret.
     throw new CliError(`--key${inFile ? ` ${given}` : ''}: no Ed25519 key in PEM, or --origin is no name for a log`);
   }
 }

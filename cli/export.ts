@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { CliError } from './errors.js';
 
-/** `gate export`: a Postgres ledger as a file. */
+/** `gate export`: copies a Postgres ledger into a file. */
 export function registerExport(program: Command): void {
   program
     .command('export')

@@ -1,6 +1,6 @@
 import type { Commands } from './program.js';
 
-/** What an operator does with what waits and with the ledger; each asks a running stack, a lite process, or a ledger file. */
+/** The operator's commands for waiting calls and for the ledger. Each asks a running stack, a lite process, or a ledger file. */
 export const OPERATOR_COMMANDS: Commands = {
   pending: async () => (await import('./pending.js')).registerPending,
   tools: async () => (await import('./tools.js')).registerTools,
@@ -12,7 +12,7 @@ export const OPERATOR_COMMANDS: Commands = {
   verify: async () => (await import('./verify.js')).registerVerify,
 };
 
-/** The one-process edition, and what is done with its file. */
+/** Lite, and the commands for its file. */
 export const LITE_COMMANDS: Commands = {
   lite: async () => (await import('./lite.js')).registerLite,
   report: async () => (await import('./report.js')).registerReport,

@@ -8,13 +8,13 @@ const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
 export const ledgerOption = () =>
   new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
 
-/** The file that is meant where none is named: lite's where it lies here, else that of the stack of this folder. */
+/** The file to use when none is named: lite's if it is in this folder, otherwise that of the stack of this folder. */
 export function meantLedger(named: string): string {
   const ofStack = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'data', 'ledger.db');
   return named === DEFAULT_LEDGER && !existsSync(named) && existsSync(ofStack) ? ofStack : named;
 }
 
-/** A file that is only looked at is never made; what keeps it from being read is one line. */
+/** Never creates the file. Reports in one line why it cannot be read. */
 export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
   if (!existsSync(file) || !statSync(file).isFile())
     throw new CliError(
@@ -23,7 +23,7 @@ export async function readable<Result>(file: string, look: () => Promise<Result>
   return look();
 }
 
-/** One process per file: two writers would each keep their own picture of it. */
+/** Only one process may write a file, because two writers would each keep their own state of it. */
 export async function withLock<Result>(ledger: string, work: () => Promise<Result>): Promise<Result> {
   if (ledger === ':memory:') return work();
   const { withFileLock } = await import('../stack/file-lock.js');

@@ -20,7 +20,7 @@ interface InitOptions {
   readonly launch?: boolean;
 }
 
-/** `gate lite init`: a folder of rules to change and a file of settings with tokens made for it. `launch` starts lite with both. */
+/** `gate lite init`: writes a folder of rules to edit, and a file of settings with fresh tokens. `--launch` starts lite with both. */
 export function registerLiteInit(lite: Command, launch: (envFile: string) => Promise<void>): void {
   const { mode, port, upstreamUrl } = LITE_SETTINGS;
   lite
@@ -63,7 +63,7 @@ function write(name: string, force: boolean | undefined, make: () => void): void
   process.stdout.write(`written  ${name}\n`);
 }
 
-/** What `gate lite` reads of the shipped folder: the rules, their data and what they were compiled to. Tests and cases stay here. */
+/** Copies what `gate lite` needs of the shipped folder: the rules, their data and the compiled set; no tests or cases. */
 function copyRules(to: string): void {
   const from = shippedPolicyDirectory();
   for (const part of ['data.json', 'capabilities.json', 'compiled', 'gate'])
@@ -72,7 +72,7 @@ function copyRules(to: string): void {
 
 function settingsText({ mode, port, upstream }: InitOptions, modeVariable: string): string {
   const token = () => randomBytes(32).toString('base64url');
-  // The file is also sourced by shells: an address with & or $ in it stays an address.
+  // Shells also read this file, so an address with & or $ must be quoted.
   const quoted = (value: string) => (/^[\w.,:/@%+-]*$/.test(value) ? value : `'${value.replaceAll("'", '%27')}'`);
   const line = (variable: string, value: string, why: string) => `# ${why}\n${variable}=${quoted(value)}\n`;
   const { upstreamUrl, token: agentToken, decideToken, port: portSetting, mode: modeSetting } = LITE_SETTINGS;
@@ -88,7 +88,7 @@ function settingsText({ mode, port, upstream }: InitOptions, modeVariable: strin
   ].join('\n');
 }
 
-/** The settings of a file, as an environment. Throws CliError where it cannot be read or names something that is not a setting of lite. */
+/** The settings of a file, as an environment. Throws CliError when it cannot be read or contains an unknown setting of lite. */
 export function readEnvFile(file: string): Env {
   let text: string;
   try {
@@ -98,7 +98,7 @@ export function readEnvFile(file: string): Env {
   }
   const read = parseEnv(text) as Env;
   const known = new Set(Object.values(LITE_SETTINGS).flatMap(({ variable }) => [variable, `${variable}_FILE`]));
-  // A misspelt token would leave a door open that somebody believes is shut.
+  // A misspelt token would leave Gate open although its owner believes it is protected.
   const strange = Object.keys(read).find(
     (name) => name !== 'GATE_MODE' && name.startsWith('GATE_') && !known.has(name),
   );
@@ -106,7 +106,7 @@ export function readEnvFile(file: string): Env {
   return Object.fromEntries(Object.entries(read).filter(([name]) => name.startsWith('GATE_')));
 }
 
-/** Every setting as a flag: its reason, its variable and its default. */
+/** Adds every setting as a flag, with its reason, variable and default. */
 export function addSettingFlags(
   lite: Command,
   isSwitch: (setting: (typeof LITE_SETTINGS)[keyof typeof LITE_SETTINGS]) => boolean,

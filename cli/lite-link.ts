@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { asLite, decideToken, endpoint, type LiteTarget, liteAddress } from './target.js';
 
-/** `gate lite link`: an address that signs an operator in at the page of a running lite, once. */
+/** `gate lite link`: prints an address that signs an operator in to the page of a running lite, once. */
 export function registerLiteLink(lite: Command): void {
   lite
     .command('link')

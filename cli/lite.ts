@@ -9,10 +9,10 @@ import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { OBSERVED } from './output.js';
 
-/** Loaded by the command that needs it: the others answer at once. */
+/** Loaded only by the command that needs it, so that the others answer at once. */
 const serve = () => import('../lite/serve.js');
 
-/** `gate lite`: the one-process edition. */
+/** `gate lite`: runs the one-process edition. */
 export function registerLite(program: Command): void {
   const lite = program
     .command('lite')
@@ -23,7 +23,7 @@ export function registerLite(program: Command): void {
     new Option('--env-file <file>', 'settings, one VARIABLE=value per line; flags and the environment beat them'),
   );
   addSettingFlags(lite, isSwitch);
-  // What stands behind `init` is its own: it has a --port and a --mode too.
+  // Options after `init` belong to `init`, which has a --port and a --mode too.
   lite.enablePositionalOptions();
   registerLiteInit(lite, (envFile) => runLite([], { envFile }));
   registerLiteLink(lite);
@@ -59,7 +59,7 @@ async function runLite(command: string[], given: Given): Promise<void> {
   });
 }
 
-/** A value that a setting does not know is wrong usage (2); a valid but unsafe one is a refusal (1). */
+/** A value that a setting does not know is wrong usage (2); a valid but unsafe value is a refusal (1). */
 function usageFirst<Config>(read: () => Config, given: Given): Config {
   try {
     return read();
@@ -77,19 +77,19 @@ function usageFirst<Config>(read: () => Config, given: Given): Config {
   }
 }
 
-/** A fault by the name under which its setting was given: whoever typed a flag knows no variable. */
+/** Names the setting as it was given: somebody who typed a flag may not know the variable. */
 function asTyped(fault: string, given: Given): string {
   const setting = Object.values(LITE_SETTINGS).find(({ variable }) => fault.startsWith(`${variable}:`));
   if (!setting || given[optionOf(setting)] === undefined) return fault;
   return `${flagOf(setting)}${fault.slice(setting.variable.length)}`;
 }
-/** Under which name the options of a command hold the value of its flag. */
+/** The property name under which commander stores the value of a flag. */
 const optionOf = (setting: (typeof LITE_SETTINGS)[keyof typeof LITE_SETTINGS]): string =>
   flagOf(setting)
     .slice(2)
     .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Flags beat variables; a switch without a value is on. */
+/** Flags override variables. A switch without a value is on. */
 function withFlags(env: Env, given: Given): Env {
   const flags = Object.values(LITE_SETTINGS).flatMap((setting) => {
     const value = given[optionOf(setting)];
@@ -99,7 +99,7 @@ function withFlags(env: Env, given: Given): Env {
   return { ...env, ...Object.fromEntries(flags) };
 }
 
-/** The child gets the caller's environment without what is Gate's own: its tokens and keys are not the tool's to know. */
+/** The child process gets the caller's environment without Gate's variables, so that it does not get Gate's tokens and keys. */
 const childEnv = (env: Env): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env).filter(
@@ -107,7 +107,7 @@ const childEnv = (env: Env): Record<string, string> =>
     ),
   );
 
-/** What a newcomer sees: where Gate is, what is open, and a first call that works as it is printed. */
+/** The first page for a new user: addresses, who may call and decide, and a first call that works as printed. */
 export function readyPage(running: Lite, config: LiteConfig, child: string | undefined): string {
   const { access, policies, resumed, url } = running;
   const tools = child ?? (config.upstreamUrl && shownAddress(config.upstreamUrl));
@@ -117,7 +117,7 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
     config.callbackAllowPrivate.length > 0 &&
       `callbacks may reach ${config.callbackAllowPrivate.join(', ')} although that is not public (GATE_LITE_CALLBACK_ALLOW_PRIVATE)`,
   ].filter((warning) => warning !== false);
-  // The commands look for the decide token beside the ledger of the folder they are typed in.
+  // The commands look for the decide token beside the ledger of the current folder.
   const elsewhere =
     running.ownDecideToken && config.ledger !== LITE_SETTINGS.ledger.type.parse(undefined)
       ? `GATE_LITE_LEDGER=${config.ledger} `
@@ -167,7 +167,7 @@ Ctrl-C stops it.
 `;
 }
 
-/** What answered at the address, and what that means for the first call. */
+/** What answered at the upstream's address, and what that means for the first call. */
 function foundShown({ found }: Lite): string {
   if (found === null) return '';
   return found.kind === 'unclear'
@@ -182,7 +182,7 @@ function pageShown({ signInLink, url }: Lite, another: string): string {
     : `${link}\n             signs you in once, within 10 minutes; \`${another}\` prints another`;
 }
 
-/** The token is shown once, when it is made; from then on it is where it was put, and the commands find it there. */
+/** The token is shown only when it is created. Later the page names its file, where the commands find it. */
 function operatorsShown({ access, ownDecideToken: own }: Lite): string {
   if (own === null) return access.operators;
   if (own.file === null) return `decide token ${own.token}, until this process ends`;
@@ -191,7 +191,7 @@ function operatorsShown({ access, ownDecideToken: own }: Lite): string {
     : `the decide token in ${own.file}`;
 }
 
-/** Without what may be a secret in it: user information and query. */
+/** Without user information and query, which may be secret. */
 const shownAddress = (text: string): string => {
   const { origin, pathname } = new URL(text);
   return origin + pathname;
@@ -202,6 +202,6 @@ const notices = ({ webhookUrl, slackWebhookUrl }: LiteConfig): string =>
     ? `\n  notices    webhook ${webhookUrl ? 'on' : 'off'}, chat ${slackWebhookUrl ? 'on' : 'off'}`
     : '';
 
-/** What is run, without its further arguments, which may be secrets. */
+/** The command without its later arguments, which may be secret. */
 const shownCommand = (command: readonly string[]): string =>
   `${command.slice(0, 2).join(' ')}${command.length > 2 ? ' …' : ''}`;

@@ -13,7 +13,7 @@ export const logOrigin = () =>
     'GATE_LEDGER_ORIGIN',
   );
 
-/** The file that proofs are to be made from; the running stack signs with a key of its own. */
+/** The file to make proofs from; `null` means the running stack, which signs with its own key. */
 export function ledgerOf(given: string | undefined, { key }: FileLogOptions): string | null {
   const ledger = fileTarget(given);
   if (ledger === null && key !== undefined) throw new CliError('--key is for a ledger file: give --ledger, too', 2);

@@ -7,7 +7,7 @@ import { asConsole, fileTarget, ledgerFile, withLedgerFile } from './target.js';
 
 const EIGHTHS = '▁▂▃▄▅▆▇█';
 
-/** A narrative as a page to read: the headline, the sentences with the rows they rest on, what is notable. */
+/** A narrative as text: the headline, the sentences with references to rows, and notable rows. */
 export function narrativePage({ headline, story, sparkline, notable }: Narrative): string {
   const most = Math.max(...sparkline.points.map((point) => point.total));
   const line = sparkline.points
@@ -26,7 +26,7 @@ export function narrativePage({ headline, story, sparkline, notable }: Narrative
   return `${lines.join('\n')}\n`;
 }
 
-/** `gate narrative`: what an agent did lately. */
+/** `gate narrative`: prints what an agent did recently. */
 export function registerNarrative(program: Command): void {
   program
     .command('narrative')

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 export const json = () => new Option('--json', 'print JSON instead of a table');
 export const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
-/** Wraps a text into lines of at most `width` characters, between words where possible. Nothing is left out. */
+/** Wraps text into lines of at most `width` characters, between words where possible. Drops nothing. */
 export function folded(text: string, width: number): string {
   const lines: string[] = [];
   let line = '';
@@ -17,7 +17,7 @@ export function folded(text: string, width: number): string {
   return [...lines, line].join('\n');
 }
 
-/** Under the first line of a start in observe mode. */
+/** Printed below the first line of a start in observe mode. */
 export const OBSERVED = `
 
   OBSERVE MODE: every call runs, also what would be denied or wait for a person; it is only recorded. \`npx gate report\` counts it,

@@ -13,7 +13,7 @@ interface PendingOptions extends LiteTarget {
   readonly json?: boolean;
 }
 
-/** `gate pending`: the calls that wait for a person, or one of them whole. */
+/** `gate pending`: lists the calls that wait for a person, or shows one in full. */
 export function registerPending(program: Command): void {
   program
     .command('pending')
@@ -67,16 +67,16 @@ export function registerPending(program: Command): void {
     });
 }
 
-/** Where nobody says how wide the terminal is. */
+/** Used when the width of the terminal is unknown. */
 const WIDTH = 140;
 const MIN_WHY = 40;
-/** What the table draws around six cells. */
+/** Characters that the table adds around six cells. */
 const FRAME = 19;
 
-/** So many rows at a time; a list says nothing of how many there are. */
+/** Rows per request; a list does not say how many rows there are in all. */
 const PAGE_ROWS = 200;
 
-/** The rows of a list, page by page behind the last one seen, so that no number of other rows hides one. */
+/** All rows of a list, page by page after the last one seen. */
 async function allRows(target: LiteTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
   const rows: PendingRequest[] = [];
   for (;;) {
@@ -89,7 +89,7 @@ async function allRows(target: LiteTarget, list: string, limit = Infinity): Prom
   }
 }
 
-/** Everything an approver needs to see of a call, its arguments above all. */
+/** Everything an approver needs to see of a call, above all its arguments. */
 function details(row: PendingRequest): string {
   const { params } = row.request_payload;
   const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
@@ -112,7 +112,7 @@ const expiry = (row: PendingRequest): string => {
   return leftSecs < 120 ? `in ${leftSecs} s` : `in ${Math.floor(leftSecs / 60)} min`;
 };
 
-/** Lite shows an agent its own call under `/pending/{id}`; an operator finds a row in the list. */
+/** In lite, `/pending/{id}` is an agent's own call, so an operator looks the row up in the list. */
 async function rowOfLite(target: LiteTarget, id: string): Promise<PendingRequest> {
   const [row] = await asOperator<PendingRequest[]>(target, 'GET', `/pending?id=${id}`);
   if (!row) throw new CliError(`not_found: no pending row ${id}`, 4);

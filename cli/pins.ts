@@ -12,7 +12,7 @@ interface Asked {
   readonly reason?: string;
 }
 
-/** `gate pins`: whose tools are pinned, how they differ now, and to accept or forget them. */
+/** `gate pins`: lists pinned tools, shows how they differ now, and accepts or forgets them. */
 export function registerPins(program: Command): void {
   const pins = program
     .command('pins')
@@ -104,7 +104,7 @@ export function registerPins(program: Command): void {
     });
 }
 
-/** A digest shortened to as many digits as a person copies. */
+/** A digest, shortened so that a person can copy it. */
 const shownDigest = ({ tools }: PinDiff): string => sha256Hex(JSON.stringify(tools)).slice(0, 16);
 
 async function forgetInFile(file: string | null, forget: string): Promise<void> {
@@ -117,10 +117,10 @@ async function forgetInFile(file: string | null, forget: string): Promise<void> 
   process.stdout.write(`forgot ${forgotten} tools of ${oneLine(forget)}; the next list is pinned\n`);
 }
 
-/** An agent as it is typed: by its name, or as the list prints it. */
+/** The agent's name, whether it was typed alone or with its tenant as the list prints it. */
 const nameOf = (agent: string): string => agent.split('/').at(-1) ?? agent;
 
-/** What differs of an agent. Throws for one of whom nothing is pinned: that nothing differs would be no comfort. */
+/** What differs for an agent. Throws when nothing is pinned for it, because "no differences" would mislead. */
 async function diffOf(agent: string): Promise<PinDiff> {
   const { agents } = await asConsole<PinnedAgents>('proxy', 'GET', '/pins');
   if (!agents.some(({ tenant, agent: name }) => agent === name || agent === `${tenant}/${name}`))

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 
-/** `gate prepare`: what a deployment does before its services start. */
+/** `gate prepare`: what a deployment runs before its services start. */
 export function registerPrepare(program: Command): void {
   program
     .command('prepare')

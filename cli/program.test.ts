@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../config/project-root.js';
 
-/** Tells on standard error, one line each, every file that is loaded. */
+/** Prints every loaded file to standard error, one per line. */
 const TELL_FILES = `data:text/javascript,${encodeURIComponent(`
   import { register } from 'node:module';
   register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(`
@@ -29,7 +29,7 @@ function run(...args: string[]) {
   };
 }
 
-/** Every file that comes with a module. */
+/** Every file that a module loads. */
 function filesOf(module: string): readonly string[] {
   const code = `await import(${JSON.stringify(pathToFileURL(module).href)})`;
   const { stderr } = spawnSync(process.execPath, ['--import', TELL_FILES, '--input-type=module', '-e', code], {
@@ -44,7 +44,7 @@ function filesOf(module: string): readonly string[] {
 const root = pathToFileURL(PROJECT_ROOT).href;
 const packagesOf = (loaded: readonly string[]) =>
   new Set(loaded.map((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]).filter(Boolean));
-/** What the services are made of. A command that only asks them needs none of it. */
+/** Packages of the services. Commands that only call services must not load them. */
 const SERVERS = ['fastify', '@temporalio/client', '@temporalio/worker', 'kysely', 'pg', '@open-policy-agent/opa-wasm'];
 
 describe('a command loads what it needs, and no more', () => {
@@ -76,7 +76,7 @@ describe('a command loads what it needs, and no more', () => {
       expect(out).toContain(`\n  ${code}`);
   });
 
-  // Asked for real, in a folder where nothing runs: what a command loads when it acts, not only to print its help.
+  // Run for real, in a folder without a running stack: this measures what a command loads when it acts, not only for its help.
   it.each([
     'doctor',
     'config --check',
@@ -90,7 +90,7 @@ describe('a command loads what it needs, and no more', () => {
   ])('gate %s, acting: nothing that services are made of, and few files', (line) => {
     const { loaded } = run(...line.split(' '));
     expect([...packagesOf(loaded)].filter((found) => SERVERS.includes(String(found)))).toEqual([]);
-    // zod is nearly a hundred of them.
+    // zod alone is nearly a hundred of them.
     expect(loaded.length).toBeLessThan(260);
   });
 
@@ -118,7 +118,7 @@ describe('a command loads what it needs, and no more', () => {
 
   it('a name that is no command is wrong usage, with the nearest one', () => {
     expect(run('pendin')).toMatchObject({ status: 2, out: expect.stringContaining('Did you mean pending?') });
-    // Names that every object has are no commands either.
+    // Property names of every object are not commands.
     expect(run('constructor')).toMatchObject({ status: 2, out: expect.stringContaining('unknown command') });
   });
 });

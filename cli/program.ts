@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { CliError } from './errors.js';
 
-/** What every command ends with; `gate --help` prints it. */
+/** Exit codes of every command; printed by `gate --help`. */
 const EXIT_CODES = `
 Exit codes:
   0  done; what was verified holds
@@ -16,10 +16,12 @@ Exit codes:
   130, 143  ended at once by Ctrl-C or SIGTERM, asked twice`;
 const USAGE = 2;
 
-/** What `gate` can do: each command by its name, with the file that declares it. A file is read when its command is typed, or when help lists them all. */
+/**
+ * The commands of `gate` by name, with a loader for each. A command's file is loaded only when it is typed or when help lists all commands.
+ */
 export type Commands = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
 
-/** Errors that an operator can mend, by name: their classes stand in files that most commands do not need. */
+/** Names of errors that an operator can fix. Their classes are in files that most commands do not load. */
 const MENDABLE: ReadonlySet<string> = new Set(['ConfigError', 'GateError', 'StartError']);
 
 async function createProgram(typed: string | undefined, commands: Commands): Promise<Command> {
@@ -31,7 +33,7 @@ async function createProgram(typed: string | undefined, commands: Commands): Pro
     .version(version)
     .addHelpText('after', EXIT_CODES)
     .showHelpAfterError('(gate --help lists the commands)')
-    // What stands behind a command is that command's own, its flags too.
+    // Options after a command belong to that command.
     .enablePositionalOptions()
     .exitOverride();
   if (typed === '--version' || typed === '-V') return program;
@@ -40,9 +42,12 @@ async function createProgram(typed: string | undefined, commands: Commands): Pro
   return program;
 }
 
-/** Runs what was typed and comes back with the exit code. One clear line for what an operator can mend; a stack only for a fault in Gate. */
+/**
+ * Runs the typed command and returns the exit code. Prints one line for errors that an operator can fix, and a stack only for a fault in
+ * Gate.
+ */
 export async function runCommand(argv: readonly string[], commands: Commands): Promise<number> {
-  // Whoever read the output may have gone; a server goes on, and a command has nothing to add.
+  // The reader of the output may be gone. A server continues, and a command has nothing more to say.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const program = await createProgram(argv[2], commands);

@@ -11,7 +11,7 @@ interface ProveOptions extends FileLogOptions {
   readonly ledger?: string;
 }
 
-/** `gate prove`: one row with its place in a signed checkpoint. */
+/** `gate prove`: writes a proof of one row under a signed checkpoint. */
 export function registerProve(program: Command): void {
   program
     .command('prove')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ledgerOption, readable } from './ledger-file.js';
 
-/** `gate replay`: a recorded call judged again. */
+/** `gate replay`: judges a recorded call again. */
 export function registerReplay(program: Command): void {
   program
     .command('replay')

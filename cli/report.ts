@@ -20,7 +20,7 @@ const NOT_PROVED =
 
 const graduation = () => import('../lite/graduation.js');
 
-/** `gate report`: from observe to enforce. `gate report verify` checks one that was signed. */
+/** `gate report`: counts what enforcement would have changed. `gate report verify` checks a signed report. */
 export function registerReport(program: Command): void {
   const report = program
     .command('report')

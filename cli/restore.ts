@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { CliError } from './errors.js';
 import { ledgerOption, readable, withLock } from './ledger-file.js';
 
-/** `gate restore`: a backup in the place of a ledger file. */
+/** `gate restore`: replaces a ledger file by a backup. */
 export function registerRestore(program: Command): void {
   program
     .command('restore')

@@ -4,7 +4,7 @@ import { givenUpStart, leave, STOPPED_AT_ONCE, stopSignals } from './stop-signal
 
 const SERVICES = PROCESS_NAMES.filter((name) => name !== 'worker');
 
-/** `gate serve`: one service apart. */
+/** `gate serve`: runs one service in its own process. */
 export function registerServe(program: Command): void {
   program
     .command('serve')
@@ -13,7 +13,7 @@ export function registerServe(program: Command): void {
     .action((service: ProcessName) => runApart(service));
 }
 
-/** `gate worker`: workflows and activities apart. */
+/** `gate worker`: runs workflows and activities in their own process. */
 export function registerWorker(program: Command): void {
   program
     .command('worker')
@@ -21,7 +21,7 @@ export function registerWorker(program: Command): void {
     .action(() => runApart('worker'));
 }
 
-/** One process apart: logs to standard output, ends tidily on SIGTERM, fails when a part of it fails. */
+/** Runs one process: it logs to standard output, stops cleanly on SIGTERM, and fails when one of its parts fails. */
 async function runApart(name: ProcessName): Promise<void> {
   const signals = stopSignals();
   const { startApart } = await import('../stack/separate.js');

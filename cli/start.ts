@@ -4,7 +4,7 @@ import type { DevelopmentFile, Stack } from '../stack/development.js';
 import { OBSERVED } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
-/** `gate start`: the whole stack on this machine. */
+/** `gate start`: runs the whole stack on this machine. */
 export function registerStart(program: Command): void {
   program
     .command('start')
@@ -53,14 +53,14 @@ async function untilStopped(stack: Stack, signals: StopSignals, say: (line: stri
   say(last);
 }
 
-/** The page a new user sees: where things are, and three commands that work as printed. */
+/** The first page for a new user: addresses, and three commands that work as printed. */
 export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: number): string {
   const here = (file: string) => {
     const path = relative(process.cwd(), file);
-    // What lies elsewhere is written so that it can be typed anywhere.
+    // Paths outside this folder are printed absolute, so that they work anywhere.
     return path === '' || path.startsWith('..') ? file : path;
   };
-  // Another terminal does not know of a folder that this one was told.
+  // Another terminal does not have this one's GATE_STATE_DIR.
   const gate = here(stateDir) === '.gate' ? 'npx gate' : `GATE_STATE_DIR=${here(stateDir)} npx gate`;
   const { url, ca } = stack.proxy;
   const curl = (who: { readonly cert: string; readonly key: string }, header: string, body: string) =>
@@ -73,7 +73,7 @@ export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: numb
     -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" `;
   const call = (who: { readonly cert: string; readonly key: string }, tool: string, args: string) =>
     curl(who, execution, `"method":"tools/call","params":{"name":"${tool}","arguments":${args}}`);
-  // The persona of support-bot speaks for the demonstration tools only; dev-agent has none.
+  // The persona of support-bot describes only the demonstration tools; dev-agent has none.
   const own = stack.agents['dev-agent'] ?? stack.proxy;
   const first = stack.upstream.demonstration
     ? `An allow, a deny, and a call that waits for you:

@@ -17,7 +17,7 @@ export function developmentFile(): DevelopmentFile {
   return JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
 }
 
-/** A lite process by its address. Without one the running stack of this folder is meant. */
+/** A lite process by its address. Without an address the running stack of this folder is meant. */
 export interface LiteTarget {
   readonly endpoint?: string;
   readonly decideToken?: string;
@@ -37,13 +37,13 @@ export const ledgerFile = () =>
 
 const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
 
-/** Lite where it listens by default, when nothing else can be meant. */
+/** Uses lite's default address when there is no stack here. */
 export const located = (target: LiteTarget): LiteTarget =>
   target.endpoint === undefined && !process.env.GATE_STATE_DIR && !stackIsKnown()
     ? { ...target, endpoint: DEFAULT_LITE }
     : target;
 
-/** The file that is named; `gate-lite.db` where it lies here and no stack is known; else the running stack is meant. */
+/** The named file; otherwise `gate-lite.db` if it is here and no stack is known; otherwise `null`, the running stack. */
 export function fileTarget(given: string | undefined): string | null {
   if (given !== undefined) return given;
   return !stackIsKnown() && existsSync(DEFAULT_LEDGER) ? DEFAULT_LEDGER : null;
@@ -60,12 +60,12 @@ export function asOperator<T>(
     : asLite<T>({ endpoint: url, ...(token !== undefined && { decideToken: token }) }, method, path, body);
 }
 
-/** The lite process that is meant where none but one can be. */
+/** The address of the lite process, for commands that exist only there. */
 export const liteAddress = ({ endpoint: url }: LiteTarget): string => url ?? DEFAULT_LITE;
 
 /**
- * The token that Gate made for the ledger of this folder, or of `GATE_LITE_LEDGER`, where no other is given. It stays on this machine:
- * an address elsewhere never gets it.
+ * The token that Gate created for the ledger of this folder, or of `GATE_LITE_LEDGER`; used when no other is given. It is never sent to an
+ * address that is not on this machine.
  */
 async function keptToken(url: string): Promise<string | null> {
   const [{ decideTokenFileOf, keptDecideToken }, { isLoopback }] = await Promise.all([
@@ -115,9 +115,9 @@ export async function asLite<T>(
     );
   throw new CliError(refusalText(response.status, text), exitOf(response.status));
 }
-/** 3 who asks may not, 4 there is no such thing or it stands otherwise by now, 2 it was asked wrongly, 5 Gate could not. */
+/** 3: the caller may not; 4: there is no such thing or its state changed; 2: a bad request; 5: Gate could not answer. */
 const exitOf = (status: number): number => ({ 401: 3, 403: 3, 404: 4, 409: 4 })[status] ?? (status < 500 ? 2 : 5);
-/** What kept a connection from being made: `fetch failed` is all that its error says itself. */
+/** The cause of a failed connection, because the error itself says only `fetch failed`. */
 const why = async (error: unknown): Promise<string> =>
   (await import('../activities/clients/unsent.js')).causeText(error);
 
@@ -126,7 +126,7 @@ function refusalText(status: number, text: string): string {
   try {
     refused = JSON.parse(text) as typeof refused;
   } catch {
-    // Not Gate's own answer; its text is shown as it is.
+    // Not Gate's own answer; show its text.
   }
   const who = refused.decided_by ? ` (${refused.status} by ${refused.decided_by})` : '';
   return `${refused.error ?? status}: ${oneLine(refused.reason ?? refused.reasoning ?? text.slice(0, 200))}${who}`;
@@ -162,7 +162,7 @@ export async function pendingRow(id: string): Promise<PendingRequest> {
   }
 }
 
-/** Calls a service of the running stack as the console does: its workload certificate and the operator's token. */
+/** Calls a service of the running stack like the console: with its workload certificate and the operator's token. */
 export async function asConsole<T>(
   service: 'hil' | 'ledger' | 'proxy',
   method: string,

@@ -19,7 +19,7 @@ interface SetOptions {
   readonly unlisted?: boolean;
 }
 
-/** The proxy keeps the classes; lite answers for all of Gate. */
+/** The proxy keeps the classes in the full edition; in lite its one process does. */
 function ask<T>(given: LiteTarget, method: string, path: string, body?: object): Promise<T> {
   const target = located(given);
   return target.endpoint === undefined
@@ -35,7 +35,7 @@ const hoursOf = (days: number): number => {
   return days * 24;
 };
 
-/** `gate tools`: what each tool may do, and who said so. */
+/** `gate tools`: lists what each tool may do, and who said so. */
 export function registerTools(program: Command): void {
   const tools = program
     .command('tools')
@@ -145,7 +145,7 @@ export function registerTools(program: Command): void {
           tool: one.tool,
           class: one.class,
           reason: `suggested: ${one.why}`,
-          // What was called and no list has shown is proposed too.
+          // Tools that were called but that no list has shown are proposed too.
           ...(shownAs.get(one.tool) ? { definition_sha256: shownAs.get(one.tool) } : { unlisted: true }),
         });
         count += 1;

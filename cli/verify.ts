@@ -12,7 +12,7 @@ interface VerifyOptions extends EvidenceTrust {
   readonly json?: boolean;
 }
 
-/** `gate verify`: the whole chain, or a file of evidence offline. */
+/** `gate verify`: verifies the whole chain, or a file of evidence offline. */
 export function registerVerify(program: Command): void {
   program
     .command('verify')
@@ -62,7 +62,7 @@ export function registerVerify(program: Command): void {
     });
 }
 
-/** A chain cut off at its end is a valid shorter chain; only what was noted elsewhere tells. */
+/** A truncated chain is a valid shorter chain; only values noted elsewhere reveal that. */
 function compared(result: VerifyResult, head: string | undefined, length: number | undefined): VerifyResult {
   if (!result.valid || !result.commitment) return result;
   const { head_hash, length: found } = result.commitment;

@@ -5,11 +5,11 @@ const count = z.number().int().min(0);
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 /** `sha256:` and the digest of RFC 8785 JSON. */
 const commitment = z.string().regex(/^sha256:[0-9a-f]{64}$/);
-/** UTC to the second, written the one way it can be; whether it names a moment, the meter judges. */
+/** UTC to the second, in its one canonical spelling. The meter checks that it is a real time. */
 const wholeSecond = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, 'is no time written 2026-01-02T03:04:05Z');
-/** `<tenant>/<agent>`, both as the agent's SPIFFE ID has them. */
+/** `<tenant>/<agent>`, as in the agent's SPIFFE ID. */
 const agentKey = z.string().regex(/^[A-Za-z0-9._-]{1,63}\/[A-Za-z0-9._-]{1,63}$/, 'is not <tenant>/<agent>');
 
 const adjustmentKind = z.enum(['credit', 'correction']);
@@ -26,8 +26,8 @@ const reason = z
   .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds U+0000 or a lone surrogate');
 
 /**
- * What is put on one invoice by hand (docs/architecture/ledger-reads.md#active-agent-meter). The whole of it is the `policy_decision` of
- * the row it leaves.
+ * A manual change to one invoice (docs/architecture/ledger-reads.md#active-agent-meter). The whole of it becomes the `policy_decision` of
+ * its row.
  */
 export const activeAgentAdjustment = z
   .strictObject({
@@ -51,7 +51,7 @@ export const activeAgentAdjustment = z
   });
 export type ActiveAgentAdjustment = z.infer<typeof activeAgentAdjustment>;
 
-/** What became of an adjustment; `retained` when it was there before, word for word. */
+/** The result of an adjustment; `retained` when the same one existed already. */
 export const adjustmentReceipt = z.object({
   retained: z.boolean(),
   adjustment_sha256: commitment,
@@ -61,7 +61,7 @@ export const adjustmentReceipt = z.object({
 });
 export type AdjustmentReceipt = z.infer<typeof adjustmentReceipt>;
 
-/** The agents of a tenant that executed a tool within 30 days, as the chain up to one place has them. */
+/** The agents of a tenant that executed a tool within 30 days, according to the chain up to one place. */
 export const activeAgentInvoice = z.object({
   contract: z.literal('gate.active-agent-meter/v1'),
   meter_version: z.literal('1.0.0'),
@@ -81,7 +81,7 @@ export const activeAgentInvoice = z.object({
       late_events: count,
       first_qualified_at: z.string(),
       last_qualified_at: z.string(),
-      /** Over the list of this agent's events, in the order of `event_commitment`. */
+      /** Covers the list of this agent's events, in the order of `event_commitment`. */
       source_commitment: commitment,
     }),
   ),
@@ -104,14 +104,14 @@ export const activeAgentInvoice = z.object({
     deduplication: z.literal('tenant+agent+stable-stage-identity'),
     qualified_event_count: count,
     late_event_count: count,
-    /** Over the list of all events: {agent_key, occurred_at, stage_identity, entry_id, entry_hash, late}, sorted by the first four. */
+    /** Covers the list of all events: {agent_key, occurred_at, stage_identity, entry_id, entry_hash, late}, sorted by the first four. */
     event_commitment: commitment,
-    /** Over `adjustments`. */
+    /** Covers `adjustments`. */
     adjustment_commitment: commitment,
     chain_length: count,
     chain_head: hex64,
   }),
-  /** Over the invoice without this field. */
+  /** Covers the invoice without this field. */
   invoice_sha256: commitment,
 });
 export type ActiveAgentInvoice = z.infer<typeof activeAgentInvoice>;

@@ -4,7 +4,7 @@ import { approvalTier } from './policy.js';
 
 /**
  * The contracts a tool call can select (docs/architecture/requests-and-answers.md#contract-selection). `decision/v1` is accepted as an
- * alias of the first and never echoed.
+ * alias of the first, but never used in answers.
  */
 export const DECISION_CONTRACT = 'gate.decision/v1';
 export const SERVER_EXECUTION_CONTRACT = 'gate.server-execution/v1';
@@ -17,8 +17,8 @@ export type Mode = z.infer<typeof mode>;
 export type Tier = 'green' | 'yellow' | 'red';
 
 /**
- * One tool call as its workflow knows it: references, digests and deadlines, never a body (docs/architecture/record-and-claim.md).
- * Everything the pipeline branches on travels here and not in a worker's configuration, so that a replay takes the same turns. Times are
+ * One tool call as its workflow sees it: references, digests and deadlines, never a body (docs/architecture/record-and-claim.md).
+ * Everything the pipeline branches on is in here and not in a worker's configuration, so that a replay takes the same branches. Times are
  * epoch milliseconds.
  */
 export interface CallInput {
@@ -36,20 +36,20 @@ export interface CallInput {
   readonly digest: string;
   readonly mode: Mode;
   readonly received_ms: number;
-  /** After this moment nothing may start any more: the caller has given up. */
+  /** After this time nothing may start, because the caller has given up. */
   readonly not_after_ms: number;
   readonly ttl_secs: Readonly<Record<z.infer<typeof approvalTier>, number>>;
   readonly upstream_timeout_ms: number;
   readonly has_callback: boolean;
-  /** Whose rows the call makes: the demonstration's, or, where nothing is said, an operator's. From the proxy's configuration, never the request. */
+  /** The namespace of the call's rows; `operator` when absent. It comes from the proxy's configuration, never from the request. */
   readonly state_namespace?: StateNamespace;
   readonly recent_request_count: number;
   readonly velocity_limit: number;
-  /** Task queue on which the call goes on, as a run of its own, once it is parked; without one it waits in the run that judged it. */
+  /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */
   readonly parked_task_queue?: string;
 }
 
-/** States of a call record. The moves between them stand in `domain/call-record/transitions.ts`. */
+/** States of a call record. The transitions between them are in `domain/call-record/transitions.ts`. */
 export const CALL_STATES = [
   'decided',
   'denied',
@@ -67,7 +67,7 @@ export const CALL_STATES = [
 ] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
-/** What the pipeline learns of the record after a step: enough to take the next turn, nothing that must not stand in a history. */
+/** What the pipeline learns about the record after a step: enough to branch on, and nothing that must not be in a history. */
 export interface CallSummary {
   readonly correlation_id: string;
   readonly state: CallState;
@@ -78,6 +78,9 @@ export interface CallSummary {
   readonly deadline_ms: number | null;
   /** When its review was decided, epoch milliseconds. */
   readonly decided_ms: number | null;
-  /** How often the record had moved; absent in what an earlier Gate wrote into a history. An older record is then one that was put back. */
+  /**
+   * Number of transitions of the record so far; absent in histories of an earlier Gate. A record with a lower number was restored from an
+   * older copy.
+   */
   readonly version?: number;
 }

@@ -3,11 +3,11 @@ import { ledgerEntry } from './ledger.js';
 
 export const caseStatus = z.enum(['open', 'contained', 'closed']);
 export type CaseStatus = z.infer<typeof caseStatus>;
-/** How grave an incident is; it fixes the time in which the authority must be told (docs/architecture/ledger-reads.md#cases). */
+/** The severity of an incident, which sets the deadline for the report to the authority (docs/architecture/ledger-reads.md#cases). */
 export const caseSeverity = z.enum(['serious', 'death', 'critical_infra']);
 export type CaseSeverity = z.infer<typeof caseSeverity>;
 
-/** Any RFC 3339 time, kept in the form the chain writes. */
+/** Any RFC 3339 time; stored in the chain's spelling. */
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
 const actor = z.string().min(1).max(256);
 const agentIds = z.array(z.string().min(1).max(256)).max(1000);
@@ -30,7 +30,7 @@ export const incidentCase = z.object({
 });
 export type IncidentCase = z.infer<typeof incidentCase>;
 
-/** `actor` is who acts behind the calling service, such as an operator of the console; without it the service itself. */
+/** `actor` is the person behind the calling service, such as an operator of the console. Without it, the service is the actor. */
 export const openCase = z.object({
   title: z.string().min(1).max(200),
   agent_ids: agentIds,
@@ -48,13 +48,13 @@ export const attachToCase = z.object({
   correlation_ids: correlationIds,
   actor: actor.optional(),
 });
-/** The values are judged by the domain, which has a code of its own for each. */
+/** The domain checks the values, because each fault has its own error code. */
 export const setCaseStatus = z.object({ status: z.string(), actor: actor.optional() });
 export const classifyCase = z.object({ severity: z.string(), actor: actor.optional() });
 export const caseClassification = z.object({ severity: caseSeverity, regulatory_deadline: z.string() });
 export const caseWithEvidence = z.object({ case: incidentCase, evidence: z.array(ledgerEntry) });
 
-/** What the authority's webhook is sent, the same bytes at every attempt. */
+/** The body sent to the authority's webhook, with the same bytes at every attempt. */
 export interface AuthorityNotification {
   readonly framework: 'eu_ai_act_art_73';
   readonly notification_id: string;

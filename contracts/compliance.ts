@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const count = z.number().int().min(0);
 
-/** One line of the register: which rows of the window somebody who looks at this control will want to see, and how many there are. */
+/** One control of the register: how many rows of the window concern it, and samples of them. */
 export const complianceControl = z.object({
   control_id: z.string(),
   framework: z.string(),
@@ -15,8 +15,8 @@ export const complianceControl = z.object({
 export type ComplianceControl = z.infer<typeof complianceControl>;
 
 /**
- * Counts and samples of logged facts (docs/architecture/ledger-reads.md#compliance-register). `status` says whether there is anything to
- * look at; whether it is enough, no register can say.
+ * Counts and samples of logged facts (docs/architecture/ledger-reads.md#compliance-register). `status` says whether there are any; no
+ * register can say whether they suffice.
  */
 export const complianceRegister = z.object({
   schema_version: z.literal('3'),

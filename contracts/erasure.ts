@@ -4,11 +4,11 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 export const tenantName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/);
 
-/** Body of a tombstone; the reason is kept encrypted beside the row that notes the erasure. */
+/** Body of a tombstone. The reason is stored encrypted beside the row about the erasure. */
 export const tombstoneRequest = z.object({ reason: z.string().max(512).optional() }).nullish();
 export const tombstoneReply = z.object({ tombstoned: z.number().int().min(0) });
 
-/** What the cleanup of the demonstration did (docs/architecture/ledger-reads.md#erasure). */
+/** The result of cleaning up the demonstration (docs/architecture/ledger-reads.md#erasure). */
 export const namespaceCleanupReceipt = z.object({
   contract: z.literal('gate.namespace-cleanup-receipt/v1'),
   namespace: z.literal('demo'),
@@ -17,14 +17,14 @@ export const namespaceCleanupReceipt = z.object({
   retained_operator: z.number().int().min(0),
 });
 
-/** One step of a tenant's life that the ledger takes part in. */
+/** The ledger's steps in a tenant's life cycle. */
 export const lifecycleKind = z.enum(['final_export', 'tombstone', 'lifecycle_marker']);
 export type LifecycleKind = z.infer<typeof lifecycleKind>;
 export const lifecycleRequest = z.object({
   operation_id: z.uuid().regex(/^[0-9a-f-]{36}$/),
   kind: lifecycleKind,
 });
-/** What became of a step; asked again, the very same answer. `receipt_sha256` is over RFC 8785 JSON of the rest. */
+/** The result of a step; a repeat returns the same one. `receipt_sha256` covers the RFC 8785 JSON of the rest. */
 export const lifecycleReceipt = z.object({
   tenant: tenantName,
   operation_id: z.string(),

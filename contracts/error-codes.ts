@@ -1,7 +1,7 @@
 /**
- * Every error code Gate answers with: the HTTP status it travels under and what the caller should do next. `retry` says whether the very
- * same request may be sent again without a second effect (docs/architecture/requests-and-answers.md#retrying). `docs/reference/errors.md`
- * lists the same table; a test compares the two.
+ * Every error code of Gate's answers, with its HTTP status and what the caller should do next. `retry` says whether the same request may be
+ * sent again without a second effect (docs/architecture/requests-and-answers.md#retrying). `docs/reference/errors.md` lists the same table;
+ * a test compares the two.
  */
 export interface ErrorCode {
   readonly status: number;

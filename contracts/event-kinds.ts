@@ -1,6 +1,6 @@
 /**
  * Ledger event kinds (docs/architecture/ledger-rows.md#event-kinds). Gate's own rows carry the kind both as `method` and as `event_kind`.
- * `call.aborted`, `call.abandoned` and the `alarm.*` kinds are Gate's own: they close or flag a call that could not end normally.
+ * `call.aborted`, `call.abandoned` and the `alarm.*` kinds close or flag a call that could not end normally.
  */
 export const EVENT_KINDS = [
   'proxy.verdict',

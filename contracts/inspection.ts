@@ -26,7 +26,7 @@ export const INTENT_CATEGORIES = [
 export const intentCategory = z.enum(INTENT_CATEGORIES);
 export type IntentCategory = z.infer<typeof intentCategory>;
 
-/** What a verdict was based on; its canonical bytes are committed by `brain_evidence_sha256` in the ledger row. */
+/** What a verdict was based on. `brain_evidence_sha256` in the ledger row commits to its canonical bytes. */
 export const inspectionEvidence = z.object({
   brain_version: z.string(),
   mock_mode: z.boolean(),
@@ -39,7 +39,7 @@ export const inspectionEvidence = z.object({
   cache_served: z.boolean(),
 });
 
-/** What inspection found (docs/architecture/verdict.md#inspection-lanes). Scores are 0-1, drift is 0-2 (1 minus cosine). */
+/** The result of an inspection (docs/architecture/verdict.md#inspection-lanes). Scores are 0-1, drift is 0-2 (1 minus cosine). */
 export const inspectionResponse = z.object({
   authorized: z.boolean(),
   reason: z.string(),
@@ -47,7 +47,7 @@ export const inspectionResponse = z.object({
   persona_drift_score: z.number(),
   injection_detected: z.boolean(),
   injection_confidence: z.number(),
-  /** What the injection detector found without being confident: classes, never text. For policy, which parks. */
+  /** Findings below the injection detector's confidence threshold: classes, never text. For policy, which parks such a call. */
   injection_suspicions: z.array(z.string()).optional(),
   malicious_code_detected: z.boolean(),
   malicious_code_confidence: z.number(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A value JSON can hold (RFC 8259). What crosses a wire, a store or a hash is one of these. */
+/** A value that JSON can hold (RFC 8259). Everything that is sent, stored or hashed is one of these. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 

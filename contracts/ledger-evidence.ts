@@ -28,7 +28,7 @@ const cryptographicFailure = z.object({
 });
 export type CryptographicFailure = z.infer<typeof cryptographicFailure>;
 
-/** Whose signatures the rows and anchors carry, as far as they could be checked (docs/architecture/ledger-rows.md#verification). */
+/** The result of checking the signatures of rows and anchors (docs/architecture/ledger-rows.md#verification). */
 export const cryptographicVerification = z.object({
   contract: z.literal('gate.cryptographic-verification/v2'),
   status: z.enum(['verified', 'unavailable', 'invalid']),
@@ -43,7 +43,7 @@ export const cryptographicVerification = z.object({
     })
     .nullable(),
   signed_rows: count,
-  /** `verified` then says that nothing was found wrong, and vouches for no row. */
+  /** True when no row is signed. `verified` then only means that nothing was found wrong. */
   nothing_signed: z.boolean(),
   verified_signed_rows: count,
   unsigned_rows: count,
@@ -77,7 +77,7 @@ export const anchor = z.object({
 });
 export type Anchor = z.infer<typeof anchor>;
 
-/** `GET /verify`: what the walk found, whose signatures hold, and whether the anchors still match. */
+/** `GET /verify`: the result of the walk, of the signatures, and of comparing the anchors. */
 export const assuredVerifyResult = verifyResult.extend({
   anchors: z.array(anchor).optional(),
   anchor_mismatch: z.boolean().nullable(),

@@ -4,7 +4,7 @@ import { ledgerEntry } from './ledger.js';
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.number().int().min(0);
 
-/** One entry in the tree of a checkpoint (RFC 6962 section 2.1.1). Hashes are hex; the path goes from the leaf upwards. */
+/** Proves one entry in the tree of a checkpoint (RFC 6962 section 2.1.1). Hashes are hex; the path goes from the leaf upwards. */
 export const inclusionProof = z.object({
   contract: z.literal('gate.inclusion-proof/v1'),
   seq: count,
@@ -12,16 +12,16 @@ export const inclusionProof = z.object({
   entry_hash: hex64,
   tree_size: count,
   proof: z.array(hex64),
-  /** The signed note, cosignatures included. */
+  /** The signed note, including cosignatures. */
   checkpoint: z.string(),
-  /** Verifier key of the log (C2SP signed-note). Whoever trusts it must have it from somewhere else. */
+  /** Verifier key of the log (C2SP signed-note). A reader must have it from elsewhere to trust it. */
   log_key: z.string(),
-  /** `null` where the entry is hidden from reads or was vacuumed; its hash is proved all the same. */
+  /** `null` when the entry is hidden from reads or was vacuumed; its hash is still proved. */
   entry: ledgerEntry.nullable(),
 });
 export type InclusionProof = z.infer<typeof inclusionProof>;
 
-/** That the tree of `to` entries begins with the tree of `from` entries (RFC 6962 section 2.1.2). */
+/** Proves that the tree of `to` entries begins with the tree of `from` entries (RFC 6962 section 2.1.2). */
 export const consistencyProof = z.object({
   contract: z.literal('gate.consistency-proof/v1'),
   from: count,
@@ -32,7 +32,7 @@ export const consistencyProof = z.object({
 });
 export type ConsistencyProof = z.infer<typeof consistencyProof>;
 
-/** Which cosignatures were kept; the others were of keys this ledger does not know. */
+/** The cosignatures that were stored; the others were made with unknown keys. */
 export const cosignResult = z.object({
   tree_size: count,
   accepted: z.array(z.object({ witness: z.string(), cosigned_at: count })),
@@ -40,8 +40,8 @@ export const cosignResult = z.object({
 export type CosignResult = z.infer<typeof cosignResult>;
 
 /**
- * What proves one row to somebody who has nothing of Gate: the row, its path to the root of a checkpoint, and where the reader kept an
- * older checkpoint the proof that the log only grew since. `entry` has the hashed fields and the hash, nothing else.
+ * Proves one row to somebody who has no part of Gate: the row, its path to the root of a checkpoint, and, if the reader kept an older
+ * checkpoint, the proof that the log only grew since. `entry` has the hashed fields and the hash, nothing else.
  */
 export const proofBundle = z.strictObject({
   contract: z.literal('gate.proof-bundle/v1'),

@@ -7,7 +7,7 @@ const rate = z.number().min(0).max(1);
 export const narrativeWindow = z.enum(['1d', '7d', '30d', '90d']);
 export type NarrativeWindow = z.infer<typeof narrativeWindow>;
 
-/** An agent's activity as a story, and the numbers it is made of. Read from rows; itself never evidence. */
+/** An agent's activity as a story, with the numbers it is made of. Derived from rows; never evidence itself. */
 export const narrative = z.object({
   agent_id: z.string(),
   window: narrativeWindow,
@@ -17,7 +17,7 @@ export const narrative = z.object({
   /** Requests: one per verdict. */
   total: count,
   headline: z.string(),
-  /** Sentences in reading order, each with the places of up to five rows that it rests on. */
+  /** Sentences in reading order, each with the places of up to five rows behind it. */
   story: z.array(z.object({ text: z.string(), seqs: z.array(z.number().int()) })),
   sparkline: z.object({
     bucket: z.enum(['hour', 'day']),
@@ -79,7 +79,7 @@ export const hunt = z.object({
 });
 export type Hunt = z.infer<typeof hunt>;
 
-/** Recorded policy inputs with the verdict they got, to be judged again. */
+/** Recorded policy inputs with their verdicts, to be judged again. */
 export const replayCorpus = z.object({
   corpus: z.array(
     z.object({
@@ -95,10 +95,10 @@ export const replayCorpus = z.object({
       }),
     }),
   ),
-  /** Rows of the window whose input is still there. */
+  /** Rows of the window whose input is still stored. */
   total_in_window: count,
   returned: count,
-  /** True when there were more than `limit`; the ones returned are then spread over the window evenly. */
+  /** True when there were more than `limit`; the returned ones are then spread evenly over the window. */
   sampled: z.boolean(),
 });
 export type ReplayCorpus = z.infer<typeof replayCorpus>;
@@ -129,11 +129,11 @@ const change = {
 };
 const judged = {
   drifted: z.boolean(),
-  /** Too few requests in one of the windows to call anything a drift. */
+  /** One of the windows has too few requests to call a difference drift. */
   insufficient: z.boolean(),
 };
 
-/** What an agent did lately beside what it used to do. The windows do not overlap. */
+/** An agent's recent behaviour compared with its earlier behaviour. The windows do not overlap. */
 export const behavioralBaseline = z.object({
   agent_id: z.string(),
   baseline_days: z.number().int(),
@@ -146,7 +146,7 @@ export const behavioralBaseline = z.object({
 });
 export type BehavioralBaseline = z.infer<typeof behavioralBaseline>;
 
-/** Every agent's behaviour beside what it used to be (docs/architecture/ledger-reads.md#reports). */
+/** The recent and earlier behaviour of every agent (docs/architecture/ledger-reads.md#reports). */
 export const fleetBehavioralDiff = z.object({
   baseline_days: z.number().int(),
   recent_days: z.number().int(),
@@ -167,7 +167,7 @@ export const fleetBehavioralDiff = z.object({
 });
 export type FleetBehavioralDiff = z.infer<typeof fleetBehavioralDiff>;
 
-/** The tools an agent needs, by what it was let do. */
+/** The tools an agent needs, derived from what it was allowed to do. */
 export const envelopeRecommendations = z.object({
   agent_id: z.string(),
   window_days: z.number().int(),
@@ -195,7 +195,7 @@ const canaryWindow = period.extend({
 });
 export type CanaryWindow = z.infer<typeof canaryWindow>;
 
-/** The same length of time before and after a change of models. */
+/** Compares windows of equal length before and after a change of models. */
 export const modelUpgradeCanary = z.object({
   cutover: z.string(),
   window_hours: z.number().int(),
@@ -213,7 +213,7 @@ export const modelUpgradeCanary = z.object({
 });
 export type ModelUpgradeCanary = z.infer<typeof modelUpgradeCanary>;
 
-/** Agents that were active and are not heard any more. */
+/** Agents that were active and have gone silent. */
 export const silentAgents = z.object({
   threshold_hours: z.number(),
   generated_at: z.string(),
@@ -222,7 +222,7 @@ export const silentAgents = z.object({
       agent_name: z.string(),
       tenant: z.string().nullable(),
       last_activity: z.string().nullable(),
-      /** `null` for an agent that is known by its traffic only. */
+      /** `null` for an agent that is known only by its traffic. */
       enrolled_at: z.string().nullable(),
       silent_hours: z.number(),
       never_active: z.boolean(),

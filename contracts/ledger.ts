@@ -6,12 +6,12 @@ export type StateNamespace = z.infer<typeof stateNamespace>;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
- * A row as its author hands it to the ledger: its fields by name (docs/architecture/ledger-rows.md#fields), plus sidecar bytes that the
- * ledger checks against their digest, keeps encrypted beside the row, and can purge without breaking the chain.
+ * A row as its author gives it to the ledger: its fields by name (docs/architecture/ledger-rows.md#fields), and sidecar bytes. The ledger
+ * checks the bytes against their digest, stores them encrypted beside the row, and can purge them without breaking the chain.
  */
 export const newLedgerRow = z.object({
   id: z.uuid().optional(),
-  /** Only beside a signature: the moment its signer wrote down, which the ledger keeps instead of its own. */
+  /** Only with a signature: the signer's timestamp, which the ledger keeps instead of its own. */
   timestamp: z.string().optional(),
   agent_id: z.string().min(1).max(256),
   method: z.string().min(1).max(128),
@@ -49,7 +49,7 @@ export const newLedgerRow = z.object({
 });
 export type NewLedgerRow = z.infer<typeof newLedgerRow>;
 
-/** What the ledger says of an appended row. `retained` means the very row was there before. */
+/** The ledger's answer for one appended row. `retained` means that the same row existed already. */
 export const appendReceipt = z.object({
   status: z.enum(['created', 'retained']),
   id: z.string(),
@@ -82,7 +82,7 @@ export const ledgerEntry = z.looseObject({
 });
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
-/** What a walk of the chain found (docs/architecture/ledger-rows.md#verification). */
+/** The result of a walk of the chain (docs/architecture/ledger-rows.md#verification). */
 export const verifyResult = z.looseObject({
   valid: z.boolean(),
   entries_checked: z.number().int().min(0),
@@ -100,20 +100,21 @@ export const verifyResult = z.looseObject({
 export type VerifyResult = z.infer<typeof verifyResult>;
 
 /**
- * Where rows go. Appends are idempotent by row id; rows of one call to `append` become adjacent entries in one transaction.
- * Throws `ledger_entry_conflict` when an id is known with other content, `ledger_store_unavailable` when nothing was stored.
+ * Where rows are appended. Appends are idempotent by row id; the rows of one call to `append` become adjacent entries in one transaction.
+ * Throws `ledger_entry_conflict` when an id exists with other content, and `ledger_store_unavailable` when it is not certain that the rows
+ * were stored; repeating the append is then safe.
  */
 export interface Ledger {
   append(rows: readonly NewLedgerRow[]): Promise<AppendReceipt[]>;
 }
 
-/** How many ids are asked about at once. */
+/** Most ids in one question. */
 export const HELD_IDS_LIMIT = 64;
-/** Which of the ids asked about the ledger has a row under. */
+/** Those of the asked ids under which the ledger has a row. */
 export const heldIds = z.object({ held: z.array(z.uuid()) });
 
-/** What says that something was written, whoever may read it. Throws `ledger_store_unavailable` when it cannot be asked. */
+/** Tells whether rows were ever written, hidden ones included. Throws `ledger_store_unavailable` when it cannot be asked. */
 export interface HeldRows {
-  /** Which of these ids there is a row under: also one that is hidden from readers, edited, or vacuumed. At most `HELD_IDS_LIMIT`. */
+  /** The ids under which a row exists, also one that is hidden, edited or vacuumed. At most `HELD_IDS_LIMIT` ids. */
   held(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }

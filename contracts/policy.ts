@@ -9,24 +9,24 @@ export const historyEvent = z.object({
 });
 export type HistoryEvent = z.infer<typeof historyEvent>;
 
-/** How many of an agent's steps inspection and policy look at. */
+/** How many of an agent's steps inspection and policy see. */
 export const HISTORY_LENGTH = 16;
 export const agentHistory = z.object({
   last_tool: z.string().nullable(),
   recent_sequence: z.array(historyEvent).max(HISTORY_LENGTH),
   /**
-   * Steps after which policy watches what leaves (`sensitive` reads), the newest of each tool, as long as the window reaches back: no
-   * number of harmless calls in between pushes them out.
+   * Steps after which policy watches what leaves (`sensitive` reads): the newest of each tool within the window. Kept separately, so that
+   * no number of harmless calls pushes them out.
    */
   sensitive_steps: z.array(historyEvent).max(HISTORY_LENGTH).optional(),
 });
 export type AgentHistory = z.infer<typeof agentHistory>;
 
-/** What a person said a tool does. `read` and `change` run as far as no other rule objects; the others wait, or are denied. */
+/** What an operator said a tool does. `read` and `change` run unless another rule objects; calls of the others wait or are denied. */
 export const toolClass = z.enum(['read', 'change', 'review', 'strict', 'deny']);
 export type ToolClass = z.infer<typeof toolClass>;
 
-/** The operator's class of a tool; `suspended` says why it lets nothing through. */
+/** The operator's class of a tool. `suspended` says why it does not apply. */
 export const toolClassFact = z.object({
   class: toolClass.optional(),
   suspended: z.enum(['definition_changed', 'definition_not_seen', 'unreadable']).optional(),
@@ -43,7 +43,7 @@ export const policyInput = z.looseObject({
   correlation_id: z.string().nullish(),
   method: z.string().nullish(),
   arguments: jsonObject.optional(),
-  /** The call's part of its request, by size: what is read for SQL is bounded for all calls of a batch together. */
+  /** This call's share of its request, by size. It divides the limit for reading SQL among the calls of a batch. */
   request_share: z.number().min(0).max(1).optional(),
   current_time: z.string().optional(),
   recent_request_count: z.number().int().optional(),
@@ -59,9 +59,9 @@ export const policyInput = z.looseObject({
   injection_detected: z.boolean().optional(),
   injection_suspicions: z.array(z.string()).optional(),
   brain_degraded: z.boolean().optional(),
-  /** Whose tool it is: the name under which data and operators class an upstream's tools. */
+  /** The upstream's name, under which data and operators class its tools. */
   upstream: z.string().optional(),
-  /** What operators said of the tools of this call, by their names. */
+  /** The operators' classes of this call's tools, by name. */
   tool_classes: z.record(z.string(), toolClassFact).optional(),
 });
 export type PolicyInput = z.infer<typeof policyInput>;
@@ -69,16 +69,16 @@ export type PolicyInput = z.infer<typeof policyInput>;
 /** One text of the arguments that is SQL, or looks like it. */
 export const sqlFinding = z.object({
   /**
-   * From the least to the worst: `text` cannot be read and stands where only statements stand, or begins as they do; `session` acts on
-   * the connection alone; `unreadable` looks like SQL of some database and may do anything; `destructive` drops, truncates, or changes
-   * every row of a table.
+   * From harmless to worst. `text` cannot be read as SQL, but is where only statements are expected or begins like one; `session` affects
+   * only the connection; `unreadable` looks like SQL of some database and may do anything; `destructive` drops, truncates, or changes every
+   * row of a table.
    */
   effect: z.enum(['text', 'none', 'read', 'session', 'change', 'unreadable', 'destructive']),
   /** The statement in a few words. */
   kind: z.string(),
   /**
-   * How surely it is one: the whole text or a whole statement in it; a `phrase` that is English too ("truncate description"); a
-   * `mention` in the middle of a text; `prose` that names no table ("delete from my list").
+   * How certain it is. `statement`: the whole text, or a whole statement in it. `phrase`: could also be English ("truncate description").
+   * `mention`: in the middle of a text. `prose`: names no table ("delete from my list").
    */
   form: z.enum(['statement', 'phrase', 'mention', 'prose']),
   /** The argument names that lead to it. */
@@ -86,46 +86,49 @@ export const sqlFinding = z.object({
 });
 export type SqlFinding = z.infer<typeof sqlFinding>;
 
-/** What SQL the arguments hold. The policy engine computes it from `arguments` and sets it as `input.sql`; a caller's field of that name is overwritten. */
+/**
+ * The SQL found in the arguments. The policy engine computes it from `arguments` and sets it as `input.sql`; a caller's field of that name
+ * is overwritten.
+ */
 export const sqlFacts = z.object({
   worst: sqlFinding.shape.effect,
-  /** The worst first. */
+  /** Worst first. */
   found: z.array(sqlFinding),
-  /** There is more than is listed. */
+  /** True when there are more than are listed. */
   more: z.boolean(),
-  /** Where texts stand that are not proven to be one plain read of SQL, each place once, as many as are listed. */
+  /** Paths with texts that are not proven to be one plain read of SQL. Each path once, up to the same limit. */
   other: z.array(
     z.object({
       path: z.array(z.string()),
-      /** All of them there are single words that name no action: a table, an order, a format. */
+      /** True when all texts there are single words that name no action: a table, an order, a format. */
       plain: z.boolean(),
     }),
   ),
 });
 export type SqlFacts = z.infer<typeof sqlFacts>;
 
-/** One text of the arguments that is a shell command, and does more than look. */
+/** One text of the arguments that is a shell command which does more than look. */
 export const shellFinding = z.object({
   /**
-   * `changes` destroys, stops or alters something; `takes_over` runs what comes from elsewhere, hands a shell to somebody or writes over a
-   * disk; `removes_root` removes a root, a home or everything.
+   * `changes` destroys, stops or alters something; `takes_over` runs foreign code, hands a shell to somebody or overwrites a disk;
+   * `removes_root` removes a root, a home or everything.
    */
   effect: z.enum(['changes', 'takes_over', 'removes_root']),
   /** What it does, in a few words of Gate's own. */
   kind: z.string(),
-  /** `prose` is written as people write about commands: code that sentences show, words of English behind it. A shell runs it all the same. */
+  /** `prose` reads like text about commands: code shown in sentences, or followed by English words. A shell would still run it. */
   form: z.enum(['command', 'prose']),
   /** The argument names that lead to it. */
   path: z.array(z.string()),
 });
 export type ShellFinding = z.infer<typeof shellFinding>;
 
-/** What shell commands the arguments hold. Set by the policy engine as `input.shell`, like `input.sql`. */
+/** The shell commands found in the arguments. Set by the policy engine as `input.shell`, like `input.sql`. */
 export const shellFacts = z.object({
   worst: z.enum(['none', ...shellFinding.shape.effect.options]),
-  /** The gravest first: one of each effect at a path, commands before prose. */
+  /** Gravest first: one per effect and path, commands before prose. */
   found: z.array(shellFinding),
-  /** There is more than is listed. */
+  /** True when there are more than are listed. */
   more: z.boolean(),
 });
 export type ShellFacts = z.infer<typeof shellFacts>;
@@ -148,9 +151,9 @@ export const policyDecision = z.object({
   retention_class: z.string().nullable(),
   approval_tier: z.string().nullable(),
   policy_bundle: policyBundle,
-  /** `data.gate.forensic.event`: what the ledger keeps of the evaluation, whatever the verdict. */
+  /** `data.gate.forensic.event`: what the ledger stores about the evaluation, whatever the verdict. */
   forensic_event: jsonObject.optional(),
-  /** Tools of the call whose success is to be kept as a sensitive step of the agent. */
+  /** Tools of the call whose success counts as a sensitive step of the agent. */
   sensitive_tools: z.array(z.string()).optional(),
 });
 export type PolicyDecision = z.infer<typeof policyDecision>;

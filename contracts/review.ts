@@ -3,14 +3,14 @@ import { jsonObject, jsonValue } from './json.js';
 import { stateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 
-/** `tampered`: the stored row is not what Gate wrote; nobody can decide it, and nothing of it is shown. */
+/** `tampered`: the stored row is not what Gate wrote. Nobody can decide it, and its content is not shown. */
 export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'tampered']);
 export type ReviewStatus = z.infer<typeof reviewStatus>;
 
 export const reviewOrder = z.enum(['newest', 'oldest']);
 export type ReviewOrder = z.infer<typeof reviewOrder>;
 
-/** The body of `POST /pending`. Row and workflow compute the deadline from the same fields, so that row and timer cannot disagree. */
+/** The body of `POST /pending`. Row and workflow compute the deadline from the same fields, so that row and timer agree. */
 export const newReview = z.strictObject({
   agent_id: z.string().min(1).max(256),
   correlation_id: z.uuid(),
@@ -20,7 +20,7 @@ export const newReview = z.strictObject({
   state_namespace: stateNamespace,
   ttl_seconds: z.number().int().min(1).max(86_400),
   created_at: z.iso.datetime().optional(),
-  /** When the attempt that asks began, epoch milliseconds: only the newest attempt's row is its own to withdraw. */
+  /** When the requesting attempt began, epoch milliseconds. An attempt may withdraw the row only if no newer attempt opened it. */
   attempt_ms: z.number().int().optional(),
   review_reasons: z.array(z.string()).default([]),
   brain_scores: jsonObject.nullish(),
@@ -59,13 +59,13 @@ export const pendingRequest = z.looseObject({
   decided_by: z.string().nullable(),
   decision_reason: z.string().nullable(),
   decided_via: z.string().nullable(),
-  /** The `X-Request-Id` of the decision that settled it: the same decision again has the same answer. */
+  /** The `X-Request-Id` of the settling decision. Repeating that decision returns the same answer. */
   decision_request_id: z.string().nullable().optional(),
   approver_provenance: z.string().nullable(),
   approver_assertion: jsonObject.nullable(),
   credential_kind: z.string().nullable(),
   original_payload_digest: z.string(),
-  /** Size of the request as it is kept. */
+  /** Size of the stored request. */
   payload_bytes: z.number().int().optional(),
   approval_tier: z.string().nullable(),
   tenant: z.string(),
@@ -74,16 +74,16 @@ export const pendingRequest = z.looseObject({
 });
 export type PendingRequest = z.infer<typeof pendingRequest>;
 
-/** A row of a list: `request_payload` names method, tool and arguments, and holds no value; the row itself has the whole. */
+/** A row of a list. `request_payload` names method, tool and arguments but contains no value; the row itself has all of it. */
 export type ListedReview = PendingRequest & { readonly payload_summary: true };
 
-/** The tool that a row asks about; the JSON-RPC method where the request names none. */
+/** The tool that a row asks about, or the JSON-RPC method when the request names no tool. */
 export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
   params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
     ? params.name
     : method;
 
-/** `decided_by`, `tenant` and `approver_assertion` are taken only where authentication is disabled. */
+/** `decided_by`, `tenant` and `approver_assertion` are used only when authentication is disabled. */
 export const decideRequest = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),
   decided_by: z.string().optional(),
@@ -93,14 +93,14 @@ export const decideRequest = z.strictObject({
   approver_assertion: jsonValue.optional(),
   decided_via: z.string().max(64).nullish(),
   tenant: z.string().nullish(),
-  /** The `original_payload_digest` of the row as it was shown; a decision on a row with another one is refused. */
+  /** The `original_payload_digest` of the row as it was shown. The decision is refused if the row has another one. */
   action_digest: z.string().max(128).optional(),
 });
 export type DecideRequest = z.infer<typeof decideRequest>;
 
 /**
- * A decision on its way to the call's workflow: everything that takes effect is inside `signature`, a compact JWS (RFC 7515, EdDSA)
- * by HIL's key over the canonical JSON of the other fields. `not_after` and `decided_at` are RFC 3339.
+ * A decision on its way to the call's workflow. `signature`, a compact JWS (RFC 7515, EdDSA) by HIL's key, covers the canonical JSON of all
+ * other fields. `not_after` and `decided_at` are RFC 3339.
  */
 export const signedDecision = z.strictObject({
   pending_id: z.uuid(),
@@ -117,7 +117,7 @@ export const signedDecision = z.strictObject({
 });
 export type SignedDecision = z.infer<typeof signedDecision>;
 
-/** What a decision came to; HIL writes its row from this, so row and workflow cannot tell two stories. `principal` is null for `system:*`. */
+/** The result of a decision. HIL writes its row from this, so that row and workflow agree. `principal` is null for `system:*`. */
 export const settledReview = z.strictObject({
   pending_id: z.uuid(),
   status: z.enum(['approved', 'denied', 'expired']),
@@ -126,7 +126,7 @@ export const settledReview = z.strictObject({
   decision_reason: z.string().nullable(),
   decided_via: z.string().nullable(),
   principal: decisionPrincipal.nullable(),
-  /** Of the decision, where somebody decided; rows of an earlier Gate have none. */
+  /** The decision's request id, if somebody decided. Rows of an earlier Gate have none. */
   request_id: z.string().optional(),
 });
 export type SettledReview = z.infer<typeof settledReview>;

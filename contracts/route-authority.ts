@@ -1,8 +1,11 @@
-/** The services whose every route is governed by caller id and capability. HIL, identity, ledger and policy engine, Gate's own brain, and the operators' routes of the proxy. */
+/**
+ * The services whose routes are all governed by caller id and capability: HIL, identity, ledger, policy engine, brain, and the operators'
+ * routes of the proxy.
+ */
 export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine' | 'brain' | 'proxy';
 export type RouteMethod = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
 
-/** Caller ids. A workload's id is `service-<name>` of its SPIFFE id; every agent is the one class `agent-workload`. */
+/** Caller ids. A workload's id is `service-<name>`, from its SPIFFE id; all agents share `agent-workload`. */
 export const CALLER_IDS = {
   agent: 'agent-workload',
   brain: 'service-brain',
@@ -18,9 +21,9 @@ export const CALLER_IDS = {
 export type CallerId = (typeof CALLER_IDS)[keyof typeof CALLER_IDS];
 
 /**
- * Who may call one route. `path` is a template of literal segments and whole-segment `{param}` parts; it is matched in full, a literal
- * before a `{param}`. `callers: 'public'` means every workload whose certificate the CA signed; such a route is registered
- * with `config: { public: true }`.
+ * Who may call one route. `path` is a template of literal segments and whole-segment `{param}` parts. It must match the whole path; a
+ * literal takes precedence over a `{param}`. `callers: 'public'` means every workload whose certificate the CA signed; such a route is
+ * registered with `config: { public: true }`.
  */
 export interface RouteAuthority {
   readonly service: GovernedService;
@@ -28,11 +31,11 @@ export interface RouteAuthority {
   readonly path: string;
   readonly capability: string;
   readonly callers: readonly CallerId[] | 'public';
-  /** False while no service registers the route; the row says already who may call it. */
+  /** False while no service registers the route; its callers are fixed already. */
   readonly built: boolean;
 }
 
-/** `METHOD /path` of one service: how the lists below and error texts name a route. */
+/** `METHOD /path`: the name of a route in the lists below and in errors. */
 export const routeName = (route: { readonly method: string; readonly path: string }): string =>
   `${route.method} ${route.path}`;
 
@@ -46,12 +49,12 @@ const row = (
   ...callers: readonly CallerId[]
 ): RouteAuthority => ({ service, method, path, capability, callers, built: true });
 
-/** A row of a route that is still to be built; it becomes a `row` in the commit that registers the route. */
+/** The row of a route that is not built yet. It becomes a `row` in the commit that registers the route. */
 const later = (...declared: Parameters<typeof row>): RouteAuthority => ({ ...row(...declared), built: false });
 
 /**
- * The 141 rows of authority contract 1.12.0 (docs/architecture/identity-and-routes.md#authority-table): 29 hil, 51 identity, 36 ledger,
- * 25 policy-engine. A caller that a row does not name is refused before the body is read.
+ * The 141 rows of authority contract 1.12.0 (docs/architecture/identity-and-routes.md#authority-table): 29 hil, 51 identity, 36 ledger, 25
+ * policy-engine. A caller that a row does not name is refused before the body is read.
  */
 export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   // hil: 29 rows.
@@ -253,18 +256,18 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('policy-engine', 'PUT', '/policies/{name}', 'policy.manage', console),
 ];
 
-/** Governed routes that Gate has beyond the 141, each with its reason. */
+/** Governed routes of Gate beyond the 141, each with its reason. */
 export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
-  // The rows of one call travel in one transaction; the same capability as POST /log.
+  // Appends the rows of one call in one transaction; same capability as POST /log.
   row('ledger', 'POST', '/log/batch', 'ledger.append', proxy),
-  // Whether a row was ever written, also one that is hidden from readers: what a call record that was put back is found by. Tells nothing else.
+  // Whether a row was ever written, even a hidden one; reveals nothing else. A call record restored from an older copy is detected with it.
   row('ledger', 'GET', '/log/held', 'ledger.held.read', proxy),
-  // Anybody the CA knows may check the chain.
+  // Every caller with a certificate of the CA may verify the chain.
   { service: 'ledger', method: 'GET', path: '/verify', capability: 'ledger.verify', callers: 'public', built: true },
-  // Not among the 141; granted like the reads beside them.
+  // Not among the 141; granted like similar reads.
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
-  // The ledger as a transparency log: checkpoints are for anybody to keep and compare, proofs for whoever may read rows.
+  // The ledger as a transparency log. Anybody may keep and compare checkpoints; proofs are for callers that may read rows.
   {
     service: 'ledger',
     method: 'GET',
@@ -283,18 +286,18 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   },
   row('ledger', 'GET', '/proof/inclusion', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'POST', '/checkpoint/cosignatures', 'ledger.checkpoint.cosign', console),
-  // The worker carries the proxy's certificate; it streams rows to sinks.
+  // The worker, which uses the proxy's certificate, streams rows to sinks.
   row('ledger', 'GET', '/egress/rows', 'ledger.egress.read', proxy),
-  // The pipeline writes what a decision came to and takes back the row of a call that was answered 503.
+  // The pipeline writes the result of a decision, and withdraws the row of a call that was answered 503.
   row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
-  // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are data as well.
+  // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
-  // What operators say of the tools behind the proxy; its other routes are its agents'.
+  // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.
   row('proxy', 'GET', '/tools', 'proxy.tool-class.read', console),
   row('proxy', 'POST', '/tools/class', 'proxy.tool-class.manage', console),
   row('proxy', 'POST', '/tools/forget', 'proxy.tool-class.manage', console),
-  // What operators accept of the tools that agents saw first.
+  // The tool definitions pinned for agents, which operators accept or forget.
   row('proxy', 'GET', '/pins', 'proxy.tool-pin.read', console),
   row('proxy', 'GET', '/pins/{agent}', 'proxy.tool-pin.read', console),
   row('proxy', 'POST', '/pins/accept', 'proxy.tool-pin.manage', console),

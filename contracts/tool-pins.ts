@@ -4,10 +4,10 @@ import { storableString, toolName } from './storable.js';
 const agent = storableString(1, 256);
 const reason = storableString(0, 1_000).nullish();
 
-/** Whose pins are asked about. */
+/** The agent whose pins are requested. */
 export const pinsOf = z.object({ agent });
 
-/** An agent whose tools are pinned. */
+/** An agent with pinned tools. */
 export const pinnedAgent = z.object({
   tenant: z.string(),
   agent: z.string(),
@@ -17,10 +17,10 @@ export const pinnedAgent = z.object({
 export const pinnedAgents = z.object({ agents: z.array(pinnedAgent) });
 export type PinnedAgents = z.infer<typeof pinnedAgents>;
 
-/** How what an agent's tools say last differs from what is pinned. */
+/** How an agent's latest tool definitions differ from the pinned ones. */
 export const pinDiff = z.object({
   agent: z.string(),
-  /** Somebody other than Gate wrote the pins: nothing is accepted over them, they can only be forgotten. */
+  /** Somebody other than Gate wrote the pins. They cannot be accepted, only forgotten. */
   tampered: z.boolean(),
   tools: z.array(
     z.object({
@@ -33,7 +33,7 @@ export const pinDiff = z.object({
 });
 export type PinDiff = z.infer<typeof pinDiff>;
 
-/** Each tool with the digest that the operator was shown as seen, `null` for one that is gone: another one by now is not accepted. */
+/** Each tool with the digest that the operator saw, or `null` for a missing tool. If it has changed since, nothing is accepted. */
 export const acceptPins = z.strictObject({
   agent,
   seen: z.record(toolName, z.string().length(64).nullable()),

@@ -4,10 +4,10 @@ import { storableString, toolName } from './storable.js';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** An operator's word on a tool, as it is kept. */
+/** An operator's class of a tool, as stored. */
 export const classedTool = z.object({
   class: toolClass,
-  /** The definition it was said of; `null` where no agent had been shown one. */
+  /** The definition it applies to; `null` when no agent had been shown one. */
   definition_sha256: sha256.nullable(),
   reason: z.string().nullable(),
   set_by: z.string(),
@@ -19,20 +19,20 @@ export const setToolClass = z.strictObject({
   tool: toolName,
   class: toolClass,
   reason: storableString(0, 1_000).nullish(),
-  /** Refused where the definition shown last is another one. */
+  /** Refused when the definition shown last is a different one. */
   definition_sha256: sha256.nullish(),
-  /** Also a name that no list has shown, which is a slip as a rule. */
+  /** Also accepts a name that no list has shown, which is usually a typo. */
   unlisted: z.boolean().nullish(),
 });
 export type SetToolClass = z.infer<typeof setToolClass>;
 
-/** One tool, or with `all` every class of the upstream, also where they cannot be read any more. */
+/** One tool; or with `all`, every class of the upstream, even if they cannot be read any more. */
 export const forgetToolClass = z.union([z.strictObject({ tool: toolName }), z.strictObject({ all: z.literal(true) })]);
 export type ForgetToolClass = z.infer<typeof forgetToolClass>;
 
 /**
- * How the calls of a tool of this upstream ended within the time that was asked for. `ran` are those that were answered with a result that is
- * no error, `asked` those that waited for a person, or would have.
+ * How the calls of a tool of this upstream ended within the requested time. `ran` counts those answered with a result that is no error;
+ * `asked` counts those that waited for a person, or would have.
  */
 export const toolTraffic = z.object({
   ran: z.number().int(),
@@ -45,10 +45,10 @@ export type ToolTraffic = z.infer<typeof toolTraffic>;
 /** A tool as `gate tools` lists it. */
 export const listedTool = z.object({
   tool: z.string(),
-  /** `null`: nobody classed it and its name does not plainly read. */
+  /** `null`: nobody classed it, and its name does not clearly mean reading. */
   class: toolClass.nullable(),
   source: z.enum(['operator', 'shipped', 'name', 'none']),
-  /** The definition changed since the operator classed it: it waits until it is classed again. */
+  /** The definition changed since the operator classed the tool; its calls wait until it is classed again. */
   suspended: z.boolean(),
   definition_sha256: sha256.nullable(),
   set_by: z.string().nullable(),

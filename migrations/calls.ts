@@ -3,7 +3,7 @@ import { hasColumn } from './dialect.js';
 
 /**
  * 0001: the proxy's store (docs/architecture/record-and-claim.md): staged requests, call records, and the hits that the velocity window
- * counts. Forward only; on first start it locks nothing that exists.
+ * counts. Forward only; on the first start it locks nothing that exists.
  */
 const createTables: Migration = {
   async up(db: Kysely<unknown>) {
@@ -63,8 +63,8 @@ const createTables: Migration = {
 };
 
 /**
- * 0002: what a settled review still owes: its row, and the callback. Kept with the record, because a process that dies between the
- * decision and these two leaves nothing else that would remember them. Adds columns only; locks the table for a moment on Postgres.
+ * 0002: what a settled review still owes: its row and the callback. Stored with the record, because nothing else would remember them if the
+ * process dies after the decision. Only adds columns; locks the table for a moment on Postgres.
  */
 const addFollowUps: Migration = {
   async up(db: Kysely<unknown>) {
@@ -79,8 +79,8 @@ const addFollowUps: Migration = {
 };
 
 /**
- * 0003: the tools of a batch, so that each call of it is a step of its agent's history. An earlier record stays one step. Adds a column
- * without a default only; locks the table for a moment on Postgres.
+ * 0003: the tools of a batch, so that each of its calls is a step of the agent's history. An earlier record stays one step. Only adds a
+ * column without a default; locks the table for a moment on Postgres.
  */
 const addSiblingTools: Migration = {
   async up(db: Kysely<unknown>) {
@@ -90,9 +90,9 @@ const addSiblingTools: Migration = {
 };
 
 /**
- * 0004: what tells a record that Gate wrote from one that somebody else wrote: a counter that grows with every move and a MAC over the
- * whole record; the mark that says that every record of this store has one; and what is left of a purged record, so that its id never
- * executes again. Adds columns without a default and new tables only; locks the table for a moment on Postgres.
+ * 0004: distinguishes records that Gate wrote from others: a counter that grows with every transition, and a MAC over the whole record; a
+ * mark that every record of this store has one; and what is kept of a purged record, so that its id never executes again. Only adds columns
+ * without a default and new tables; locks the table for a moment on Postgres.
  */
 const addMacs: Migration = {
   async up(db: Kysely<unknown>) {
@@ -125,8 +125,8 @@ const addMacs: Migration = {
 };
 
 /**
- * 0005: when an agent last did what policy watches the following steps of. Kept apart from the sixteen newest steps, so that harmless
- * calls do not push it out. A new table; locks nothing.
+ * 0005: when an agent last took a step after which policy watches. Stored apart from the sixteen newest steps, so that harmless calls do
+ * not push it out. A new table; locks nothing.
  */
 const createSensitiveSteps: Migration = {
   async up(db: Kysely<unknown>) {
@@ -143,8 +143,8 @@ const createSensitiveSteps: Migration = {
 };
 
 /**
- * 0006: what reconciliation could not do for a call, so that its pause and its alarm outlive the process. Creates a table only; locks
- * nothing that exists.
+ * 0006: what reconciliation could not do for a call, so that its pause and its alarm survive a restart. Only creates a table; locks nothing
+ * that exists.
  */
 const createSetbacks: Migration = {
   async up(db: Kysely<unknown>) {
@@ -164,8 +164,8 @@ const createSetbacks: Migration = {
 };
 
 /**
- * 0007: whose tool a call was of, so that what a tool did lately is told of its own upstream alone. An earlier record says none and counts for
- * none. Adds a column without a default only; locks the table for a moment on Postgres.
+ * 0007: the upstream of a call, so that a tool's recent calls are counted for its own upstream only. Earlier records have none and are not
+ * counted. Only adds a column without a default; locks the table for a moment on Postgres.
  */
 const addUpstream: Migration = {
   async up(db: Kysely<unknown>) {
@@ -175,8 +175,8 @@ const addUpstream: Migration = {
 };
 
 /**
- * 0008: the state that a call was closed in, beside the reason, for the alarm that is still owed about it. Adds a column without a default
- * only; locks the table for a moment on Postgres.
+ * 0008: the state in which a call was closed, beside the reason, for the alarm that is still owed. Only adds a column without a default;
+ * locks the table for a moment on Postgres.
  */
 const addSetbackState: Migration = {
   async up(db: Kysely<unknown>) {

@@ -5,15 +5,15 @@ type Database = Parameters<Migration['up']>[0];
 interface Dialect {
   /** Whether a migration runs on Postgres; otherwise it runs on SQLite. */
   readonly postgres: boolean;
-  /** Text that either store keeps and compares byte for byte. */
+  /** Text that both stores keep and compare byte for byte. */
   readonly text: RawBuilder<unknown>;
   readonly integer: RawBuilder<unknown>;
   readonly bytes: RawBuilder<unknown>;
-  /** Behind a table's columns: SQLite then keeps to their types as Postgres does. */
+  /** Goes after a table's columns; makes SQLite enforce their types like Postgres. */
   readonly strict: RawBuilder<unknown>;
 }
 
-/** The column types of hand-written tables, so that the same values come back from both stores. */
+/** Column types for hand-written tables, so that both stores return the same values. */
 export const dialectOf = (db: Database): Dialect => {
   const postgres = db.getExecutor().adapter instanceof PostgresAdapter;
   return {
@@ -25,7 +25,7 @@ export const dialectOf = (db: Database): Dialect => {
   };
 };
 
-/** For a migration that adds a column: on SQLite one that was cut off runs again, over what it had done already. */
+/** For migrations that add a column: on SQLite an interrupted migration runs again over its partial result. */
 export async function hasColumn(db: Database, table: string, column: string): Promise<boolean> {
   const { rows } = await (dialectOf(db).postgres
     ? sql`select 1 from information_schema.columns

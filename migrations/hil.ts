@@ -2,9 +2,9 @@ import { sql, type Kysely, type Migration } from 'kysely';
 import { hasColumn } from './dialect.js';
 
 /**
- * Review rows (docs/architecture/reviews.md). One row per correlation id; `payload` is sealed with the payload keys and
- * bound to the row id, what operators search by is in clear. Milliseconds stand beside the texts because order and deadlines are compared
- * as numbers. Creates tables only: locks nothing that exists.
+ * Review rows (docs/architecture/reviews.md), one per correlation id. `payload` is sealed with the payload keys and bound to the row id;
+ * fields that operators search by are not encrypted. Times are also stored as milliseconds, because order and deadlines are compared as
+ * numbers. Only creates tables; locks nothing that exists.
  */
 const reviewRows: Migration = {
   async up(db: Kysely<unknown>) {
@@ -41,8 +41,8 @@ const reviewRows: Migration = {
 };
 
 /**
- * 0002: when the newest attempt began that opened the row, so that an older attempt which fails late cannot withdraw it. Adds a column
- * without a default only; locks the table for a moment on Postgres.
+ * 0002: when the newest attempt that opened the row began, so that an older attempt that fails late cannot withdraw it. Only adds a column
+ * without a default; locks the table for a moment on Postgres.
  */
 const attempts: Migration = {
   async up(db: Kysely<unknown>) {
@@ -52,9 +52,8 @@ const attempts: Migration = {
 };
 
 /**
- * 0003: what tells a row that Gate wrote from one that somebody else wrote: a counter that grows with every change and a MAC over the whole
- * row, and the mark that says that every row of this store has one. Adds columns without a default and a small table; locks the table for
- * a moment on Postgres.
+ * 0003: distinguishes rows that Gate wrote from others: a counter that grows with every change, a MAC over the whole row, and a mark that
+ * every row of this store has one. Adds columns without a default and a small table; locks the table for a moment on Postgres.
  */
 const macs: Migration = {
   async up(db: Kysely<unknown>) {

@@ -2,9 +2,9 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * Why: copies of the chain's root that third parties hold, with their proof (docs/architecture/ledger-rows.md#anchors). `noted` says that
- * the row about it is in the chain. Nothing here is believed: proofs are verified, and roots compared with the chain, whenever they are
- * looked at. Locks: new tables only.
+ * Why: copies of the chain's root that third parties hold, with their proofs (docs/architecture/ledger-rows.md#anchors). `noted` says that
+ * the row about it is in the chain. Nothing here is trusted: proofs are verified, and roots compared with the chain, at every read. Locks:
+ * new tables only.
  */
 export const anchors: Migration = {
   async up(db) {

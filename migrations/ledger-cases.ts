@@ -2,10 +2,9 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * Why: incident cases, what the authority has to be told about them, and agents whose silence is expected
- * (docs/architecture/ledger-reads.md#cases). None of it is chain state. `version` counts the changes of a case; a change is stored only
- * on top of the version it was made from. There is one notification per case and severity at a time, unless the one before it failed for
- * good. Locks: new tables only.
+ * Why: incident cases, the notifications to the authority, and agents whose silence is expected (docs/architecture/ledger-reads.md#cases).
+ * None of it is chain state. `version` counts the changes of a case; a change is stored only on top of the version it was made from. There
+ * is at most one notification per case and severity, unless the previous one failed for good. Locks: new tables only.
  */
 export const cases: Migration = {
   async up(db) {

@@ -2,9 +2,9 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * Why: the cold tier (docs/architecture/ledger-reads.md#cold-tier). One row per pass is both the export record and the version of the
- * Iceberg table that it made: the table's metadata is written from these rows, so record and table cannot disagree. `version` is counted
- * by the store: of two passes at once one fails. Locks: a new table only.
+ * Why: the cold tier (docs/architecture/ledger-reads.md#cold-tier). One row per export is both its record and the version of the Iceberg
+ * table: the table's metadata is written from these rows, so the two cannot disagree. `version` is the primary key, so one of two
+ * concurrent exports fails. Locks: a new table only.
  */
 export const exports: Migration = {
   async up(db) {

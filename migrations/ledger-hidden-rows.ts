@@ -1,7 +1,10 @@
 import { type Migration, sql } from 'kysely';
 import { dialectOf, hasColumn } from './dialect.js';
 
-/** Every column the first migration made; none of them ever changes. Written out, as a migration is what it was on the day it first ran. */
+/**
+ * Every column of the first migration; none of them may ever change. Written out, because a migration must stay what it was when it first
+ * ran.
+ */
 const FIXED = `
   seq chain_version id timestamp prev_hash
   agent_id method intent_category authorized reasoning policy_decision correlation_id source signal approver_assertion agent_spiffe
@@ -12,7 +15,7 @@ const FIXED = `
   .split(/\s+/);
 const TIME = '____-__-__T__:__:__.___Z';
 
-/** The one change an entry takes: hidden once, at a time, for one of two reasons; everything that was hashed stays as it is. */
+/** The only change an entry accepts: it is hidden once, at a time, for one of two reasons, and everything that was hashed stays. */
 const isHiding = (same: string): string => `(
     ${FIXED.map((column) => `new.${column} ${same} old.${column}`).join(' and ')}
     and (
@@ -24,9 +27,9 @@ const isHiding = (same: string): string => `(
   )`;
 
 /**
- * Why: erasure hides rows from readers and leaves the chain whole (docs/architecture/ledger-reads.md#erasure). The two times stand beside
- * the hash; the triggers that refused every UPDATE now let exactly these two changes through. The index finds a tenant's rows. Locks: two
- * columns without a default are added in place; the index reads the table once.
+ * Why: erasure hides rows from readers and leaves the chain intact (docs/architecture/ledger-reads.md#erasure). The two times are not
+ * hashed. The triggers that refused every UPDATE now allow exactly these two changes. The index finds a tenant's rows. Locks: two columns
+ * without a default are added in place; the index reads the table once.
  */
 export const hiddenRows: Migration = {
   async up(db) {

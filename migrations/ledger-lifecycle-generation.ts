@@ -1,12 +1,12 @@
 import { sql, type Migration } from 'kysely';
 
 /**
- * Why: the steps of a tenant are numbered (docs/architecture/ledger-reads.md#erasure), and two that are taken at once must not have the
- * same number. The new index does the old one's work as well. Locks: `tenant_lifecycle`, a few rows per tenant.
+ * Why: the steps of a tenant are numbered (docs/architecture/ledger-reads.md#erasure), and two concurrent steps must not get the same
+ * number. The new index replaces the old one. Locks: `tenant_lifecycle`, a few rows per tenant.
  */
 export const lifecycleGeneration: Migration = {
   async up(db) {
-    // Where two had one number, the first keeps it; the others go below zero, each to a place of its own. Their receipts stay as they are.
+    // When two steps had one number, the first keeps it; the others get distinct negative ones. Their receipts stay unchanged.
     await sql`
       update tenant_lifecycle set generation = -(
         select count(*) from tenant_lifecycle other where other.tenant = tenant_lifecycle.tenant

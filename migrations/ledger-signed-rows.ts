@@ -1,9 +1,9 @@
 import { sql, type Migration } from 'kysely';
 
 /**
- * Why: a signed row carries the time its signer wrote down, which may lie before that of the rows ahead of it
- * (docs/architecture/ledger-rows.md#signatures); reads by time look such rows up, and the check of signatures walks them alone. Rows
- * without a signature are in neither index and cost nothing. Locks: each index reads the table once.
+ * Why: a signed row carries its signer's time, which may be earlier than that of the rows before it
+ * (docs/architecture/ledger-rows.md#signatures). Reads by time look such rows up here, and the check of signatures walks only them.
+ * Unsigned rows are in neither index and cost nothing. Locks: each index reads the table once.
  */
 export const signedRows: Migration = {
   async up(db) {

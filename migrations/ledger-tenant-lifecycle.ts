@@ -2,9 +2,9 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * Why: the ledger's part in providing and leaving tenants (docs/architecture/ledger-reads.md#erasure). A step that was done leaves its
- * receipt, which is given out again word for word; the final export of a tenant is kept here under its own digest, in parts, because the
- * ledger has no folder of its own where it runs over Postgres. Locks: new tables only.
+ * Why: the ledger's part in creating and removing tenants (docs/architecture/ledger-reads.md#erasure). A finished step leaves its receipt,
+ * and a repeat returns the same one. The final export of a tenant is stored here under its digest, in parts, because over Postgres the
+ * ledger has no folder of its own. Locks: new tables only.
  */
 export const tenantLifecycle: Migration = {
   async up(db) {

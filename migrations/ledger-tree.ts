@@ -2,10 +2,10 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * Why: the Merkle tree over the entries (RFC 6962, C2SP tlog-checkpoint). `ledger_tree_nodes` holds every 8th level only: the roots of
- * complete subtrees of 2^8, 2^16, … entries; it is derived and may be thrown away. `ledger_checkpoints` holds what was signed and
- * never changes: a log must not sign two histories. Cosignatures are those of witnesses, verified before they came here.
- * Locks: new tables only.
+ * Why: the Merkle tree over the entries (RFC 6962, C2SP tlog-checkpoint). `ledger_tree_nodes` stores only every 8th level: the roots of
+ * complete subtrees of 2^8, 2^16, … entries; it is derived data and may be deleted. `ledger_checkpoints` holds what was signed and never
+ * changes, because a log must not sign two histories. Cosignatures of witnesses are verified before they are stored. Locks: new tables
+ * only.
  */
 export const tree: Migration = {
   async up(db) {

@@ -4,10 +4,10 @@ import { dialectOf } from './dialect.js';
 type Database = Parameters<Migration['up']>[0];
 
 /**
- * Why: the oldest entries may go once they are kept elsewhere (docs/architecture/ledger-reads.md#vacuum). `ledger_vacuum_cursors` says up
- * to where, one sealed row per batch; `ledger_vacuumed_rows` keeps of each entry what proofs and repeated appends need. Both only grow.
- * The triggers that refused every DELETE now let those through that lie at or below the newest cursor. `egress_cursors` is what each
- * stream to a sink has confirmed. Locks: new tables; the triggers are replaced, for which each of the two tables is locked for a moment.
+ * Why: the oldest entries may be removed once they are kept elsewhere (docs/architecture/ledger-reads.md#vacuum). `ledger_vacuum_cursors`
+ * says up to where, with one sealed row per batch; `ledger_vacuumed_rows` keeps what proofs and repeated appends need of each entry. Both
+ * only grow. The triggers that refused every DELETE now allow those at or below the newest cursor. `egress_cursors` holds what each stream
+ * to a sink has confirmed. Locks: new tables; the triggers are replaced, which locks each of the two tables for a moment.
  */
 export const vacuum: Migration = {
   async up(db) {
@@ -40,7 +40,7 @@ export const vacuum: Migration = {
   },
 };
 
-/** The newest cursor is looked up in the schema of the table itself: a session's search path does not decide what may go. */
+/** The newest cursor is read in the table's own schema, so that a session's search path cannot decide what may be deleted. */
 async function guardPostgres(db: Database): Promise<void> {
   await sql`
     create or replace function ledger_refuse_kept() returns trigger language plpgsql as $$

@@ -13,10 +13,10 @@ import { vacuum } from './ledger-vacuum.js';
 type Database = Parameters<Migration['up']>[0];
 
 /**
- * Why: the ledger's chain (docs/architecture/ledger-rows.md#fields). One row per entry; JSON columns hold the canonical text that was
- * hashed. Every hashed column is text or an integer and both stores are told to keep it byte for byte (STRICT in SQLite, collation "C" in
- * Postgres), so that the same rows have the same hashes in either. Entries refuse UPDATE and DELETE, sidecars everything but their one
- * purge. Locks: new tables only.
+ * Why: the ledger's chain (docs/architecture/ledger-rows.md#fields), with one row per entry. JSON columns hold the canonical text that was
+ * hashed. Every hashed column is text or an integer, and both stores keep it byte for byte (STRICT in SQLite, collation "C" in Postgres),
+ * so that the same rows have the same hashes in both. Entries refuse UPDATE and DELETE; sidecars refuse everything except their one purge.
+ * Locks: new tables only.
  */
 const entries: Migration = {
   async up(db) {
@@ -119,7 +119,7 @@ async function guardSqlite(db: Database): Promise<void> {
   await sql`
     create trigger if not exists ledger_entries_no_delete before delete on ledger_entries
     begin select raise(abort, 'ledger_entries is append-only: DELETE refused'); end`.execute(db);
-  // INSERT OR REPLACE deletes without firing delete triggers; it can only hit a row whose seq or id is there already.
+  // INSERT OR REPLACE deletes without firing delete triggers; it can only hit a row whose seq or id exists already.
   await sql`
     create trigger if not exists ledger_entries_no_replace before insert on ledger_entries
     when exists (select 1 from ledger_entries where seq = new.seq or id = new.id)

@@ -2,8 +2,8 @@ import { type Kysely, type Migration, sql } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * 0001: what operators said of an upstream's tools, one sealed set per tenant and upstream, and the definitions that agents were shown
- * last (until 0002). New tables; locks nothing.
+ * 0001: the operators' classes of an upstream's tools, one sealed set per tenant and upstream, and the definitions that agents saw last
+ * (until 0002). New tables; locks nothing.
  */
 const createTables: Migration = {
   async up(db: Kysely<unknown>) {
@@ -32,8 +32,8 @@ const createTables: Migration = {
 };
 
 /**
- * 0002: what agents were shown stands in `tool_seen_sets` alone, where a tag is over it; nothing was over these rows. A class whose agent
- * has no list there waits for its next one.
+ * 0002: what agents saw is now only in `tool_seen_sets`, under a tag; these rows had none. A class whose agent has no list there waits for
+ * the agent's next one.
  */
 const dropSightings: Migration = {
   async up(db: Kysely<unknown>) {
@@ -42,8 +42,8 @@ const dropSightings: Migration = {
 };
 
 /**
- * 0003: the sets under a tag, as every other set beside the calls. Those that are sealed are taken over when the store is opened, which has
- * the keys for it. A new table; locks nothing.
+ * 0003: the sets under a tag, like every other set beside the calls. Opening the store converts the sealed ones, because that needs the
+ * keys. A new table; locks nothing.
  */
 const createTagged: Migration = {
   async up(db: Kysely<unknown>) {

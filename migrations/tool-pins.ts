@@ -2,9 +2,9 @@ import { type Kysely, sql, type Migration } from 'kysely';
 import { dialectOf, hasColumn } from './dialect.js';
 
 /**
- * 0001: what an upstream's tools looked like when an agent saw them first (docs/architecture/requests-and-answers.md#tool-definitions),
- * so that a later change is noticed. One row per tool, one per agent that has seen a whole list. In lite's file, and beside the proxy's
- * calls, counted in a table of its own. New tables only: locks nothing that exists.
+ * 0001: what an upstream's tools looked like when an agent first saw them (docs/architecture/requests-and-answers.md#tool-definitions), so
+ * that a later change is noticed. One row per tool, and one per agent that has seen a whole list. Stored in lite's file, and beside the
+ * proxy's calls. New tables only; locks nothing that exists.
  */
 const pins: Migration = {
   async up(db) {
@@ -35,9 +35,9 @@ interface OldTables {
 }
 
 /**
- * 0002: one row for each list of pins, with a tag by Gate's keys, so that whoever can write this store accepts no definition; what each list said
- * last; and the definition each review was opened under. Lists that stand are taken over without a tag, as pins of description and input
- * schema, which is what they are; the first start gives them one. Locks the two old tables, and ends them.
+ * 0002: one row for each list of pins, with a tag by Gate's keys, so that writing to this store cannot accept a definition; what each list
+ * said last; and the definition each review was opened under. Existing lists are converted without a tag, as pins of description and input
+ * schema; the first start adds the tag. Locks the two old tables and drops them.
  */
 const sealed: Migration = {
   async up(db) {
@@ -72,7 +72,7 @@ const sealed: Migration = {
   },
 };
 
-/** 0003: what a review is bound to lies in its call's record, under that one's MAC. Locks the table that it ends. */
+/** 0003: what a review is bound to is now in its call's record, under its MAC. Locks the table that it drops. */
 const bound: Migration = {
   async up(db) {
     await db.schema.dropTable('tool_reviews').ifExists().execute();
@@ -80,8 +80,8 @@ const bound: Migration = {
 };
 
 /**
- * 0004: what each list said last is kept for each upstream: a definition that another server showed under the same name says nothing of this
- * one's. What was seen before is taken over when the store is opened, as what its upstream showed. Rebuilds the table, which it locks.
+ * 0004: what each list said last is stored per upstream, because another server's definition under the same name says nothing about this
+ * one's. Opening the store assigns earlier lists to its upstream. Rebuilds the table, which it locks.
  */
 const byUpstream: Migration = {
   async up(db) {

@@ -2,8 +2,9 @@ import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 
 /**
- * 0001: the session of each agent with an upstream, beside the proxy's calls, so that every process that talks to the upstream for an agent is
- * one client to it. `sealed` is empty while the process `opened_by` opens it, which it may until `until_ms`. A new table: locks nothing.
+ * 0001: the session of each agent with an upstream, beside the proxy's calls, so that all processes that talk to the upstream for an agent
+ * are one client to it. `sealed` is empty while the process `opened_by` opens the session, which it may do until `until_ms`. A new table;
+ * locks nothing.
  */
 const sessions: Migration = {
   async up(db) {

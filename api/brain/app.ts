@@ -17,7 +17,7 @@ export interface BrainServiceOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** Brain: scores one request. Keeps nothing but a verdict cache, writes no row. */
+/** Brain scores one request. It keeps only a verdict cache and writes no row. */
 export function createBrainService(options: BrainServiceOptions): Service {
   const service = createService({
     name: 'brain',

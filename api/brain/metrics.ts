@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Inspector } from '../../domain/inspection/port.js';
 
-/** The lanes that may answer by a fallback. */
+/** The lanes that can answer with a fallback. */
 const DETECTORS = ['injection', 'malicious_code', 'compromised_package', 'persona_drift'] as const;
 
-/** The same inspector, counted: outcomes, time, cache look-ups, and which detectors answer by a fallback. */
+/** Wraps an inspector with metrics: outcomes, time, cache look-ups, and which detectors answered with a fallback. */
 export function observedInspector(inspector: Inspector, registry: Registry): Inspector {
   const registers = [registry];
   const inspections = new Counter({

@@ -47,7 +47,7 @@ const pendingBody = (over: Record<string, unknown> = {}) => ({
   ...over,
 });
 
-/** Judges like the call's workflow: signature, then first decision wins, then its answer stays. */
+/** Judges like the call's workflow: it checks the signature, and the first decision stands. */
 function honestSender(): DecisionSender & { received: SignedDecision[] } {
   const settled = new Map<string, Extract<DecisionOutcome, { outcome: 'applied' }>['settled']>();
   const received: SignedDecision[] = [];
@@ -327,7 +327,7 @@ describe('reading review rows', () => {
     expect(await ids('?status=denied')).toEqual([correlation(1)]);
     expect(await ids('?status=approved')).toEqual([]);
     expect(await ids('?agent_id=payments-agent')).toEqual([]);
-    // A day after its deadline nobody closes it any more.
+    // A day after its deadline, a row that nobody closed is shown as expired.
     now = T0 + 600_000 + 86_400_000;
     expect(await ids('')).toEqual([]);
     expect(await ids('?status=expired')).toEqual([correlation(2)]);
@@ -361,7 +361,7 @@ describe('reading review rows', () => {
       status: 503,
       body: { error: 'payload_unavailable' },
     });
-    // Nobody can decide what nobody can read.
+    // A row whose payload cannot be read cannot be decided.
     expect(await decide(row.id)).toMatchObject({ status: 503, body: { error: 'payload_unavailable' } });
     expect(sender.received).toEqual([]);
   });
@@ -766,7 +766,7 @@ describe('POST /decide/{id}', () => {
       const click = { headers: { 'x-request-id': 'click-1' } };
       const own = { status: 200, body: { status: 'approved', decided_by: 'operator:dev', decision_reason: 'first' } };
       const body = { decision: 'approve', reason: 'first' };
-      /** `known`: the row was settled by the call's host meanwhile; else HIL does not know of it yet. */
+      /** `known`: whether the call's host settled the row meanwhile, or HIL does not know the result yet. */
       async function lost(known: boolean): Promise<PendingRequest> {
         const row = await park();
         const honest = honestSender();

@@ -20,7 +20,7 @@ import { scopeReader } from './scope.js';
 export interface HilOptions {
   readonly reviews: ReviewStore;
   readonly sender: DecisionSender;
-  /** Ed25519 private key; the workers hold its public half. */
+  /** Ed25519 private key. The workers hold its public half. */
   readonly decisionKey: KeyObject;
   readonly operators: readonly Operator[];
   readonly logger: Logger;
@@ -33,11 +33,11 @@ export interface HilOptions {
   readonly ttlSeconds?: PendingRoutes['ttlSeconds'];
   readonly decisionLifeSeconds?: number;
   readonly bodyLimit?: number;
-  /** Readiness checks besides `storage`: the composition adds the engine (`orchestrator`). */
+  /** Readiness checks besides `storage`; the composition adds the engine (`orchestrator`). */
   readonly readiness?: ReadinessChecks;
 }
 
-/** A body that holds a decision twice is refused: two readers could read different ones. */
+/** Refuses bodies with duplicate keys, because two readers could read different decisions. */
 function readStrictJson(app: ServiceApp): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     try {
@@ -48,7 +48,7 @@ function readStrictJson(app: ServiceApp): void {
   });
 }
 
-/** The human review service (docs/architecture/reviews.md): rows by tenant, and decisions on their way to the call's workflow. */
+/** The human review service (docs/architecture/reviews.md): lists rows by tenant, and sends decisions to the call's workflow. */
 export function createHilService(options: HilOptions): Service {
   const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
   const service = createService({

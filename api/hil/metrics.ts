@@ -3,8 +3,8 @@ import type { DecisionsOptions } from '../../domain/review/decisions.js';
 import type { ReviewStore } from '../../domain/review/review-store.js';
 
 /**
- * What an alert on human review looks at: how many rows wait, since when the oldest does, and what became of decisions. The gauges ask
- * the store when they are scraped, so replicas agree; they are NaN, not zero, while the store cannot be read.
+ * Metrics for alerts on human review: how many rows wait, the age of the oldest, and the results of decisions. The gauges read the store
+ * when they are scraped, so that replicas agree. They are NaN, not zero, when the store cannot be read.
  */
 export function reviewMetrics(
   registry: Registry,

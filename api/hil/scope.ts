@@ -22,15 +22,15 @@ export interface ScopeOptions {
 const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
 
 /**
- * Reads the scope of a request (docs/architecture/reviews.md#scopes). The console names its tenant in `X-Gate-Tenant-Scope`, or leaves it
- * to an operator's token, which is bound to one; the proxy names the tenant of the agent's verified SVID; the simulator has one fixed
- * tenant and must not name any. Throws `tenant_scope_required`, `invalid_request`, `unauthenticated` (a token that is wrong, or bound to
- * another tenant, never falls back to less) and `capability_denied`.
+ * Reads the scope of a request (docs/architecture/reviews.md#scopes). The console names its tenant in `X-Gate-Tenant-Scope`, or presents an
+ * operator's token, which is bound to one. The proxy names the tenant of the agent's verified SVID. The simulator has one fixed tenant and
+ * must not name any. Throws `tenant_scope_required`, `invalid_request`, `capability_denied`, and `unauthenticated` for a wrong token or one
+ * of another tenant, which never falls back to fewer rights.
  */
 export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ReviewScope {
   const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
 
-  /** Every token is compared in constant time, so that the duration says nothing about its length, prefix or place in the list. */
+  /** Every token is compared in constant time, so that timing reveals nothing about its length, prefix or position. */
   function operatorOf(request: FastifyRequest): Operator | null {
     const { authorization } = request.headers;
     if (authorization === undefined) return null;
@@ -62,7 +62,7 @@ export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (requ
   };
 }
 
-/** The tenant a request names for itself; `null` when it names none. */
+/** The tenant that a request names; `null` when it names none. */
 export function namedTenant(request: FastifyRequest): string | null {
   const named = request.headers['x-gate-tenant-scope'];
   if (named === undefined) return null;
@@ -80,8 +80,8 @@ function boundTo(tenant: string, operator: Operator | null): Operator | null {
 const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /**
- * Who decides in this scope, from the certificate and the token alone. Throws `unauthenticated` without a token: the workload identity
- * reads, it does not decide.
+ * The decider in this scope, from the certificate and the token alone. Throws `unauthenticated` without a token, because a workload
+ * identity can read but not decide.
  */
 export function principalOf({ tenant, caller, operator }: ReviewScope): DecisionPrincipal {
   if (operator === null) throw new GateError('unauthenticated');

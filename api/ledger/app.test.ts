@@ -323,7 +323,7 @@ describe('the plain listener of the ledger', () => {
     await post('/log/batch', { rows: [testRow({ id: id('a') }), testRow()] });
     await post('/log', testRow({ id: id('a'), authorized: false }));
     const metrics = (await plain('/metrics')).body;
-    // Two rows and the alarm about the third.
+    // Two rows, and the alarm about the third.
     expect(metrics).toContain('gate_ledger_append_rows_total 3');
     expect(metrics).toContain('gate_ledger_append_batch_rows_count 2');
     expect(metrics).toContain('gate_ledger_append_seconds_count 2');

@@ -44,7 +44,7 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   verifyRoutes,
 ];
 
-/** `ledger` and `evidence` are open; whoever opened them closes them after the service. */
+/** `ledger` and `evidence` must be open. The caller closes them after the service. */
 export interface LedgerServiceOptions extends LedgerWithEvidence {
   readonly logger: Logger;
   readonly registry: Registry;
@@ -54,7 +54,10 @@ export interface LedgerServiceOptions extends LedgerWithEvidence {
   readonly now?: () => number;
 }
 
-/** The ledger (docs/architecture/ledger-reads.md#routes): rows come in from the proxy, and whoever the CA knows may check the chain. */
+/**
+ * The ledger service (docs/architecture/ledger-reads.md#routes). The proxy appends rows; every caller with a certificate of the CA may
+ * verify the chain.
+ */
 export function createLedgerService(options: LedgerServiceOptions): Service {
   const { ledger, evidence, registry } = options;
   const service = createService({

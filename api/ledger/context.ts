@@ -4,7 +4,7 @@ import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { SharedWalk } from './shared-walk.js';
 
-/** What the ledger's route modules are given; each takes what it needs and registers its routes by name. */
+/** What every route module of the ledger gets; each registers its routes by name. */
 export interface LedgerContext {
   readonly app: ServiceApp;
   readonly ledger: LedgerStore;

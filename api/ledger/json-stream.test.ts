@@ -19,7 +19,7 @@ describe('a JSON list of any length', () => {
       while (given < pages) {
         if (given === failAt) throw new Error('the store is gone');
         given += 1;
-        // A turn, as a read from a store takes one.
+        // One turn of the event loop, like a read from a store.
         await new Promise((resolve) => setImmediate(resolve));
         yield given % 3 === 0 ? [] : [BIG, 'é"\u2028'];
       }
@@ -63,7 +63,7 @@ describe('a JSON list of any length', () => {
     const [response] = (await once(get(url()), 'response')) as [IncomingMessage];
     response.pause();
     response.on('error', () => {
-      // The test hangs up.
+      // The test closes the connection.
     });
     let [before, steady] = [-1, 0];
     while (steady < 10) {

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 
-/** A route's reply. Its schema describes the answer; a stream is sent as it is. */
+/** A route's reply. Its schema describes the answer; a stream is sent unchanged. */
 interface StreamReply {
   type(contentType: string): unknown;
   send(payload: never): unknown;
 }
 
 /**
- * Answers with JSON text of any length, piece by piece: the next piece is made when the client has taken the last. What fails before the
- * first piece is an ordinary error; later the connection is cut, so that no client takes the part for the whole.
+ * Sends JSON text of any length piece by piece; the next piece is made when the client has taken the last. A fault before the first piece
+ * is an ordinary error. After that the connection is cut, so that no client takes a part for the whole.
  */
 export async function sendPieces<Reply extends StreamReply>(
   reply: Reply,
@@ -26,7 +26,7 @@ async function* following(first: IteratorResult<string>, pieces: AsyncGenerator<
   yield* pieces;
 }
 
-/** A JSON list. */
+/** Sends a JSON array. */
 export const sendList = <Item, Reply extends StreamReply>(
   reply: Reply,
   pages: AsyncIterable<readonly Item[]>,

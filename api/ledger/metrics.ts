@@ -2,7 +2,10 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Evidence } from '../../domain/evidence/evidence.js';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
 
-/** What an alert on the ledger looks at: rows and commits, refused conflicts, what sweeps did, and whether the last walk found the chain valid. */
+/**
+ * Metrics for alerts on the ledger: rows and commits, refused conflicts, results of sweeps, and whether the last walk found the chain
+ * valid.
+ */
 export function ledgerMetrics(
   registry: Registry,
   {

@@ -6,8 +6,8 @@ import type { RowFilter } from '../../domain/ledger/rows.js';
 export const agentLabel = z.string().min(1).max(256);
 
 /**
- * Whose rows a read is narrowed to (docs/architecture/ledger-reads.md#routes). The session token stands for its prefix: the console has
- * checked it, and the ledger holds no key of sessions.
+ * The scope of a read (docs/architecture/ledger-reads.md#routes). The session token is the prefix itself: the console has checked it, and
+ * the ledger has no session keys.
  */
 export const scopeQuery = {
   tenant: tenantName.optional(),
@@ -22,14 +22,14 @@ export const scopeOf = (query: {
   readonly demo_session_token?: string | undefined;
 }): Pick<RowFilter, 'tenant' | 'demoPrefix'> => ({ tenant: query.tenant, demoPrefix: query.demo_session_token });
 
-/** A time of a query; `windowOf` judges it, so that a bad one is `invalid_window`. */
+/** A time in a query. `windowOf` checks it, so that a bad one is `invalid_window`. */
 export const time = z.string().max(64).optional();
 
-/** RFC 3339 with a zone, or `invalid_window`; in the form in which the chain writes times, so that text compares as time. */
+/** Parses RFC 3339 with a time zone, or throws `invalid_window`. Returns the chain's spelling, which compares as text. */
 function timeOf(text: string, name: string): string {
   const parsed = z.iso.datetime({ offset: true }).safeParse(text);
   const ms = parsed.success ? Date.parse(text) : Number.NaN;
-  // Beyond the year 9999 times have another form, and text no longer compares as time.
+  // After the year 9999 times have another form, and text no longer compares as time.
   if (!(ms >= 0 && ms < Date.UTC(10_000, 0, 1)))
     throw new GateError('invalid_window', `${name} is no RFC 3339 time: write 2026-01-02T03:04:05Z`);
   return new Date(ms).toISOString();
@@ -47,7 +47,7 @@ export function windowOf(query: { readonly from?: string | undefined; readonly t
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
 
-/** A window whose ends are both named, the first before the second. Throws `invalid_window` otherwise. */
+/** A window that needs both ends, the first before the second. Throws `invalid_window` otherwise. */
 export function requiredWindow(query: { readonly from?: string | undefined; readonly to?: string | undefined }): {
   readonly from: string;
   readonly to: string;

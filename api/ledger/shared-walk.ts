@@ -1,19 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 
-/** Runs the walk, or returns the answer another caller got a moment ago. */
+/** Runs the walk, or returns the answer that another caller got a moment ago. */
 export type SharedWalk = <T>(request: FastifyRequest, what: string, walk: () => Promise<T>) => Promise<T>;
 
 const KEPT_MS = 10_000;
-/**
- * The answer of a walk is kept for this many times as long as the walk took, so that agents cost the ledger a tenth of its time at most.
- */
+/** An answer is kept for this many times the duration of its walk, so that agents take at most a tenth of the ledger's time. */
 const KEPT_TIMES = 9;
 
 /**
- * What agents may ask of the whole chain: anybody may check it, and a walk costs as much as the chain is long. So they share what is
- * running, and for a while what was found, a refusal included. Gate's own services always get a walk that began after they asked, or one that
- * is running.
+ * Walks of the whole chain for agents. Anybody may verify the chain, and a walk takes longer the longer the chain is. So agents share a
+ * running walk and, for a while, its answer, including a refusal. Gate's own services always get a walk that started after they asked, or a
+ * running one.
  */
 export function createSharedWalk(now: () => number = Date.now): SharedWalk {
   const walks = new Map<string, { readonly answer: Promise<unknown>; untilMs: number }>();

@@ -9,7 +9,7 @@ import type { LedgerWithEvidence } from '../../domain/evidence/evidence.js';
 import { startSweep, type RunningSweep } from '../../domain/ledger/sweeps/sweep.js';
 
 /**
- * What the ledger does by itself now and then. Each sweep reads from the store what is due and holds nothing between two runs
+ * The ledger's repeating work. Each sweep reads from the store what is due and keeps nothing between two runs
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
@@ -27,8 +27,8 @@ export function startLedgerSweeps(
   const stopping = new Promise<void>((stop) => {
     stopped.signal.addEventListener('abort', () => stop());
   });
-  // The full walk: the gauge of the chain says something soon after the start, and a checkpoint is signed of what
-  // holds. A stop does not wait for a long one; the ledger's close ends it.
+  // A full walk: it updates the gauge soon after the start, and a valid chain is then signed. A stop does not wait for a long walk; closing
+  // the ledger ends it.
   every('verify', config.verifyEverySecs * 1000, () =>
     Promise.race([
       ledger.verify().then(({ valid }) => (valid ? ledger.transparency?.checkpoint() : undefined)),

@@ -13,12 +13,12 @@ export type { GovernedService };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Open to every caller whose certificate the CA signed; its row says `callers: 'public'`. */
+    /** Open to every caller whose certificate the CA signed. The route's row must say `callers: 'public'`. */
     public?: boolean;
   }
 }
 
-/** One route as a service registered it, its path written as a template of the authority table. */
+/** One registered route, its path written like a template of the authority table. */
 export interface RegisteredRoute {
   readonly method: string;
   readonly path: string;
@@ -27,15 +27,14 @@ export interface RegisteredRoute {
 
 const registered = new WeakMap<object, RegisteredRoute[]>();
 
-/** Every route registered on `app` so far; complete once `app.ready()` has returned. */
+/** The routes registered on `app` so far; complete after `app.ready()`. */
 export const registeredRoutes = (app: ServiceApp): readonly RegisteredRoute[] => registered.get(app) ?? [];
 
 /**
- * Governs every route of `app` by the table (docs/architecture/identity-and-routes.md#authority-table): the caller's id must stand in the
- * row of the one template that the path matches in full, and that row must be the route that is about to run. Refused before the body is
- * read and before any look-up: 403 `capability_denied` for a caller that is not listed and for a path without a row alike, 401
- * `caller_spiffe_missing` without a SPIFFE id. A route without a row or with one that is still to be built, one registered twice, or one
- * that is public on one side only stops the start.
+ * Applies the table to every route of `app` (docs/architecture/identity-and-routes.md#authority-table). The caller's id must be in the row
+ * of the one template that matches the whole path, and that row must be of the route about to run. Checked before the body is read and
+ * before any look-up: 403 `capability_denied` both for an unlisted caller and for a path without a row, 401 `caller_spiffe_missing` without
+ * a SPIFFE id. The start fails when a route has no row or one that is not built yet, is registered twice, or is public on one side only.
  */
 export function enforceRouteAuthority(
   app: ServiceApp,
@@ -67,7 +66,7 @@ export function enforceRouteAuthority(
 
   app.addHook('onRequest', (request, _reply, done) => {
     const row = matchRow(request.method, request.raw.url ?? '');
-    // The router and the table must mean the same route: a path that only one of them reads as `{id}` runs nothing.
+    // Router and table must agree on the route: a path that only one of them reads as `{id}` runs nothing.
     const runs = request.routeOptions.url;
     const known = row !== null && runs !== undefined && templateOf(runs) === row.path ? row : null;
     if (known?.callers === 'public') return done();
@@ -78,5 +77,5 @@ export function enforceRouteAuthority(
   });
 }
 
-/** `/pending/:id` of the router is `/pending/{id}` of the table; other router syntax stays as it is and finds no row. */
+/** Turns the router's `/pending/:id` into the table's `/pending/{id}`. Other router syntax stays and finds no row. */
 const templateOf = (url: string): string => url.replace(/(?<=\/):([A-Za-z_]\w*)(?=\/|$)/g, '{$1}');

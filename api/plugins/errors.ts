@@ -7,7 +7,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from './service.js';
 
-/** The body in which a service answers a refusal. */
+/** Builds the body of a refusal. */
 export type ErrorBody = (error: GateError, correlationId: string) => JsonObject;
 
 export const plainErrorBody: ErrorBody = (error, correlationId) => ({
@@ -17,7 +17,7 @@ export const plainErrorBody: ErrorBody = (error, correlationId) => ({
   correlation_id: correlationId,
 });
 
-/** One place answers every error: stable code, sentence, correlation id. Stacks and causes stay in the log. */
+/** Answers every error in one place with a stable code, a sentence and the correlation id. Stacks and causes go only to the log. */
 export function answerErrors(app: ServiceApp, errorBody: ErrorBody): void {
   app.setErrorHandler((error: Error & { statusCode?: number; code?: string }, request, reply) => {
     const known = toGateError(error);
@@ -36,7 +36,7 @@ export function answerErrors(app: ServiceApp, errorBody: ErrorBody): void {
   });
 }
 
-/** Answers what the HTTP parser refused before there was a request, as the service answers everything else, and hangs up. */
+/** Answers what the HTTP parser refused in the service's usual form, and closes the connection. */
 export const answerUnreadable =
   (errorBody: ErrorBody, headers: Readonly<Record<string, string>>) =>
   (error: ConnectionError, socket: Socket): void => {

@@ -4,19 +4,19 @@ import { errorText } from '../../domain/errors.js';
 import { ownCompilersOnly } from './own-compilers.js';
 import { foreignText } from '../../domain/text.js';
 
-/** A probe: bounded, free of side effects. Throws with what is wrong; may return a fact worth showing. */
+/** A check must be quick and have no side effects. It throws what is wrong, and may return a value to show. */
 export type ReadinessChecks = Readonly<
   Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>
 >;
 
-/** Facts that hold for the life of the process and are worth showing, such as its mode. */
+/** Constant facts to show, such as the mode of the process. */
 export type ReadinessFacts = Readonly<Record<string, string>>;
 
 const PROBE_LIMIT_MS = 2_000;
 
 /**
- * The plain listener of a service (docs/architecture/identity-and-routes.md#connections): /health always 200, /readyz 200 or 503 naming
- * what is down, /metrics.
+ * The plain listener of a service (docs/architecture/identity-and-routes.md#connections): /health is always 200, /readyz is 200 or 503 with
+ * what is down, and /metrics.
  */
 export function healthApp(
   service: string,
@@ -30,7 +30,9 @@ export function healthApp(
   return app;
 }
 
-/** /readyz and /metrics on any listener. Details of a check, beyond `ok` or `failed`, are shown only where `showsDetails` allows it. */
+/**
+ * Registers /readyz and /metrics on a listener. Details of a check, beyond `ok` and `failed`, are shown only if `showsDetails` allows it.
+ */
 export function registerProbes(
   app: Pick<FastifyInstance, 'get'>,
   registry: Registry,

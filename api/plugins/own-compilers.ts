@@ -3,8 +3,8 @@ const unasked = (): never => {
 };
 
 /**
- * For `Fastify({ schemaController })`: an app without a compiler of its own makes none. Left to itself Fastify loads a JSON Schema
- * validator and a serializer at its start, a hundred files that no route of Gate uses.
+ * For `Fastify({ schemaController })`: keeps Fastify from creating default compilers. It would load a JSON Schema validator and a
+ * serializer at the start, a hundred files that no route of Gate uses.
  */
 export const ownCompilersOnly = {
   compilersFactory: { buildValidator: () => unasked, buildSerializer: () => unasked },

@@ -72,7 +72,7 @@ describe('the route authority table', () => {
     }
   });
 
-  // Pins typed by hand, one per legend entry and one per special case.
+  // Typed by hand: one for each legend entry and each special case.
   it.each([
     ['hil', 'POST /decide/{id}', 'hil.decision.execute', 'service-console service-simulator'],
     ['hil', 'POST /pending', 'hil.pending.create', 'service-proxy service-simulator'],
@@ -104,7 +104,7 @@ describe('the route authority table', () => {
   });
 });
 
-/** Each service as it is composed, over empty stores; a caller is who the test header says. `null`: there is no such service yet. */
+/** Each service as it is composed, over empty stores. The test header names the caller. `null`: the service does not exist yet. */
 const running = {} as Record<GovernedService, Service | null>;
 const folder = mkdtempSync(join(tmpdir(), 'gate-routes-'));
 const closing: (() => Promise<unknown>)[] = [];
@@ -144,7 +144,7 @@ beforeAll(async () => {
   });
   running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
   running.identity = null;
-  // The operators' routes, as the proxy registers them; its other routes are its agents'.
+  // Only the operators' routes of the proxy; its other routes are for agents.
   const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {
     tool_classes: toolClassMigrations,
     pins: toolPinMigrations,
@@ -192,11 +192,11 @@ describe.each(services)('what %s registers and what the table says are the same'
         const reply = await (running[service] as Service).app.inject({
           method: row.method,
           url: row.path.replace(/\{[a-z_]+\}/g, '00000000-0000-4000-8000-000000000000'),
-          // A stream would never end; with this id it is refused once its caller was let through.
+          // A stream would never end; this id makes the service refuse it after the caller was admitted.
           headers: { 'last-event-id': 'none', ...(caller !== null && { 'x-test-caller': caller }) },
           ...(row.method === 'POST' && { payload: {} }),
         });
-        // A service may refuse a listed caller for reasons of its own, in its own words.
+        // A service may refuse a listed caller for its own reasons, in its own words.
         const stopped = reply.body.includes('"capability_not_granted"')
           ? 'capability_denied'
           : reply.body.includes('"caller_spiffe_missing"')

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends the text as it stands and gives everything that comes back until the service hangs up. */
+/** Sends the raw text and returns everything until the service closes the connection. */
 async function sent(text: string): Promise<{ head: string; body: Record<string, unknown> }> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');

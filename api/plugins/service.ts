@@ -11,24 +11,24 @@ import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from '
 import { healthApp, type ReadinessChecks, type ReadinessFacts } from './health.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
-/** PEM text. `ca` verifies the peer, `cert` and `key` are the service's own SVID. */
+/** PEM text. `ca` verifies the peer; `cert` and `key` are the service's own SVID. */
 export interface TlsMaterial {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
 }
 
-/** Who is on the other end of a connection, by its verified certificate. */
+/** The peer of a connection, identified by its verified certificate. */
 export interface Caller {
   readonly kind: 'agent' | 'service';
   readonly spiffe: string;
   /** Caller id of the route authority table: `service-<name>` or `agent-workload`. */
   readonly callerId: string;
-  /** SHA-256 over the leaf certificate's DER, 64 hex digits. */
+  /** SHA-256 of the leaf certificate's DER, 64 hex digits. */
   readonly fingerprint: string;
   readonly tenant?: string;
   readonly agent?: string;
-  /** Whose rows its calls make; an operator's where nothing is said. */
+  /** The namespace of the rows its calls make; `operator` when absent. */
   readonly namespace?: StateNamespace;
 }
 
@@ -44,21 +44,23 @@ export interface ServiceOptions {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
-  /** Absent: plain HTTP, which only tests use. `required` refuses strangers in the handshake; `asked` leaves the judgement to code. */
+  /**
+   * Without it the service speaks plain HTTP, for tests only. `required` refuses strangers in the handshake; `asked` leaves that to code.
+   */
   readonly tls?: TlsMaterial & { readonly clientCertificate: 'required' | 'asked' };
   /** Governed services check every route against the route authority table before the body is read. */
   readonly governed?: GovernedService;
   readonly bodyLimit?: number;
-  /** Milliseconds in which a request must have come in whole; 30,000 where nothing else is said. */
+  /** Milliseconds within which a whole request must arrive. Default: 30,000. */
   readonly requestLimitMs?: number;
-  /** On every answer, refusals of the HTTP parser included. */
+  /** Added to every answer, including refusals of the HTTP parser. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How refusals look that are not a route's own. */
+  /** The form of refusals that no route makes. */
   readonly errorBody?: ErrorBody;
   readonly readiness?: ReadinessChecks;
-  /** Said by /readyz beside the checks. */
+  /** Shown by /readyz beside the checks. */
   readonly facts?: ReadinessFacts;
-  /** For unit tests over `inject`, where no TLS socket exists. */
+  /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
 
@@ -84,7 +86,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** A request must have come in whole within this time; a slow sender must not hold a connection for ever. */
+/** A whole request must arrive within this time, so that slow senders do not hold connections forever. */
 const REQUEST_LIMIT_MS = 30_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
 
@@ -94,10 +96,10 @@ const CORRELATION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 export function createService(options: ServiceOptions): Service {
   const { tls, headers = {}, errorBody = plainErrorBody, requestLimitMs = REQUEST_LIMIT_MS } = options;
   const slowSenders = {
-    // Given to the constructor, because only there Node lowers its limit for headers, too: with headers allowed more time than the whole
-    // request it never ends a request whose body stops in the middle.
+    // Passed to the constructor, because only there Node also lowers its limit for headers. If headers may take longer than the whole
+    // request, Node never ends a request whose body stops in the middle.
     requestTimeout: requestLimitMs,
-    // Node looks for them this often; its own 30 s would double the limit.
+    // How often Node checks; its default of 30 s would double the limit.
     connectionsCheckingInterval: Math.min(requestLimitMs, 2_000),
   };
   const app = Fastify({
@@ -108,7 +110,7 @@ export function createService(options: ServiceOptions): Service {
     requestTimeout: requestLimitMs,
     clientErrorHandler: answerUnreadable(errorBody, headers),
     schemaController: ownCompilersOnly,
-    // A route answers the one method it is registered for, and an encoded SPIFFE id fits into a path segment.
+    // A route answers only the method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },
     ...(!tls && { http: slowSenders }),
@@ -132,13 +134,13 @@ export function createService(options: ServiceOptions): Service {
   const resolveCaller = options.resolveCaller ?? callerOfSocket(options.trustDomain);
   app.addHook('onRequest', (request, reply, done) => {
     request.caller = resolveCaller(request);
-    // Services hand the id of a call on; nobody else names one (docs/architecture/requests-and-answers.md#error-envelope).
+    // Only services may pass on the id of a call; nobody else may set one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
     request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
     done();
   });
-  // A connection whose last answer leaves while the service closes would be kept alive, and the close would wait for it.
+  // A connection whose last answer leaves during the close would be kept alive, and the close would wait for it.
   let closing = false;
   app.addHook('preClose', (done) => {
     closing = true;
@@ -178,7 +180,7 @@ interface SeenCaller {
   readonly validToMs: number;
 }
 
-/** One parse per connection: a kept-alive connection keeps its certificate, but not longer than the certificate lives. */
+/** Parsed once per connection: a kept-alive connection keeps its certificate, but only until the certificate expires. */
 function callerOfSocket(trustDomain: string): (request: FastifyRequest) => Caller | null {
   const known = new WeakMap<object, SeenCaller>();
   return (request) => {
@@ -195,7 +197,7 @@ function callerOfSocket(trustDomain: string): (request: FastifyRequest) => Calle
 const NOBODY: SeenCaller = { caller: null, validToMs: Number.POSITIVE_INFINITY };
 
 function readCaller(socket: TLSSocket, trustDomain: string): SeenCaller {
-  // A resumed session without a certificate counts as authorized for Node; the certificate below is what counts here.
+  // Node counts a resumed session without a certificate as authorized, so the certificate below decides.
   if (!socket.encrypted || !socket.authorized) return NOBODY;
   const certificate = socket.getPeerX509Certificate();
   const spiffe = certificate && spiffeOfCertificate(certificate);

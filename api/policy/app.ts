@@ -10,7 +10,7 @@ import { evaluateRoutes } from './routes/evaluate.js';
 import { policyRoutes } from './routes/policies.js';
 
 export interface PolicyServiceOptions {
-  /** Loaded before the port is bound: without a set there is no service. */
+  /** Must be loaded before the port is bound. */
   readonly policies: PolicySet;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -20,7 +20,7 @@ export interface PolicyServiceOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** Below the two seconds that a worker gives the policy engine. */
+/** Less than the two seconds that a worker waits for the policy engine. */
 const EVALUATION_LIMIT_MS = 1_800;
 
 /** The policy engine: deterministic rules over one input, for the console and the proxy. */

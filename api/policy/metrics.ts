@@ -1,13 +1,13 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { PolicyObserver } from '../../domain/policy/local-evaluator.js';
 
-/** Tool names come from outside: only this many get a label of their own. */
+/** Tool names come from outside, so only this many get their own label. */
 const MAX_UNKNOWN_TOOLS = 100;
 const MAX_LABEL_CHARACTERS = 64;
 
 /**
- * What operators watch on policy: verdicts by tier, time, evaluations that failed closed, budget denials, and tools no rule has words
- * for: each is a name to add to data.json.
+ * Metrics of policy: verdicts by tier, time, evaluations that failed closed, budget denials, and unknown tool names, each a candidate for
+ * data.json.
  */
 export function policyMetrics(registry: Registry): PolicyObserver {
   const registers = [registry];

@@ -4,8 +4,8 @@ import type { Inspector } from '../../../domain/inspection/port.js';
 import type { ServiceApp } from '../../plugins/service.js';
 
 /**
- * `params` is checked to be an object and left alone below that: it came through a JSON parser, and a deep check of a megabyte would
- * cost more than the verdict.
+ * `params` must be an object, but is not checked further: it came through a JSON parser, and a deep check of a megabyte would cost more
+ * than the verdict.
  */
 const shallowRequest = inspectRequest.extend({ params: z.record(z.string(), z.unknown()).default({}) });
 

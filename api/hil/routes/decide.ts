@@ -20,7 +20,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
     '/decide/:id',
     {
       schema: { params: ById, body: decideRequest, response: { 200: PendingRow } },
-      // Before the body is read, so that somebody who may not decide learns nothing about the form of a decision.
+      // Checked before the body is read, so that callers who may not decide learn nothing about the form of a decision.
       onRequest: (request, _reply, done) => {
         principalOf(scopeOf(request));
         if (request.headers['x-gate-decided-by'] !== undefined) throw new GateError('legacy_identity_header');
@@ -29,7 +29,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
     },
     (request) => {
       const scope = scopeOf(request);
-      // Who decided comes from the certificate and the token, never from the body (docs/architecture/identity-and-routes.md#surfaces).
+      // The decider comes from the certificate and the token, never from the body (docs/architecture/identity-and-routes.md#surfaces).
       const principal = principalOf(scope);
       return decide({
         id: request.params.id,
@@ -45,7 +45,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
   );
 }
 
-/** The decision a body asks for. Throws for a modification, which is not available. */
+/** The decision in a body. Throws for a modification, which is not available. */
 function available(body: DecideRequest): 'approve' | 'deny' {
   if ('modified_payload' in body) throw new GateError('modified_payload_rejected');
   const diff = body.modification_diff ?? null;
@@ -60,8 +60,8 @@ function available(body: DecideRequest): 'approve' | 'deny' {
 }
 
 /**
- * The channel the operator used (docs/architecture/reviews.md#channels). The console tells it; for others, and for Gate's own names, HIL
- * does.
+ * The channel the operator used (docs/architecture/reviews.md#channels). The console may name it, except for reserved names; for other
+ * callers HIL sets it.
  */
 function surfaceOf({ caller }: ReviewScope, { decided_via }: DecideRequest): string {
   if (caller.callerId !== CALLER_IDS.console) return 'simulator';
@@ -71,8 +71,8 @@ function surfaceOf({ caller }: ReviewScope, { decided_via }: DecideRequest): str
 }
 
 /**
- * One request id is one decision to the workflow, so a 503 can be sent again under the same `X-Request-Id`. Without one, every request
- * is a decision of its own: an id derived from row and decision would hand a late refusal to every later attempt.
+ * One request id is one decision to the workflow, so that a 503 can be repeated with the same `X-Request-Id`. Without one, every request is
+ * a new decision: an id derived from row and decision would give a late refusal to every later attempt.
  */
 function requestIdOf(request: FastifyRequest): string {
   const offered = request.headers['x-request-id'];

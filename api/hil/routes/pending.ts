@@ -10,7 +10,7 @@ import type { ServiceApp } from '../../plugins/service.js';
 import { namedTenant, type scopeReader } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingRow } from './schemas.js';
 
-/** Looser than the contract, because some faults have a code of their own (422) instead of `invalid_request`. */
+/** Looser than the contract, because some faults have their own code (422) instead of `invalid_request`. */
 const CreateBody = newReview.extend({
   request_payload: parsedObject,
   tenant: newReview.shape.tenant.optional(),
@@ -34,13 +34,13 @@ export interface PendingRoutes {
   readonly ttlSeconds: { readonly auto: number; readonly standard: number; readonly strict: number };
 }
 
-/** Rows are made by the pipeline and read by everybody in their tenant's scope. */
+/** The pipeline creates rows; callers read those of their tenant's scope. */
 export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }: PendingRoutes): void {
   app.post(
     '/pending',
     { schema: { body: CreateBody, response: { 200: PendingRow, 201: PendingRow } } },
     async (request, reply) => {
-      // A review outside a call has no workflow that could take its decision, so nobody but the pipeline makes one.
+      // A review outside a call has no workflow to decide, so only the pipeline may create one.
       if (request.caller?.callerId !== CALLER_IDS.proxy)
         throw new GateError('capability_denied', 'only a call in the pipeline can ask for review');
       const { row, created } = await reviews.createOnce(reviewOf(request.body, namedTenant(request), ttlSeconds));
@@ -60,7 +60,7 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }:
         ...(before !== undefined && { before }),
         ...(agent_id !== undefined && { agent_id }),
       });
-      // The body is a bare array, so where to go on travels beside it.
+      // The body is a plain array, so the next cursor is in a header.
       if (next_before !== null) void reply.header('X-Gate-Next-Before', next_before);
       return rows;
     },
@@ -77,7 +77,7 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }:
   );
 }
 
-/** An unknown row and a foreign one are one answer: 404 with the same body. */
+/** An unknown row and another tenant's row get the same answer: 404 with the same body. */
 function found<Row>(row: Row | null): Row {
   if (row === null) throw new GateError('not_found');
   return row;
@@ -108,6 +108,6 @@ function reviewOf(
   };
 }
 
-/** The proxy has judged the address already. This only keeps text that is not a web address from an approver's eyes. */
+/** The proxy has already checked the address. This only keeps text that is no web address from being shown to approvers. */
 const isWebAddress = (text: string): boolean =>
   URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);

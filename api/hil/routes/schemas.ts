@@ -4,8 +4,8 @@ import { pendingRequest } from '../../../contracts/review.js';
 export const ById = z.object({ id: z.uuid() });
 export const ByCorrelation = z.object({ correlation_id: z.uuid() });
 
-/** An object that a JSON parser made: walking a megabyte of it again would hold up every other request. */
+/** Any object from the JSON parser. Checking a megabyte of it again would block every other request. */
 export const parsedObject = z.record(z.string(), z.unknown());
 
-/** A row as it leaves the store. */
+/** A row as the store returns it. */
 export const PendingRow = pendingRequest.extend({ request_payload: parsedObject, retention: parsedObject });

@@ -8,8 +8,8 @@ import { ByCorrelation, ById, PendingRow } from './schemas.js';
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
 /**
- * Gate's own routes for the pipeline (GATE_OWN_ROUTES): how the port `Reviews` reaches a HIL in another process. They hold no tenant
- * scope, because the workflow that owns a correlation id owns its row.
+ * Gate's own routes for the pipeline (GATE_OWN_ROUTES): the port `Reviews` reaches a HIL in another process through them. They have no
+ * tenant scope, because the workflow that owns a correlation id owns its row.
  */
 export function settleRoutes(app: ServiceApp, { reviews }: { reviews: ReviewStore }): void {
   app.post(

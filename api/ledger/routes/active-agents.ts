@@ -3,13 +3,13 @@ import { activeAgentAdjustment, activeAgentInvoice, adjustmentReceipt } from '..
 import { tenantName } from '../../../contracts/erasure.js';
 import type { LedgerContext } from '../context.js';
 
-/** The meter judges the times, so that a bad or missing one is `invalid_meter_window`. */
+/** The meter checks the times, so that a bad or missing one is `invalid_meter_window`. */
 const time = z.string().max(64).default('');
 const query = z.object({ tenant: tenantName, as_of: time, observed_through: time });
 
 /**
- * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter). An invoice is read from the chain and leaves no row; an
- * adjustment leaves one.
+ * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter). An invoice is read from the chain and appends no row; an
+ * adjustment appends one.
  */
 export function activeAgentRoutes({ app, evidence: { activeAgents } }: LedgerContext): void {
   const invoiceOf = ({ tenant, as_of: asOf, observed_through: observedThrough }: z.infer<typeof query>) =>
@@ -37,7 +37,7 @@ export function activeAgentRoutes({ app, evidence: { activeAgents } }: LedgerCon
     '/finops/active-agents/adjustments',
     {
       schema: { body: activeAgentAdjustment, response: { 200: adjustmentReceipt, 201: adjustmentReceipt } },
-      // The meter checks the request itself, so that a bad one is `invalid_adjustment`; the schema documents the route.
+      // The meter checks the request itself, so that a bad one is `invalid_adjustment`. The schema only documents the route.
       validatorCompiler: () => (value: unknown) => ({ value }),
     },
     async (request, reply) => {

@@ -17,7 +17,7 @@ const whole = (least: number, most: number) => z.coerce.number().int().min(least
 const days = (fallback: number) => whole(1, 365).default(fallback);
 const limit = whole(1, 1_000).default(100);
 
-/** What the rows add up to: behaviour, models, silence, cost (docs/architecture/ledger-reads.md#reports). Derived on read. */
+/** Reports over rows: behaviour, models, silence, cost (docs/architecture/ledger-reads.md#reports). Computed when read. */
 export function analysisRoutes({ app, evidence: { reports } }: LedgerContext): void {
   app.get(
     '/analysis/agent-behavioral-baseline',

@@ -20,11 +20,11 @@ const listQuery = z.object({
 });
 const nothing = z.null();
 
-/** Who acted: whom the calling service names, else the service itself. */
+/** The actor: as named by the calling service, otherwise that service. */
 const actorOf = (request: FastifyRequest, named: string | undefined): string =>
   named ?? request.caller?.callerId ?? 'unknown';
 
-/** Incident cases (docs/architecture/ledger-reads.md#cases). Bodies say what to do; who may call stands in the authority table. */
+/** Incident cases (docs/architecture/ledger-reads.md#cases). */
 export function caseRoutes({ app, evidence: { cases } }: LedgerContext): void {
   app.get(
     '/cases',

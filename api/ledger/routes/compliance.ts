@@ -4,8 +4,7 @@ import type { LedgerContext } from '../context.js';
 import { requiredWindow, scopeOf, scopeQuery, time } from '../query.js';
 
 /**
- * Counts and samples of a window for whoever has to answer for it (docs/architecture/ledger-reads.md#compliance-register). Appends
- * nothing, judges nothing.
+ * Counts and samples of a window for auditors (docs/architecture/ledger-reads.md#compliance-register). Appends nothing and judges nothing.
  */
 export function complianceRoutes({ app, evidence }: LedgerContext): void {
   app.post(

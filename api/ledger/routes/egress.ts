@@ -10,7 +10,7 @@ const query = z.object({
   sink: z.enum(SINK_KINDS).optional(),
 });
 
-/** Where a worker that runs apart reads the rows it streams to sinks (docs/architecture/ledger-reads.md#streams-to-sinks). */
+/** The rows that a worker in another process streams to sinks (docs/architecture/ledger-reads.md#streams-to-sinks). */
 export function egressRoutes({ app, ledger }: LedgerContext): void {
   const source = egressSource(ledger);
   app.get(

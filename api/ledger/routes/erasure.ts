@@ -9,7 +9,7 @@ import {
 } from '../../../contracts/erasure.js';
 import type { LedgerContext } from '../context.js';
 
-/** Erasure that leaves the chain whole (docs/architecture/ledger-reads.md#erasure). All are safe to repeat. */
+/** Erasure that leaves the chain intact (docs/architecture/ledger-reads.md#erasure). All routes are safe to repeat. */
 export function erasureRoutes({ app, ledger: { erasure }, evidence: { tenantLifecycle } }: LedgerContext): void {
   app.post(
     '/admin/tenants/:tenant/tombstone',

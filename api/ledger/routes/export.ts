@@ -12,13 +12,13 @@ import { requiredWindow, time } from '../query.js';
 const PARQUET = 'application/vnd.apache.parquet';
 
 /**
- * The cold tier (docs/architecture/ledger-reads.md#cold-tier): passes, their records, and what of a window is in the table; a reader that
- * asks for Parquet gets the window's rows as one file.
+ * The cold tier (docs/architecture/ledger-reads.md#cold-tier): exports, their records, and which rows of a window are in the table. With
+ * `Accept: application/vnd.apache.parquet` the answer is the window's rows as one file.
  */
 export function exportRoutes({ app, evidence: { coldTier } }: LedgerContext): void {
   app.post('/export', { schema: { response: { 200: exportPass } } }, async (_request, reply) => {
     const pass = await coldTier.export();
-    // A bare string would be sent as text.
+    // A plain string would be sent as text.
     return reply.type('application/json; charset=utf-8').send(JSON.stringify(pass) as ExportPass);
   });
 
@@ -31,7 +31,7 @@ export function exportRoutes({ app, evidence: { coldTier } }: LedgerContext): vo
       const window = requiredWindow(request.query);
       if (!(request.headers.accept ?? '').includes(PARQUET)) return coldTier.table(window);
       const { bytes, sha256 } = await coldTier.parquet(window);
-      // Bytes are sent as they are; the schema is that of the JSON answer.
+      // The bytes are sent unchanged; the schema describes the JSON answer.
       return reply
         .type(PARQUET)
         .header('X-Gate-Data-Sha256', sha256)

@@ -9,7 +9,7 @@ import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 const MAX_AGENTS = 1_000;
 
 /**
- * Searches across agents: who stands behind suspicious rows, and what was judged before
+ * Searches across agents: who is behind suspicious rows, and recorded inputs to judge again
  * (docs/architecture/ledger-reads.md#hunt-and-corpus).
  */
 export function huntRoutes({ app, evidence: { reports } }: LedgerContext): void {
@@ -80,7 +80,7 @@ export function huntRoutes({ app, evidence: { reports } }: LedgerContext): void 
   );
 }
 
-/** Entry by entry: together they may be many times what a process should hold. */
+/** Entry by entry, because together they may be many times larger than memory. */
 async function* corpusPieces({ entries, total, sampled }: ChosenCorpus): AsyncGenerator<string> {
   let separator = '{"corpus":[';
   let returned = 0;

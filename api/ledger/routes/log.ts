@@ -6,9 +6,9 @@ import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import type { LedgerContext } from '../context.js';
 
-/** Bodies of `POST /log` (docs/architecture/ledger-rows.md#appending). */
+/** Most bytes of a body of `POST /log` (docs/architecture/ledger-rows.md#appending). */
 const LOG_BODY_BYTES = 1_048_576;
-/** The rows of one call with their sidecars; each row is bounded by itself. */
+/** The rows of one call with their sidecars. Each row has its own limits too. */
 const BATCH_BODY_BYTES = 16_777_216;
 const BATCH_ROWS = 256;
 
@@ -21,7 +21,7 @@ const asked = z.object({
     .pipe(z.array(z.uuid()).max(HELD_IDS_LIMIT)),
 });
 
-/** The ledger checks rows itself and says which field is wrong; the schemas document the routes. */
+/** The ledger checks rows itself and names the bad field. The schemas only document the routes. */
 const unchecked = () => (value: unknown) => ({ value });
 const errorHandler = (error: FastifyError): never => {
   if (!(error instanceof GateError) && error.statusCode === 400) throw notARow(errorText(error));
@@ -30,13 +30,13 @@ const errorHandler = (error: FastifyError): never => {
 const notARow = (detail: string): GateError =>
   new GateError('invalid_log_request', detail, { fields: { field: 'body' } });
 
-/** 201 when anything was appended, 200 when every row was there before. */
+/** 201 when anything was appended, 200 when every row existed. */
 const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
   answers.some((receipt) => receipt.status === 'created') ? 201 : 200;
 
 /**
- * Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat when the rows carry ids. `GET
- * /log/held` says which rows exist.
+ * Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat if the rows carry ids. `GET /log/held`
+ * says which rows exist.
  */
 export function logRoutes({ app, ledger }: LedgerContext): void {
   app.get('/log/held', { schema: { querystring: asked, response: { 200: heldIds } } }, async ({ query: { ids } }) => ({
@@ -44,7 +44,7 @@ export function logRoutes({ app, ledger }: LedgerContext): void {
   }));
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
-    // A key written twice or a number that JavaScript rounds would be hashed as something its author did not say.
+    // Duplicate keys, or numbers that JavaScript rounds, would be hashed as something the author did not say.
     scope.removeContentTypeParser('application/json');
     scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, parsed) => {
       try {

@@ -4,7 +4,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { LedgerContext } from '../context.js';
 import { agentLabel, scopeOf, scopeQuery } from '../query.js';
 
-/** An agent's activity as a story (docs/architecture/ledger-reads.md#narrative). An agent nobody knows has a story of zeros. */
+/** An agent's activity as a story (docs/architecture/ledger-reads.md#narrative). An unknown agent has a story of zeros. */
 export function narrativeRoutes({ app, evidence }: LedgerContext): void {
   app.get(
     '/audit/agents/:agent_id/narrative',

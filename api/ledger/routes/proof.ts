@@ -9,13 +9,13 @@ const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const inclusionQuery = z
   .object({ seq: count.min(1).optional(), id: z.uuid().optional(), size: count.optional() })
   .refine(({ seq, id }) => (seq === undefined) !== (id === undefined), 'name the entry by seq or by id');
-/** A checkpoint with the lines of a few dozen witnesses. */
+/** Enough for a checkpoint with the lines of a few dozen witnesses. */
 const NOTE_BYTES = 65_536;
 const NOTE = 'text/plain; charset=utf-8';
 
 /**
- * The ledger as a transparency log (C2SP tlog-checkpoint, RFC 6962): checkpoints, proofs over them, cosignatures of witnesses. Without a
- * signing key all of them answer `signing_unavailable`.
+ * The ledger as a transparency log (C2SP tlog-checkpoint, RFC 6962): checkpoints, proofs, cosignatures of witnesses. Without a signing key
+ * all of them answer `signing_unavailable`.
  */
 export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   const log = (): TransparencyLog => {
@@ -27,7 +27,7 @@ export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   app.get(
     '/checkpoint',
     { config: { public: true }, schema: { response: { 200: z.string() } }, serializerCompiler: () => String },
-    // After a chain was found invalid, every checkpoint begins with a full walk.
+    // After an invalid walk, every checkpoint starts with a full walk.
     async (request, reply) => reply.type(NOTE).send(await sharedWalk(request, 'checkpoint', () => log().checkpoint())),
   );
 

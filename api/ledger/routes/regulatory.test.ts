@@ -64,7 +64,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     return verifyRegulatoryBundle(path, { publicKeyPem });
   };
   const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');
-  /** Rows of two tenants in turn: acme has the places 2, 4, 5 and 7 of seven. */
+  /** Rows of two tenants: acme has the places 2, 4, 5 and 7 of seven. */
   const fill = async () => {
     for (const tenant of ['other', 'acme', 'other', 'acme', 'acme', 'other', 'acme'])
       await gate.ledger.append([
@@ -174,7 +174,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
       await fill();
       const { files } = await exported(`tenant=acme&${WINDOW}&include_compliance=true`);
       const { body } = await gate.call(`POST /compliance/evidence?tenant=acme&${WINDOW}`);
-      // The export left a row behind, so the walk is longer; what the window holds is the same.
+      // The export appended a row, so the walk is longer; the window's content is the same.
       const same = (register: Record<string, unknown>) => ({ ...register, generated_at: '', chain_verify: {} });
       expect(same(JSON.parse(String(files.get('compliance_register.json'))) as Record<string, unknown>)).toEqual(
         same(body),
@@ -255,7 +255,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
   });
 
   describe('a bundle that was changed', () => {
-    /** Puts digests right again, as somebody would who has everything but the key. */
+    /** Corrects all digests, like an attacker who has everything but the key. */
     const mended = (
       files: Map<string, Buffer>,
       change: (manifest: Record<string, never>) => void = () => undefined,
@@ -272,7 +272,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
       for (const [name, bytes] of files) {
         for (let trial = 0; trial < 12; trial++) {
           const at = Math.floor((bytes.length * (trial + 0.5)) / 12);
-          // Who signed and when stand in the part that is blanked before signing.
+          // Key id and time of signing are in the part that is blanked before signing.
           if (name === 'manifest.json' && /"(?:key_id|signed_at)"/.test(lineAt(bytes, at))) continue;
           const changed = Buffer.from(bytes);
           changed[at] = (changed[at] as number) ^ (1 << (trial % 7));

@@ -18,9 +18,9 @@ const query = z.object({
 });
 
 /**
- * The signed bundle of one tenant and window (docs/architecture/ledger-reads.md#regulatory-bundle). The tenant must be the one the
- * console verified and forwards in X-Gate-Tenant-Scope; a console that forwards none has verified nobody. Nothing unsigned leaves: until
- * manifest and signature stand, the answer is an error.
+ * The signed bundle of one tenant and window (docs/architecture/ledger-reads.md#regulatory-bundle). The tenant must be the one the console
+ * verified and forwards in X-Gate-Tenant-Scope; without that header nobody was verified. Nothing unsigned leaves: until manifest and
+ * signature exist, the answer is an error.
  */
 export function regulatoryRoutes({ app, evidence }: LedgerContext): void {
   void app.register((child, _options, done) => {

@@ -3,7 +3,10 @@ import { allowSilence, silenceEntry } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
 import type { LedgerContext } from '../context.js';
 
-/** Agents whose silence is expected (docs/architecture/ledger-reads.md#watchdogs). Who put one on the list is the calling service. */
+/**
+ * Agents whose silence is expected (docs/architecture/ledger-reads.md#watchdogs). The calling service is recorded as the author of an
+ * entry.
+ */
 export function silenceRoutes({ app, evidence: { silence } }: LedgerContext): void {
   app.get(
     '/silence-allowlist',

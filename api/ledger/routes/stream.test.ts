@@ -62,13 +62,13 @@ describe.each(STORES)('GET /stream/audit on %s', (kind) => {
     const request = httpGet({ host: '127.0.0.1', port, path: `/stream/audit${query}`, headers });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     response.on('error', () => {
-      // The test, or the service, hung up.
+      // The test, or the service, closed the connection.
     });
     open.push(response);
     return response;
   }
 
-  /** Reads events until there are so many, then hangs up. */
+  /** Reads `count` events, then closes the connection. */
   async function events(response: IncomingMessage, count: number): Promise<Event[]> {
     const found: Event[] = [];
     let text = '';
@@ -149,7 +149,7 @@ describe.each(STORES)('GET /stream/audit on %s', (kind) => {
       );
     const response = await connect('', { 'last-event-id': '0' });
     response.pause();
-    // Pages are read until the buffers between the two are full; then no more.
+    // Pages are read until the buffers on both sides are full, and then no more.
     let [before, steady] = [-1, 0];
     while (steady < 10) {
       steady = pagesRead > 0 && pagesRead === before ? steady + 1 : 0;

@@ -6,20 +6,21 @@ import { countCommits, follow } from '../../../domain/evidence/reports/follow.js
 import type { LedgerContext } from '../context.js';
 import { scopeOf, scopeQuery } from '../query.js';
 
-/** Each holds a connection and a page of rows. */
+/** Each stream holds a connection and a page of rows. */
 const MAX_STREAMS = 64;
 const RECONNECT_MS = 2_000;
 
 /**
- * Rows as they are committed, as server-sent events (docs/architecture/ledger-reads.md#following): event `entry`, id = place in the
- * chain, data = the row. `Last-Event-ID` goes on behind that place with no row left out and none sent twice; without it the stream begins
- * with the next commit. An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest place.
+ * Rows as they are committed, as server-sent events (docs/architecture/ledger-reads.md#following): the event is `entry`, the id is the
+ * place in the chain, the data is the row. `Last-Event-ID` continues after that place, with no row skipped or repeated. Without it the
+ * stream starts with the next commit. An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest
+ * place.
  */
 export function streamRoutes({ app, ledger }: LedgerContext): void {
   const commits = countCommits();
   ledger.observe(commits.note);
   const open = new Set<AbortController>();
-  // An open stream would keep the service from closing; its client comes back with the id it has.
+  // An open stream would keep the service from closing. Its client reconnects with the id it has.
   app.addHook('preClose', (done) => {
     for (const stream of open) stream.abort();
     done();
@@ -65,7 +66,7 @@ export function streamRoutes({ app, ledger }: LedgerContext): void {
 }
 
 async function* events(rows: AsyncGenerator<LedgerEntry | null>, resetTo: number | null): AsyncGenerator<string> {
-  // The first bytes say that the stream is open, before there is anything to send.
+  // Sent at once, so that the client knows the stream is open.
   yield `retry: ${RECONNECT_MS}\n\n`;
   if (resetTo !== null) yield `event: reset\nid: ${resetTo}\ndata: {}\n\n`;
   for await (const row of rows)

@@ -5,9 +5,8 @@ import type { LedgerContext } from '../context.js';
 const query = z.object({ since_checkpoint: z.stringbool().default(false) });
 
 /**
- * Walks the chain, the whole of it unless `since_checkpoint` asks for what is new, and checks row signatures. 200 with the result, an
- * invalid chain included; only a store that cannot be read is 503. Read-only and safe to repeat; callers share a running walk, agents
- * also one that just ended.
+ * Walks the chain (with `since_checkpoint` only what is new) and checks row signatures. 200 with the result, also for an invalid chain; 503
+ * only when the store cannot be read. Read-only and safe to repeat. Callers share a running walk; agents also share one that just ended.
  */
 export function verifyRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   app.get(

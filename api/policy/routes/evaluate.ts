@@ -4,13 +4,13 @@ import { GateError } from '../../../domain/errors.js';
 import type { PolicyEvaluator } from '../../../domain/policy/evaluator.js';
 import type { ServiceApp } from '../../plugins/service.js';
 
-/** One decision on one call. 400 `policy_input_invalid` for anything that is not a policy input, broken JSON included. */
+/** One decision on one call. 400 `policy_input_invalid` for anything that is not a policy input, including broken JSON. */
 export function evaluateRoutes(app: ServiceApp, evaluator: PolicyEvaluator): void {
   app.post(
     '/evaluate',
     {
       schema: { body: policyInput, response: { 200: policyDecision } },
-      // The policy set checks the input itself, once and without a copy; the schema above documents the route.
+      // The policy set itself checks the input, once and without a copy. The schema only documents the route.
       validatorCompiler: () => (value: unknown) => ({ value }),
       errorHandler: (error: FastifyError) => {
         if (!(error instanceof GateError) && error.statusCode === 400)

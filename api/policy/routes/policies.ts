@@ -11,14 +11,14 @@ const ruleFacts = z.object({
   reason: z.string().nullable(),
 });
 
-/** A row of the active set. */
+/** A file of the active set. */
 const policyRow = z.object({
   name: z.string(),
   content_type: z.enum(['rego', 'json']),
   active: z.boolean(),
-  /** A file of the floor that ships with Gate. */
+  /** A file of the rules that ship with Gate. */
   protected: z.boolean(),
-  /** It is what ships with Gate, to the byte. */
+  /** Whether it equals the shipped file, byte for byte. */
   as_shipped: z.boolean(),
   current_version: z.number().int(),
   summary: z.string().nullable(),
@@ -41,15 +41,15 @@ const policyList = z.object({
   policies: z.array(policyRow),
 });
 
-/** What this process has loaded and judges with, by name. */
+/** Lists the files that this process has loaded and judges with. */
 export function policyRoutes(app: ServiceApp, set: PolicySet): void {
   let answer: Promise<z.infer<typeof policyList>> | undefined;
   app.get('/policies', { schema: { response: { 200: policyList } } }, () => (answer ??= listOf(set)));
 }
 
-/** A set never changes while it is loaded: its files are described once. */
+/** A loaded set never changes, so its files are described once. */
 async function listOf({ bundle, files, origin }: PolicySet): Promise<z.infer<typeof policyList>> {
-  // Its YAML parser is for this list alone.
+  // Only this list needs the YAML parser.
   const { packageOf, rulesOf } = await import('../../../domain/policy/rule-metadata.js');
   const shipped = new Map(
     (await readPolicyFiles(shippedPolicyDirectory())).map((file) => [file.name, file.body_sha256]),
@@ -60,7 +60,7 @@ async function listOf({ bundle, files, origin }: PolicySet): Promise<z.infer<typ
     policies: files.map(({ name, content_type, version, summary, tier, body_sha256, body }) => ({
       name,
       content_type,
-      // Every file of the set is compiled into it, or its data: one that is not in force is not in the set.
+      // Every file of a set is compiled into it or is its data, so every listed file is active.
       active: true,
       protected: shipped.has(name),
       as_shipped: shipped.get(name) === body_sha256,
