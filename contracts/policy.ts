@@ -96,12 +96,14 @@ export const sqlFacts = z.object({
   found: z.array(sqlFinding),
   /** True when there are more than are listed. */
   more: z.boolean(),
-  /** Paths with texts that are not proven to be one plain read of SQL. Each path once, up to the same limit. */
+  /** Paths with texts that are not proven to be one plain read of SQL: one path for each argument name the rules know, and one for the rest. */
   other: z.array(
     z.object({
       path: z.array(z.string()),
-      /** True when all texts there are single words that name no action: a table, an order, a format. */
+      /** True when all texts there are single words that name no action, under the name of a setting: a table, an order, a format. */
       plain: z.boolean(),
+      /** Next to one plain read: a `value` it has a placeholder for, or `prose` about it. Otherwise `text`, which may be what is asked. */
+      role: z.enum(['text', 'value', 'prose']),
     }),
   ),
 });

@@ -52,3 +52,15 @@ function packed(text: string): unknown {
     return undefined;
   }
 }
+
+/** No name of an argument that says anything is longer. */
+export const LONGEST_NAME = 64;
+/** The names of a path as lists of them are written. */
+export const lowered = (path: readonly string[]): readonly string[] =>
+  path.map((name) => (name.length > LONGEST_NAME ? '' : name.toLowerCase()));
+
+/** Which of the given names lead to a place: the same text for places that rules which know these names alone cannot tell apart. */
+export function namesAmong(names: readonly string[]): (path: readonly string[]) => string {
+  const known = new Set(names);
+  return (path) => [...new Set(lowered(path).filter((name) => known.has(name)))].toSorted().join('\n');
+}

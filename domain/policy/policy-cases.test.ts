@@ -6,10 +6,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
 import { readShell } from '../shell/read-shell.js';
-import { loadSqlParser } from '../sql/parser.js';
-import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
+import type { SqlReader } from '../sql/read-sql.js';
 import { policyData } from './policy-data.js';
-import { loadPolicySet, type PolicySet } from './policy-set.js';
+import { loadPolicySet, type PolicySet, sqlReaderOf } from './policy-set.js';
 import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
 /** The call every case starts from (policies/README.md); a case states what differs. */
@@ -62,11 +61,7 @@ beforeAll(async () => {
   rules = loadPolicySync(readFileSync(join(directory, 'compiled', 'policy.wasm')), { initial: 5, maximum: 1_024 });
   const data = policyData.parse(JSON.parse(readFileSync(join(directory, 'data.json'), 'utf8')));
   rules.setData(data);
-  const { statement_arguments, sql_arguments } = data.gate.sql;
-  readSql = createSqlReader({
-    parser: await loadSqlParser(),
-    statementArguments: [...statement_arguments, ...sql_arguments],
-  });
+  readSql = await sqlReaderOf(data);
 });
 /** Deny and review reasons by the rules alone, sorted. */
 const ruled = (input: PolicyInput): unknown => {

@@ -34,13 +34,15 @@ async function copy(): Promise<string> {
 }
 const edit = async (path: string, change: (text: string) => string): Promise<void> =>
   writeFile(path, change(await readFile(path, 'utf8')));
+const shippedData = async () => policyData.parse(JSON.parse(await readFile(join(shipped, 'data.json'), 'utf8')));
+const shippedNames = async () => (await shippedData()).gate.sql;
 const shippedParts = async (maxMemoryPages: number) => ({
   wasm: await readFile(join(shipped, 'compiled', 'policy.wasm')),
-  data: policyData.parse(JSON.parse(await readFile(join(shipped, 'data.json'), 'utf8'))),
+  data: await shippedData(),
   files: await readPolicyFiles(shipped),
   version: '2026-01-01.1',
   maxMemoryPages,
-  readSql: createSqlReader({ parser: await loadSqlParser(), statementArguments: ['sql'] }),
+  readSql: createSqlReader({ parser: await loadSqlParser(), names: await shippedNames() }),
   origin: {
     directory: shipped,
     loaded_at: '2026-01-01T00:00:00.000Z',
@@ -223,7 +225,7 @@ describe('readiness of the set', () => {
     );
     const noParser = createPolicySet({
       ...parts,
-      readSql: createSqlReader({ parser: () => null, statementArguments: ['sql'] }),
+      readSql: createSqlReader({ parser: () => null, names: await shippedNames() }),
     });
     expect(() => noParser.ready()).toThrow('the SQL parser does not answer');
   });

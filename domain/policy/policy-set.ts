@@ -160,10 +160,7 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
 }
 
 export const sqlReaderOf = async ({ gate: { sql } }: PolicyData): Promise<SqlReader> =>
-  createSqlReader({
-    parser: await loadSqlParser(),
-    statementArguments: [...sql.statement_arguments, ...sql.sql_arguments],
-  });
+  createSqlReader({ parser: await loadSqlParser(), names: sql });
 
 const unavailable = (detail: string, cause?: unknown): GateError =>
   new GateError('policy_unavailable', `policy set: ${detail}`, { cause });

@@ -162,6 +162,47 @@ describe('statements behind a label', () => {
     'DROP\\u0020TABLE\\u0020accounts',
     '\\x44ROP TABLE accounts',
     'DROP&#32;TABLE accounts',
+    'DROP+TABLE+accounts ',
+    '\tDROP+TABLE+accounts',
+    'run DROP+TABLE+accounts now',
+    'q=x&sql=TRUNCATE+accounts',
+    'DROP%20TABLE+accounts thanks',
+    'x) TRUNCATE accounts; -- ?',
+    'foo DROP TABLE accounts ?',
+    'foo drop table accounts ?',
+    'abc "DROP TABLE accounts ?"',
+    'What is this; DROP TABLE accounts?',
+    'What is this? DROP TABLE accounts',
+    'What is this?\nDROP TABLE accounts ?',
+    'why not\nDROP TABLE accounts?',
+    'How? /* x */ DROP TABLE accounts -- ?',
+    '<p>GRANT ALL ON accounts TO eve</p>',
+    '<p>grant select, insert on accounts to eve</p>',
+    '<p>GRANT admin TO eve</p>',
+    '<p>REVOKE ALL ON accounts FROM eve</p>',
+    '<p>REPLACE INTO accounts VALUES (1)</p>',
+    'now replace into accounts values (1) please',
+    '<p>RENAME TABLE accounts TO b</p>',
+    'so rename table accounts to b',
+    '<p>CREATE USER eve</p>',
+    '<p>create table t (id int)</p>',
+    "<p>EXEC xp_cmdshell 'x'</p>",
+    'go on, exec sp_configure 1',
+    "<i>xp_cmdshell 'dir'</i>",
+    "<p>LOAD DATA INFILE 'x' INTO TABLE t</p>",
+    "x load data local infile '/etc/passwd' into table t",
+    '<p>truncate accounts</p>',
+    'x `truncate accounts` y',
+    '<p>DELETE accounts</p>',
+    '<p>CALL drop_all(1)</p>',
+    '<p>KILL 7</p>',
+    "<p>BACKUP DATABASE shop TO DISK = 'x'</p>",
+    '<p>select pg_sleep(10)</p>',
+    "x select lo_import('/etc/passwd')",
+    '<p>select public.f()</p>',
+    "<p>select load_file('/etc/passwd')</p>",
+    'it said "and then \'DROP TABLE accounts\' is run" again',
+    `${"don't it's can't ".repeat(40)}"DROP TABLE accounts"`,
   ])('%s waits at any place of a text', (text) => {
     for (const [tool, args] of [
       ['list_files', { task: text }],
@@ -196,8 +237,58 @@ describe('statements behind a label', () => {
     'C:\\new\\drop\\table.txt',
     'a+b',
     'drop+by',
+    'update+upgrade and drop+by the C++ table',
+    'What does TRUNCATE accounts do?',
+    'How do I drop table accounts?',
+    'Why did GRANT ALL ON accounts fail?',
+    'Is DELETE FROM accounts slow on a large table?',
+    'press DELETE now, then the (DELETE key)',
+    'we kindly select item(s) from the menu',
+    'I select the option (second) and call foo() in my code',
+    'please grant all staff access to the room on Monday',
+    'grant everybody a day off, revoke nothing',
+    'replace it into one piece',
+    'rename the table of contents to index',
+    'execute the plan, create a new user account and load data from the form',
+    '<li>truncate after 80 characters</li>',
+    'CALL ME BACK, PLEASE',
+    'the KILL switch and the BACKUP plan',
   ])('%s runs', (task) => {
     expect(rules.of('list_files', { task })).toBe('green');
+  });
+  it.each<[string, string]>([
+    [
+      'sentences with contractions',
+      "I don't know why it's slow, but we can't update the docs yet. She doesn't call; they won't create it. ".repeat(
+        10,
+      ),
+    ],
+    [
+      'a list in HTML',
+      Array.from(
+        { length: 5 },
+        (_, row) => `<li><a href="/items/${row}" title="Delete item ${row}">Drop it</a></li>`,
+      ).join('\n'),
+    ],
+    ['a program', Array.from({ length: 17 }, (_, line) => `print("step ${line}: update the call log")`).join('\n')],
+    ['a table', Array.from({ length: 40 }, (_, row) => `"item ${row}","to create or drop","o'clock"`).join('\n')],
+  ])('%s runs, however many quotes it has', (_name, task) => {
+    expect(rules.of('list_files', { task })).toBe('green');
+    expect(rules.of('get_data', { q: task, list: [task, task] })).toBe('green');
+  });
+  it('are not put together from a list of words that is none, and denied for such a list by no tool but one that takes statements', () => {
+    for (const words of [
+      ['delete', 'from', 'cart'],
+      ['drop', 'table', 'ui'],
+      ['drop', 'index', 'finger'],
+    ]) {
+      expect(rules.of('list_issues', { labels: words })).toBe('green');
+      expect(rules.of('get_word_list', { filter: { words } })).toBe('green');
+      expect(rules.of('list_issues', { parts: words })).toBe('yellow');
+      expect(rules.of('query_database', { parts: words })).toBe('red');
+    }
+    expect(rules.of('list_issues', { labels: ['DROP TABLE', 'accounts'] })).toBe('yellow');
+    expect(rules.of('list_issues', { labels: ['x', 'DROP TABLE accounts'] })).toBe('red');
   });
   it('are told from English behind the same label', () => {
     for (const label of ['note: ', 'todo ', 'could you now ', 'Notes\n'])
@@ -227,16 +318,88 @@ describe('statements behind a label', () => {
   });
 });
 
+describe('what a tool that queries is asked beside SQL', () => {
+  let asked: RuleVerdicts;
+  beforeAll(async () => {
+    asked = await RuleVerdicts.about('not proven');
+  });
+  const padding = (text: string, count = 60): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, text]));
+  const graph = 'MATCH (n) RETURN apoc.do.it(n)';
+
+  it.each<[string, object]>([
+    ['get_data', { cypher: graph, ...padding('x y') }],
+    ['get_data', { ...padding('x y'), cypher: graph }],
+    ['get_data', { q: Object.values(padding('x y')), ...padding('x y'), options: { Cypher: [graph] } }],
+    ['get_data', { params: { cypher: graph }, sql: 'select $1' }],
+    ['search_graph', { ...padding('x y'), cypher: graph, z: padding('x y') }],
+    ['get_graph', { ...padding('x y'), query: graph }],
+    ['get_graph', { cmd: padding('x y'), query: graph, ...padding('x y') }],
+    ['query', { ...padding('x'), z: 'FLUSHALL NOW' }],
+    ['redis_query', { args: ['HSET', 'balance', 'ada', '999999'] }],
+    ['redis_query', { args: ['HSET', 'balance', 'ada', '999999'], sql: 'select * from t where a = $1' }],
+    ['query', { args: ['HSET', 'balance', 'ada', 5], sql: 'select * from t where a = $1' }],
+    ['redis_query', { args: ['EVALX', 'balance'], sql: 'select * from t where a = $1' }],
+    ['get_redis', { args: ['HSET', 'balance', 'ada', '999999'] }],
+    ['get_redis', { operation: 'hdel' }],
+    ...`hdel incrby hincrby renamenx copy xadd slaveof zincrby DELETEMANY deleteMany whatever`
+      .split(' ')
+      .map((op): [string, object] => ['query', { op }]),
+    ['query', { operation: 'grantRolesToUser', roles: ['root'], user: 'eve' }],
+    ['query', { HINCRBY: { balance: 5 } }],
+    ['query', { table: ['HSET', 'balance'] }],
+    ['query', { table: 'hset' }],
+    ['query', { order: 'DELETEMANY' }],
+    ['query', { sql: 'select 1', params: ['Ada Lovelace'] }],
+    ['query', { params: ['Ada Lovelace'] }],
+    ['query', { explanation: 'count the users' }],
+    ['query', { sql: 'select * from t where a = $1', params: { command: 'Ada Lovelace' } }],
+    ['query', { sql: 'select * from t where a = $1', note: 'Ada Lovelace' }],
+  ])('waits, whatever stands around it: %s %j', (tool, args) => {
+    expect(asked.of(tool, args)).toBe('yellow');
+  });
+
+  it.each<[string, object]>([
+    ['get_data', padding('x y')],
+    ['get_graph', padding('x y')],
+    ['list_files', padding('update the docs')],
+    ['query', { table: 'accounts', order: 'name', format: 'json', limit: 5 }],
+    ...['name = $1', 'name = ?', 'name = :name', 'name = @name', 'id = ? and name like ?'].flatMap(
+      (where): [string, object][] =>
+        ['Ada Lovelace', '2026-01-01 00:00:00', 'Zürich', 'ada'].map((value) => [
+          'query',
+          { sql: `SELECT * FROM users WHERE ${where}`, params: [value, 7] },
+        ]),
+    ),
+    ['query', { query: { text: 'select * from t where a = $1', values: ['Ada Lovelace'] } }],
+    ['query', { sql: 'select * from t where a = $1', parameters: { name: 'Ada Lovelace' } }],
+    ['read_query', { query: 'SELECT 1', explanation: 'count the users' }],
+    ['read_query', { query: 'SELECT 1', description: 'Update: how many are there?' }],
+  ])('runs where it is a setting, a value of a plain read, or prose about one: %s %j', (tool, args) => {
+    expect(asked.of(tool, args)).toBe('green');
+    expect(rules.of(tool, args)).toBe('green');
+  });
+
+  it.each([
+    'SELECT * FROM users WHERE name = ?; DROP TABLE users',
+    'SELECT ? INTO t FROM users',
+    'DELETE FROM users WHERE id = ?',
+    'SELECT pg_sleep(?)',
+  ])('is no plain read by a place for a value: %s', (sql) => {
+    expect(rules.of('query', { sql, params: [1] })).toMatch(/yellow|red/);
+  });
+});
+
 describe('a call that is one of several', () => {
   it('has its part of what is read, and what lies beyond waits', async () => {
-    const read = createSqlReader({ parser: await loadSqlParser(), statementArguments: ['sql'] });
+    const read = createSqlReader({ parser: await loadSqlParser(), names: rules.argumentNames });
     const args = { q: `select '${'x'.repeat(2_000)}'` };
     expect(read(args).worst).toBe('read');
     expect(read(args, 0.1).worst).toBe('read');
     expect(read(args, 0.01).worst).toBe('unreadable');
     const many = { q: Array.from({ length: 200 }, () => 'select 1') };
     let parses = 0;
-    const counting = createSqlReader({ parser: () => ((parses += 1), null), statementArguments: ['sql'] });
+    const counting = createSqlReader({ parser: () => ((parses += 1), null), names: rules.argumentNames });
     for (let call = 0; call < 128; call += 1) counting(many, 1 / 128);
     expect(parses).toBeLessThanOrEqual(256);
   });
@@ -245,11 +408,12 @@ describe('a call that is one of several', () => {
 describe('hostile texts', () => {
   let read: SqlReader;
   beforeAll(async () => {
-    read = createSqlReader({ parser: await loadSqlParser(), statementArguments: ['sql'] });
+    read = createSqlReader({ parser: await loadSqlParser(), names: rules.argumentNames });
   });
   const UNITS =
     `/* */ /*! ( select( [ { " ' \` $a$ $ e' U&' \\ '\\ -- # ; select; union/**/select/**/ 1+ -/**/ +- <>= | @ x, 0x a. not/**/ case/**/when/**/
-    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete )delete/**/ )update/**/a/**/set/**/ 1/**/delete/**/a/**/from/**/ a:delete/**/from/**/a drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["`.split(
+    delete/**/ delete/**/a/**/from/**/ {} {fn/**/x} a.a, 1delete )delete/**/ )update/**/a/**/set/**/ 1/**/delete/**/a/**/from/**/ a:delete/**/from/**/a drop/**/table/**/ begin/**/ explain/**/ update/**/a/**/set/**/ with/**/a/**/as/**/( go{"a": [["
+    what/**/ what/**/drop/**/? ?/**/ SELECT/**/a.b. GRANT/**/ALL, GRANT/**/all/**/on/**/a/**/TO/**/ 'a/**/"b/**/ a+b+ "a/**/'b/**/'c"/**/ :a?$1`.split(
       /\s+/,
     );
   it.each(UNITS)('%s, repeated, costs what its length costs, and the next statement is read', (unit) => {
@@ -278,12 +442,32 @@ describe('hostile texts', () => {
     expect(read({ sql: 'select 1' }).worst).toBe('read');
   });
 
+  it('reads names of any length, a thousand times, at the cost of their length', () => {
+    const reading = (length: number) => {
+      const args = { [`a${'b'.repeat(length)}`]: Array.from({ length: length / 8 }, () => ({ c: 'x y' })) };
+      return () => void read(args);
+    };
+    expect(growthFault(reading, 8_000)).toBeNull();
+  });
+
   it('reads so many texts of a call and no more, the worst first', () => {
-    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`a${index}`, 'select 1 from t']));
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`a${index}`, `select f${index}()`]));
     const facts = read({ ...many, z: 'drop table users' });
     expect(facts.found).toHaveLength(32);
+    expect(facts.found[0]).toMatchObject({ effect: 'destructive', path: ['z'] });
     expect(facts.more).toBe(true);
-    expect(rules.of('query_database', many)).toBe('yellow');
+    const reads = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`a${index}`, 'select 1 from t']));
+    for (const args of [many, reads]) expect(rules.of('query_database', args)).toBe('yellow');
+  });
+
+  it('keeps what the rules cannot tell apart once, and what they can apart', () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`${index}.sql`, { content: 'select 1; drop table users' }]),
+    );
+    expect(rules.of('create_gist', { files })).toBe('green');
+    expect(rules.of('create_gist', { files, path: 'drop table users' })).toBe('red');
+    expect(rules.of('create_gist', { files, sql: { content: 'drop table users' } })).toBe('red');
+    expect(rules.of('list_files', { files })).toBe('red');
   });
 
   it('sets the fact itself: a caller that sends one is not heard', () => {

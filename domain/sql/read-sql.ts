@@ -1,11 +1,12 @@
 import type { SqlFinding, SqlFacts } from '../../contracts/policy.js';
-import { eachText } from '../argument-texts.js';
+import { eachText, lowered, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import type { SqlNode, SqlParser } from './parser.js';
 import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
+import { createAskedTexts, type SqlArgumentNames } from './asked-texts.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
-import { ACTION_WORDS, CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
+import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
 
 /** What is read for SQL in the arguments of one request. What lies beyond and has a statement's word in it cannot be vouched for. */
 export const SQL_BOUNDS = {
@@ -20,14 +21,13 @@ export const SQL_BOUNDS = {
   nesting: 200,
   /** Signs in a row: it looks for the operator in them again from each (16 kB: 2 s). Postgres' longest operator has 63. */
   signs: 200,
-  /** Findings kept, the worst first, and places of texts that are no SQL. */
+  /** Findings kept, the worst first, those that the rules tell apart. */
   findings: 32,
 } as const;
 
 export interface SqlReaderOptions {
   readonly parser: SqlParser;
-  /** Argument names that hold nothing but statements: what cannot be read there is found too. */
-  readonly statementArguments: readonly string[];
+  readonly names: SqlArgumentNames;
 }
 
 /**
@@ -51,73 +51,75 @@ interface Budget {
   read: number;
 }
 
-export const createSqlReader = ({ parser, statementArguments }: SqlReaderOptions): SqlReader => {
-  const strict = new Set(statementArguments.map((name) => name.toLowerCase()));
+export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader => {
+  // These hold nothing but statements: what cannot be read there is found too.
+  const strict = new Set([...names.statement_arguments, ...names.sql_arguments]);
+  const lists = new Set(names.word_arguments);
+  // The rules tell places by these names and no others: what is alike otherwise is kept once.
+  const told = namesAmong([...names.sql_arguments, ...names.carriers.flatMap((carrier) => carrier.arguments)]);
+  const asking = createAskedTexts(names);
   return (value, share = 1) => {
     const budget = budgetOf(share);
-    const found: SqlFinding[] = [];
-    const others = new Map<string, SqlFacts['other'][number]>();
-    const note = (text: string, path: readonly string[], isName: boolean): void => {
-      const plain = namesNoAction(text);
-      // The name of an argument says nothing by itself: "limit".
-      if (text.trim() === '' || (plain && isName)) return;
-      const place = path.join('\n');
-      if (others.has(place) || others.size < SQL_BOUNDS.findings)
-        others.set(place, { path: [...path], plain: plain && others.get(place)?.plain !== false });
+    const kept = new Map<string, SqlFinding>();
+    const keep = ({ effect, kind, form }: TextFinding, path: readonly string[]): void => {
+      const key = [effect, kind, form, told(path)].join('\n');
+      if (!kept.has(key)) kept.set(key, { effect, kind, form, path: [...path] });
     };
+    const asked = asking();
+    const proven = { read: false, withPlaces: false };
     const optionsAt = (path: readonly string[]): TextOptions => {
-      const names = path.map((name) => name.toLowerCase());
+      const low = lowered(path);
       return {
         parser,
         budget,
-        strict: strict.has(names.at(-1) ?? ''),
-        within: names.some((name) => strict.has(name)),
+        strict: strict.has(low.at(-1) ?? ''),
+        within: low.some((name) => strict.has(name)),
       };
     };
     /** What a text only becomes: a change counts, and nothing that only looks like a statement. */
-    const readDerived = (text: string, path: readonly string[]): void => {
+    const readDerived = (text: string, path: readonly string[], inPieces = false): void => {
       if (!hasChangingWord(text)) return;
       const finding = readText(text, optionsAt(path));
       const beyond = finding?.kind === BEYOND;
       if (finding && (beyond || finding.effect === 'destructive' || finding.effect === 'change' || finding.buried))
-        found.push(entryOf(finding, path));
+        keep(inPieces && finding.form === 'statement' ? { ...finding, form: 'phrase' } : finding, path);
     };
     const read = (text: string, path: readonly string[], isName: boolean): void => {
       const options = optionsAt(path);
       // What a person or a tool may take for the same: without what nobody sees, and with letters of every width made plain.
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
-      let proven = true;
-      for (const reading of plain === text ? [text] : [text, plain]) {
-        const finding = readText(reading, options);
-        if (finding) found.push(entryOf(finding, path));
-        proven &&= finding?.effect === 'read' && finding.form === 'statement';
-      }
-      if (!proven) note(text, path, isName);
-      const undone = undoEscapes(plain);
+      const findings = (plain === text ? [text] : [text, plain]).map((reading) => readText(reading, options));
+      for (const finding of findings) if (finding) keep(finding, path);
+      if (findings.every((finding) => finding?.effect === 'read' && finding.form === 'statement')) {
+        proven.read = true;
+        proven.withPlaces ||= findings.every((finding) => finding?.withPlaces);
+      } else asked.note(text, path, isName);
+      const undone = /[%&\\]/.test(plain) ? decodeEscapes(plain) : plain;
       if (undone !== plain) readDerived(undone, path);
+      const sent = /\+|%2b/i.test(plain) ? asFormsSend(plain) : '';
+      if (sent !== '') readDerived(sent, path);
     };
-    // A statement in pieces: ["DROP", "TABLE", "accounts"].
-    eachText(value, { text: read, list: (items, path) => readDerived(items.join(' '), path) });
-    if (found.length === 0) return others.size === 0 ? NOTHING : { ...NOTHING, other: [...others.values()] };
+    eachText(value, {
+      text: read,
+      // A statement in pieces: ["DROP", "TABLE", "accounts"]. Words of English make one too, so nothing is denied for it alone.
+      list: (items, path) => {
+        const isWordList = lists.has(lowered(path).at(-1) ?? '') && items.every((item) => /^[\w.-]{1,64}$/.test(item));
+        if (!isWordList) readDerived(items.join(' '), path, true);
+      },
+    });
+    const found = [...kept.values()];
+    const other = asked.places(proven);
+    if (found.length === 0) return other.length === 0 ? NOTHING : { ...NOTHING, other };
     const rank = ({ effect }: SqlFinding): number => RANKS.indexOf(effect);
     found.sort((one, other) => rank(other) - rank(one));
     return {
       worst: found[0]?.effect ?? 'none',
       found: found.slice(0, SQL_BOUNDS.findings),
       more: found.length > SQL_BOUNDS.findings,
-      other: [...others.values()],
+      other,
     };
   };
 };
-
-/** `created_at`, `main`, `$gt`: a value or a name, and no `deleteMany`. */
-const namesNoAction = (text: string): boolean =>
-  /^[\w.:@/$-]{1,64}$/.test(text) &&
-  !text
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .some((word) => ACTION_WORDS.has(word));
 
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
@@ -139,19 +141,14 @@ type PartParser = (part: string, lexed: Lexed) => Parsed | null;
 interface TextFinding extends Omit<SqlFinding, 'path'> {
   /** A change in the middle of a text. */
   readonly buried?: boolean;
+  /** A statement with places for values: `$1`, `?`, `:name`. */
+  readonly withPlaces?: boolean;
 }
 
-const entryOf = ({ effect, kind, form }: TextFinding, path: readonly string[]): SqlFinding => ({
-  effect,
-  kind,
-  form,
-  path: [...path],
-});
-
-/** `DROP%20TABLE`, `DROP\\u0020TABLE`, and the blanks of a form that is sent: `DROP+TABLE`. */
-function undoEscapes(text: string): string {
-  const undone = /[%&\\]/.test(text) ? decodeEscapes(text) : text;
-  return undone.includes('+') && !/\s/.test(text) ? undone.replaceAll('+', ' ') : undone;
+/** The blanks of a form that is sent, `DROP+TABLE+accounts`: what of a text is written so, a line each, its other escapes undone. */
+function asFormsSend(text: string): string {
+  const parts = text.split(/\s/).filter((part) => /\+|%2b/i.test(part));
+  return decodeEscapes(parts.join('\n')).replaceAll('+', ' ');
 }
 
 const BEYOND = 'more text than is read';
@@ -185,7 +182,11 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
 
   if (first?.kind === 'word' && STATEMENT_WORDS.has(first.text)) {
     const parsed = parse(text, lexed);
-    if (parsed) return wholeText(text, lexed, parsed);
+    const withPlaces = lexed.tokens.some((token, at) => isPlace(token, lexed.tokens[at + 1]));
+    if (parsed) return { ...wholeText(text, lexed, parsed), withPlaces };
+    // As a driver has it before it puts values there.
+    const filled = withPlaces ? parse(withValues(text, lexed.tokens), lexed) : null;
+    if (filled?.reading.effect === 'read') return { ...wholeText(text, lexed, filled), withPlaces };
   }
   const looks = looksOf(text, lexed, parse);
   if (looks) return looks;
@@ -197,6 +198,27 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
   return within
     ? { effect: 'unreadable', kind: head.toUpperCase(), form: 'mention' }
     : { effect: 'text', kind: 'text', form: 'mention' };
+}
+
+/** `$1`, `?`, `:name`, `@name`: a place for a value. */
+const isPlace = (token: Token, next: Token | undefined): boolean =>
+  (token.kind === 'symbol' &&
+    (token.text === '?' ||
+      (next?.from === token.to &&
+        ((token.text === '$' && next.kind === 'number') || (token.text === ':' && next.kind === 'word'))))) ||
+  (token.kind === 'word' && /^@[a-z]/.test(token.text));
+
+/** The text with `$1` for the places that Postgres' grammar has no word for. */
+function withValues(text: string, tokens: readonly Token[]): string {
+  let filled = '';
+  let from = 0;
+  tokens.forEach((token, at) => {
+    const next = tokens[at + 1];
+    if (token.kind !== 'symbol' || token.text === '$' || text[token.from - 1] === ':' || !isPlace(token, next)) return;
+    filled += `${text.slice(from, token.from)} $1 `;
+    from = token.text === '?' ? token.to : (next?.to ?? token.to);
+  });
+  return filled + text.slice(from);
 }
 
 /** The word that begins one of the text's statements, if any of them begins with one of SQL's. */
@@ -251,7 +273,7 @@ const procedure = (body: string): Reading | null => {
 };
 
 /** A text that Postgres reads from end to end. */
-function wholeText(text: string, lexed: Lexed, { statements, reading }: Parsed): TextFinding | null {
+function wholeText(text: string, lexed: Lexed, { statements, reading }: Parsed): TextFinding {
   const { tokens } = lexed;
   if (isProse(statements, tokens)) return { ...reading, form: 'prose' };
   if (reading.effect === 'read') return { ...(otherwiseRead(text, tokens) ?? reading), form: 'statement' };
@@ -376,20 +398,17 @@ function behindLabel(piece: readonly Token[], whole: string, parse: (part: strin
   return null;
 }
 
-/** Quoted texts of a text that are looked into, each once. */
-const QUOTED = 16;
+/** Quotes within quotes that are looked into. */
+const QUOTES = 3;
 
-/** A change anywhere in a text, whatever stands before it, also between quotes. */
-function buriedIn(text: string, tokens: readonly Token[]): Reading | null {
+/** A change anywhere in a text, whatever stands before it, also between quotes: what they hold are parts of the text, none of them twice. */
+function buriedIn(text: string, tokens: readonly Token[], depth = 0): Reading | null {
   const found = buriedShape(tokens, text);
-  if (found) return found;
-  const quoted = tokens.filter((token) => (token.kind === 'text' || token.kind === 'name') && /\s/.test(token.text));
-  for (const { text: inside } of quoted.slice(0, QUOTED)) {
-    const shape = buriedShape(lex(inside, POSTGRES).tokens, inside);
-    if (shape) return shape;
+  if (found || depth >= QUOTES) return found;
+  for (const token of tokens) {
+    if ((token.kind !== 'text' && token.kind !== 'name') || !/\s/.test(token.text)) continue;
+    const inside = buriedIn(token.text, lex(token.text, POSTGRES).tokens, depth + 1);
+    if (inside) return inside;
   }
-  // Nobody quotes so much in a word of English.
-  return quoted.slice(QUOTED).some((token) => hasChangingWord(token.text))
-    ? { effect: 'unreadable', kind: 'more quoted texts than are read' }
-    : null;
+  return null;
 }

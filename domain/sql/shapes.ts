@@ -1,6 +1,6 @@
 import type { Token } from './lexer.js';
 import type { Reading } from './statements.js';
-import { CHANGING_WORDS, DETERMINERS, MODIFIERS, OBJECT_WORDS } from './words.js';
+import { CHANGING_WORDS, DETERMINERS, HARMLESS_FUNCTIONS, MODIFIERS, OBJECT_WORDS } from './words.js';
 
 /**
  * What a text that Postgres' grammar refuses looks like: statements of other databases, fragments behind a semicolon, batches. Each rule
@@ -594,36 +594,123 @@ export function mentionOf(tokens: readonly Token[]): Reading | null {
 
 /** A statement that changes, at any place of a text: behind words, in a fence, in brackets, between tags. */
 export function buriedShape(tokens: readonly Token[], text: string): Reading | null {
-  const asks = text.includes('?');
+  const asked = askedTokens(tokens, text);
   for (let at = 0; at < tokens.length; at += 1) {
-    const next = tokens[at + 1];
-    if (is(tokens[at], 'do') && next?.kind === 'text' && text[next.from] === '$') return unreadable('DO');
-    if (is(tokens[at], 'drop') && is(next, 'owned') && is(tokens[at + 2], 'by')) return unreadable('DROP OWNED');
-    const truncates = is(tokens[at], 'truncate') && shouted(text, tokens[at] as Token) && !asks;
-    if (!truncates && !beginsChange(tokens, at)) continue;
+    const [token, next] = [tokens[at] as Token, tokens[at + 1]];
+    if (token.kind !== 'word' || asked[at] === true) continue;
+    if (is(token, 'do') && next?.kind === 'text' && text[next.from] === '$') return unreadable('DO');
+    if (is(token, 'drop') && is(next, 'owned') && is(tokens[at + 2], 'by')) return unreadable('DROP OWNED');
+    if (is(token, 'select') && callsUnknown(tokens, at + 1)) return unreadable('SELECT of an unknown function');
+    if (reachesOut(token, next)) return unreadable(token.text.toUpperCase());
+    if (!CHANGING_WORDS.has(token.text) && !MORE_CHANGES.has(token.text)) continue;
+    const loud = shouted(text, token);
+    // "Press DELETE now", "truncate text": statements of two words are looked for where they stand alone.
+    const short = is(token, 'delete') || (is(token, 'truncate') && !loud);
+    if ((short || !loud) && !beginsChange(tokens, at) && !(short && isAlone(tokens, at))) continue;
     const part = tokens.slice(at, at + LOOK_AHEAD);
-    const end = part.findIndex((token, place) => place > 1 && symbol(token, ...ENDS));
+    const end = part.findIndex((other, place) => place > 1 && symbol(other, ...ENDS));
     const shape = shapeOf(part) ?? (end > 0 ? shapeOf(part.slice(0, end)) : null);
     if (shape) return shape;
-    // In capitals, with a name behind it, and no question: no English, whatever follows.
-    const [verb, object, name] = part;
-    const sets = is(verb, 'update') && part.slice(0, 10).some((token) => is(token, 'set') && shouted(text, token));
-    if (!asks && verb && object && name && shouted(text, verb) && (sets || (shouted(text, object) && named(name))))
-      return unreadable(sets ? 'UPDATE' : `${verb.text} ${object.text}`.toUpperCase());
+    if (loud && isLoudStatement(part, text)) return unreadable(`${token.text} ${next?.text ?? ''}`.toUpperCase());
   }
   return null;
 }
 
-const ENDS = [';', '`', ')', ']', '}', '<', '>', '|', '&', '!', ',', '\\', '/', "'", '"'];
+/** Statements that change and begin with words that are not in a list of changing words, because reads have them too. */
+const MORE_CHANGES: ReadonlySet<string> = new Set(['copy', 'load', 'rename', 'replace', 'upsert']);
+const ENDS = [';', '`', ')', ']', '}', '<', '>', '|', '&', '!', '?', ',', '\\', '/', "'", '"'];
 
+/**
+ * The tokens of sentences that ask about a statement: they begin with a word of asking and end with a mark right behind a word. What is
+ * quoted is a token, and no sentence goes on behind a sign or on another line.
+ */
+function askedTokens(tokens: readonly Token[], text: string): readonly boolean[] {
+  const asked: boolean[] = [];
+  let from = 0;
+  tokens.forEach((token, at) => {
+    const before = tokens[at - 1];
+    if (at > from && symbol(token, '?') && before?.kind === 'word' && before.to === token.from)
+      if (asks(tokens.slice(from, from + 4))) for (let place = from; place < at; place += 1) asked[place] = true;
+    const goesOn = token.kind === 'word' || token.kind === 'number' || symbol(token, ',', "'", '-');
+    if (!goesOn) from = at + 1;
+    else if (before && text.slice(before.to, token.from).includes('\n')) from = at;
+  });
+  return asked;
+}
+/** "what", also behind a label: "todo what does ...". */
+const asks = (head: readonly Token[]): boolean =>
+  is(head[0], 'do', 'does', 'did', 'is', 'are', 'was', 'were', 'should') ||
+  head.some((token) => is(token, 'what', 'how', 'why', 'when', 'which', 'where', 'who', 'whose'));
+
+/** In capitals, with a name behind it: no English, whatever follows. */
+function isLoudStatement(part: readonly Token[], text: string): boolean {
+  const [verb, object, name] = part;
+  if (is(verb, 'update')) return part.slice(0, 10).some((token) => is(token, 'set') && shouted(text, token));
+  if (is(verb, 'grant', 'revoke', 'deny'))
+    return part
+      .slice(2, 24)
+      .some((token, at) => is(token, 'to', 'from') && shouted(text, token) && named(part[at + 3]));
+  const known = OBJECT_WORDS.has(object?.text ?? '') || MODIFIERS.has(object?.text ?? '');
+  const behind = is(object, 'into', 'from', 'data', 'xml', 'insert', 'log') || known;
+  return (
+    object?.kind === 'word' &&
+    behind &&
+    shouted(text, object) &&
+    name !== undefined &&
+    named(name) &&
+    !is(name, 'of', 'for', 'in', 'to', 'and', 'is')
+  );
+}
+
+/** In small letters: with the words behind it that English rarely has there. */
 const beginsChange = (tokens: readonly Token[], at: number): boolean => {
   const [token, next] = [tokens[at], tokens[at + 1]];
-  if (is(token, 'drop', 'alter')) return next?.kind === 'word' && OBJECT_WORDS.has(next.text);
+  const soon = (...words: readonly string[]): boolean => tokens.slice(at, at + 10).some((other) => is(other, ...words));
+  if (is(token, 'drop', 'alter', 'create')) return next?.kind === 'word' && OBJECT_WORDS.has(next.text);
   if (is(token, 'truncate')) return is(next, 'table');
   if (is(token, 'delete')) return is(next, 'from', 'top');
-  if (is(token, 'insert', 'merge')) return is(next, 'into');
-  if (is(token, 'copy')) return tokens.slice(at, at + 10).some((other) => is(other, 'program'));
-  return is(token, 'update') && tokens.slice(at, at + 10).some((other) => is(other, 'set'));
+  if (is(token, 'insert', 'merge', 'replace', 'upsert')) return is(next, 'into');
+  if (is(token, 'copy')) return soon('program');
+  if (is(token, 'load')) return is(next, 'data', 'xml') && soon('infile', 'inpath');
+  if (is(token, 'rename')) return is(next, 'table', 'user') && is(tokens[at + 3], 'to');
+  if (is(token, 'exec', 'execute')) return isProcedure(next) || symbol(next, '@');
+  if (is(token, 'grant', 'revoke', 'deny')) return namesRights(tokens, at + 1);
+  return is(token, 'update') && soon('set');
 };
+
+/** `grant select, insert on accounts to eve`: rights alone stand between the verb and ON. */
+function namesRights(tokens: readonly Token[], from: number): boolean {
+  let at = from;
+  while (at < from + LOOK_AHEAD && (RIGHTS.has(tokens[at]?.text ?? '') || symbol(tokens[at], ','))) at += 1;
+  return at > from && is(tokens[at], 'on') && named(tokens[at + 1]);
+}
+const RIGHTS: ReadonlySet<string> = new Set(
+  `all alter connect control create delete execute index insert maintain privileges references select temporary trigger truncate update
+  usage`.split(/\s+/),
+);
+
+const isProcedure = (token: Token | undefined): boolean =>
+  token?.kind === 'word' && /^(?:xp|sp)_[a-z]/.test(token.text);
+
+/** `xp_cmdshell 'dir'`, `openrowset(`, `load_file(`: none of them is a word of any language. */
+const reachesOut = (token: Token, next: Token | undefined): boolean =>
+  (isProcedure(token) && (constant(next) || next?.text.startsWith('@') === true)) ||
+  (is(token, 'load_file', 'opendatasource', 'openquery', 'openrowset') && symbol(next, '('));
+
+/** `select pg_sleep(10)`, `select f()`: a call that does more than look, and no "select item(s)". */
+function callsUnknown(tokens: readonly Token[], from: number): boolean {
+  if (tokens[from]?.kind !== 'word') return false;
+  const open = behindName(tokens.slice(from, from + LOOK_AHEAD), 0) + from;
+  const [name, bracket, argument] = [tokens[open - 1], tokens[open], tokens[open + 1]];
+  if (open <= from || !symbol(bracket, '(') || name?.to !== bracket?.from || name === undefined) return false;
+  if (open === from + 1 && HARMLESS_FUNCTIONS.has(name.text)) return false;
+  return name.text.includes('_') || constant(argument) || symbol(argument, ')');
+}
+
+/** Alone between tags, quotes or brackets: `<p>truncate accounts</p>`. "(DELETE key)" is a key. */
+const isAlone = (tokens: readonly Token[], at: number): boolean =>
+  (at === 0 || symbol(tokens[at - 1], ...OPENS) || (symbol(tokens[at - 1], '(') && is(tokens[at], 'truncate'))) &&
+  (tokens[at + 2] === undefined || symbol(tokens[at + 2], ...ENDS));
+const OPENS = ['>', '`', '[', '{', '|', ';', "'", '"'];
 
 const shouted = (text: string, { from, to }: Token): boolean => /^[A-Z]+$/.test(text.slice(from, to));

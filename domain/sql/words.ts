@@ -15,12 +15,20 @@ export const CHANGING_WORDS = words(
   opendatasource openquery openrowset outfile reconfigure restore revoke shutdown truncate update`,
 );
 
-/** Words of operations in the query languages that are not SQL: `deleteMany`, `FLUSHALL`, `$out`, `mutation`. */
+/** Words of operations in the query languages that are not SQL: `deleteMany`, `FLUSHALL`, `HSET`, `$out`, `mutation`. */
 export const ACTION_WORDS = words(
-  `add apply append call cas clear create debug decr del delete detach drop eval evalsha exec execute expire flush flushall flushdb
-  getdel getset import incr index ingest insert install kill load lpop lpush merge migrate move mset mutate mutation out patch persist
-  pop publish purge push put putitem reindex remove rename replace reset restore rpop rpush run sadd save script set setex setnx shutdown spop srem
-  truncate unlink unset update upsert wipe write zadd zrem`,
+  `add alter append apply batchwriteitem bgrewriteaof bgsave bitfield bitop blmove blmpop blpop brpop brpoplpush bulkwrite bzmpop
+  bzpopmax bzpopmin call cas clear copy create createcollection createindex createindexes createrole createuser debug decr decrby del
+  delete deleteitem deletemany deleteone detach drop dropcollection dropdatabase dropindex dropindexes dropuser eval evalsha exec
+  execute expire expireat failover fcall findandmodify findoneanddelete findoneandreplace findoneandupdate flush flushall flushdb geoadd
+  geosearchstore getdel getex getset grant grantprivilegestorole grantrolestouser hdel hexpire hincrby hincrbyfloat hmset hset hsetex
+  hsetnx import incr incrby incrbyfloat index ingest insert insertmany insertone install kill linsert lmove lmpop load lpop lpush lpushx
+  lrem lset ltrim mapreduce merge migrate move mset msetnx mutate mutation out patch persist pexpire pexpireat pfadd pfmerge pop psetex
+  publish purge push put putitem reindex remove rename renamecollection renamenx replace replaceone replicaof reset restore revoke
+  revokerolesfromuser rpop rpoplpush rpush rpushx run sadd save script sdiffstore set setbit setex setnx setrange shutdown sinterstore
+  slaveof smove spop srem sunionstore swapdb touch truncate unlink unset update updateitem updatemany updateone updateuser upsert wipe
+  write xack xadd xautoclaim xclaim xdel xgroup xreadgroup xsetid xtrim zadd zdiffstore zincrby zinterstore zmpop zpopmax zpopmin
+  zrangestore zrem zremrangebylex zremrangebyrank zremrangebyscore zunionstore`,
 );
 
 /** Behind the first word of what acts on the connection, where English has none: SET ROLE, LOCK TABLE, VACUUM FULL. */

@@ -180,7 +180,7 @@ const CASES: readonly Case[] = [
   {
     says: 'Review: the arguments hold more SQL than is listed.',
     tool: 'query_database',
-    arguments: { queries: Array.from({ length: 200 }, (_, index) => `select ${index} from t; select 1`) },
+    arguments: { queries: Array.from({ length: 200 }, (_, index) => `select f${index}()`) },
     classed: 'change',
   },
   {

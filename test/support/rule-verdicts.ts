@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type PolicyData, policyData } from '../../domain/policy/policy-data.js';
 import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
 
@@ -17,10 +20,14 @@ export class RuleVerdicts {
   private constructor(
     private readonly policies: PolicySet,
     private readonly subject: string,
+    /** The names of arguments that the shipped rules know. */
+    readonly argumentNames: PolicyData['gate']['sql'],
   ) {}
 
   static async about(subject: string): Promise<RuleVerdicts> {
-    return new RuleVerdicts(await loadPolicySet({ directory: shippedPolicyDirectory() }), subject);
+    const directory = shippedPolicyDirectory();
+    const { gate } = policyData.parse(JSON.parse(await readFile(join(directory, 'data.json'), 'utf8')));
+    return new RuleVerdicts(await loadPolicySet({ directory }), subject, gate.sql);
   }
 
   judge(tool_type: string, args: object, more: object = {}): ReturnType<PolicySet['judge']> {

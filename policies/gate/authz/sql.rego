@@ -123,30 +123,45 @@ speaks_sql if {
 # title: A query that nobody can read
 # description: >-
 #   What a tool is asked in any language but SQL may change anything, whatever the tool's name: `mutation {...}`, `FLUSHALL`. A tool that
-#   queries and that nobody has classed is given one plain read of SQL, and single words beside it; a search may be asked in any words.
+#   queries and that nobody has classed is given one plain read of SQL, its values, words about it, and single words under names of settings
+#   beside it; a search may be asked in any words.
 asked_what_nobody_reads if {
 	tool_says.queries
-	some place in input.sql.other
+	some place in asked_places
 	not place.plain
 }
 
 asked_what_nobody_reads if {
 	tool_says.takes_queries
-	some place in input.sql.other
+	some place in asked_places
 	some name in place.path
 	lower(name) in data.gate.sql.query_arguments
 }
 
 asked_what_nobody_reads if {
-	some place in input.sql.other
+	some place in asked_places
 	some name in place.path
 	lower(name) in data.gate.sql.language_arguments
 }
 
-# As many as are listed: there may be more.
-asked_what_nobody_reads if {
-	tool_says.takes_queries
-	count(input.sql.other) >= 32
+# What may be what is asked: not the values of a plain read that has places for them, nor what is said about it.
+asked_places contains place if {
+	some place in input.sql.other
+	not place.role in {"value", "prose"}
+}
+
+# The arguments of another language's command look like values.
+asked_places contains place if {
+	some place in input.sql.other
+	place.role == "value"
+	tool_says.speaks_another_language
+}
+
+tool_traits contains "speaks_another_language" if speaks_another_language
+
+speaks_another_language if {
+	some form in tool_forms
+	form in data.gate.sql.language_words
 }
 
 # "query" as it stands: a list of queries is a read of names.
@@ -162,8 +177,7 @@ tool_traits contains "takes_queries" if {
 }
 
 tool_traits contains "takes_queries" if {
-	some form in tool_forms
-	form in data.gate.sql.language_words
+	speaks_another_language
 	not searches
 }
 

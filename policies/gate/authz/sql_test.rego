@@ -55,7 +55,7 @@ test_nobody_looked if {
 }
 
 asked(name, path, plain) := object.union(unclassed(name), {
-	"sql": {"worst": "none", "found": [], "more": false, "other": [{"path": path, "plain": plain}]},
+	"sql": {"worst": "none", "found": [], "more": false, "other": [{"path": path, "plain": plain, "role": "text"}]},
 })
 
 test_what_a_tool_that_queries_is_asked_in_another_language_waits if {
@@ -76,6 +76,20 @@ test_words_beside_a_query_and_words_of_a_search_run if {
 	] {
 		authz.allow with input as call
 	}
+}
+
+beside(name, role) := object.union(unclassed(name), {
+	"sql": {"worst": "read", "found": [], "more": false, "other": [{"path": ["x"], "plain": false, "role": role}]},
+})
+
+test_values_of_a_read_and_prose_about_it_run if {
+	every role in ["value", "prose"] {
+		authz.allow with input as beside("query", role)
+	}
+	authz.allow with input as beside("redis_query", "prose")
+	not authz.allow with input as beside("redis_query", "value")
+	not authz.allow with input as beside("query", "text")
+	not authz.allow with input as beside("query", "anything else")
 }
 
 test_the_operator_may_class_a_tool_that_queries if {
