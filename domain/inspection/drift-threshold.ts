@@ -1,2 +1,2 @@
-/** Strictly over it, a call is not authorised. */
+/** A call with more drift than this is not authorised. */
 export const DRIFT_THRESHOLD = 0.6;

@@ -6,16 +6,16 @@ import type { EmbeddingProvider } from './lanes.js';
 import { toolShape, toolTokens } from './tool-shape.js';
 
 /**
- * The offline embedding: hashed n-grams of one call (feature hashing with signs). Three parts, each of length one before it is weighed:
- * the tool's words with what kind of thing they do, the names of the arguments, and a sample of the values. What a call *does* carries
- * most of the weight: the same tool on another file stays close, another tool on the same file does not.
+ * The offline embedding: hashed n-grams of one call (feature hashing with signs). It has three parts, each normalised before weighting: the
+ * tool's words with their kind of action, the names of the arguments, and a sample of the values. What a call *does* has most of the
+ * weight, so the same tool on another file stays close, but another tool on the same file does not.
  */
 const DIMENSIONS = 512;
 const WEIGHTS = { tool: 0.72, keys: 0.2, values: 0.08 } as const;
 
 const KIND_WEIGHT = 0.5;
 const GRAM_WEIGHT = 0.25;
-/** Values weigh too little for more of them to matter, so a sample bounds the work: padding can move a score by 0.08 at most. */
+/** Values have little weight, so a sample limits the work: padding can move a score by at most 0.08. */
 const VALUE_TEXTS = 32;
 const VALUE_CHARACTERS = 64;
 const MAX_DEPTH = 4;
@@ -68,12 +68,12 @@ function grams(token: string): string[] {
   return Array.from({ length: Math.max(0, padded.length - 2) }, (_, at) => padded.slice(at, at + 3));
 }
 
-/** A feature goes to four buckets: two features that meet in one of them then share a quarter, not everything. */
+/** Each feature goes to four buckets, so that two features that collide in one share only a quarter. */
 const SPREAD = 4;
 const BUCKET_CACHE_SIZE = 10_000;
 const buckets = new Map<string, readonly number[]>();
 
-/** Where a feature falls, and with which sign: 1-based, negative for minus. SHA-256, so that stored vectors stay valid for ever. */
+/** The buckets of a feature with their signs: 1-based, negative for minus. Uses SHA-256, so that stored vectors stay valid forever. */
 function bucketsOf(feature: string): readonly number[] {
   const known = buckets.get(feature);
   if (known !== undefined) return known;
@@ -100,7 +100,7 @@ function addPart(vector: number[], features: Features, weight: number): void {
   }
 }
 
-/** Deterministic, without network; the same call has the same vector in every release with this model name. */
+/** Deterministic, without network. The same call has the same vector in every release with this model name. */
 export const offlineEmbedding: EmbeddingProvider = {
   provider: 'gate-offline',
   model: 'hashed-ngram-1',
@@ -115,7 +115,7 @@ export const offlineEmbedding: EmbeddingProvider = {
   },
 };
 
-/** Cosine of two vectors of equal length; null where one of them has no direction. */
+/** Cosine of two vectors of equal length; null when either has no direction. */
 export function cosine(a: readonly number[], b: readonly number[]): number | null {
   let dot = 0;
   let aSquare = 0;

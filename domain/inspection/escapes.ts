@@ -1,4 +1,4 @@
-/** Escapes inside percent-encoding inside escapes: two rounds; a third one is not read by anybody by accident. */
+/** Two rounds decode escapes inside percent-encoding inside escapes. Nobody reads a third level by accident. */
 const DECODING_ROUNDS = 2;
 
 const BACKSLASH = 0x5c;
@@ -17,15 +17,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
   zwnj: '',
 };
 
-/** What an escape stands for, and how many characters it took; null: not an escape. */
+/** The text an escape stands for, and its length in characters. */
 interface Decoded {
   readonly text: string;
   readonly length: number;
 }
 
 /**
- * Undoes JSON and JavaScript escapes (`\u0069`, `\u{69}`, `\x69`, `\n`), percent-encoding (RFC 3986) and HTML character references,
- * written in a text. What is no valid escape stays as it is. Linear: one pass per round, and no more than two rounds.
+ * Decodes escapes of JSON and JavaScript (`\u0069`, `\u{69}`, `\x69`, `\n`), percent-encoding (RFC 3986) and HTML character references.
+ * Invalid escapes stay unchanged. Linear: one pass per round, at most two rounds.
  */
 export function decodeEscapes(text: string): string {
   let decoded = text;
@@ -71,7 +71,7 @@ function backslash(text: string, at: number): Decoded | null {
     case 'u':
     case 'U': {
       if (text[at + 2] !== '{') return hexEscape(text, at + 2, 4, at);
-      // At most six digits stand before the brace: a search to the end of the text, once per escape, would be quadratic.
+      // At most six digits come before the brace. Searching to the end of the text for every escape would be quadratic.
       const close = text.slice(at + 3, at + 10).indexOf('}') + at + 3;
       if (close <= at + 3) return null;
       const braced = hexEscape(text, at + 3, close - at - 3, at);
@@ -124,7 +124,7 @@ function entity(text: string, at: number): Decoded | null {
   return { text: decoded, length: match.length };
 }
 
-/** The number that `digits` hex digits write; -1 when one of them is not a hex digit. */
+/** The value of `digits` hex digits; -1 when one of them is not a hex digit. */
 function hex(text: string, from: number, digits: number): number {
   let value = 0;
   for (let index = from; index < from + digits; index += 1) {
@@ -138,7 +138,7 @@ function hex(text: string, from: number, digits: number): number {
 
 const character = (point: number): string => (point <= 0x10ffff ? String.fromCodePoint(point) : ' ');
 
-/** The characters of a text, last one first; surrogate pairs stay whole. */
+/** The characters of a text in reverse order; surrogate pairs stay whole. */
 export function reversed(text: string): string {
   const out = new Uint16Array(text.length);
   for (let index = 0; index < text.length; index += 1) {

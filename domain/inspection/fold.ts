@@ -1,9 +1,9 @@
 /**
- * Folding of one text to what a reader, human or model, would take it for: compatibility forms decomposed (NFKD, Unicode UAX 15), marks
- * and invisible characters gone, look-alike letters of other alphabets as Latin ones, lower case, one space between words.
+ * Folds a text to what a reader, human or model, would take it for: compatibility forms decomposed (NFKD, Unicode UAX 15), marks and
+ * invisible characters removed, look-alike letters of other alphabets replaced by Latin ones, lower case, one space between words.
  */
 
-/** Look-alikes, each row: the Latin letter, then characters that are drawn like it (after UTS 39, cut to what NFKD leaves). */
+/** Look-alikes; each row has the Latin letter, then the characters that look like it (from UTS 39, reduced to what NFKD leaves). */
 const LOOK_ALIKES: readonly string[] = [
   'aаαɑᴀ',
   'bвьβʙƅɓ',
@@ -33,7 +33,7 @@ const LOOK_ALIKES: readonly string[] = [
   'zᴢƶ',
 ];
 
-/** Greek capitals that look like another Latin letter than their small form does. */
+/** Greek capitals that look like a different Latin letter than their lower-case form. */
 const CAPITALS: readonly (readonly [string, string])[] = [
   ['h', 'Η'],
   ['n', 'Ν'],
@@ -46,7 +46,7 @@ const BACKSLASH = 0x5c;
 const LINE_ENDS = /[\n\r\v\f\u0085\u2028\u2029]/;
 const APOSTROPHES = new Set([0x27, 0x2019, 0x2018, 0x02bc]);
 
-/** For each UTF-16 unit what it folds to; 0 drops it. Surrogates stand for themselves. */
+/** What each UTF-16 unit folds to; 0 drops it. Surrogates stay as they are. */
 const FOLD = foldTable();
 
 function foldTable(): Uint16Array {
@@ -77,7 +77,7 @@ function foldTable(): Uint16Array {
   return table;
 }
 
-/** Letters drawn in boxes and as flags, which have no compatibility decomposition: U+1F150 and U+1F170 (negative), U+1F1E6 (regional). */
+/** Letters in boxes and flags, which have no compatibility decomposition: U+1F150 and U+1F170 (negative), U+1F1E6 (regional). */
 const BOXED_LETTER = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu;
 const unboxed = (letter: string): string => {
   const point = letter.codePointAt(0) as number;
@@ -86,45 +86,45 @@ const unboxed = (letter: string): string => {
 };
 const INVISIBLE_ASTRAL = /[\u{e0000}-\u{e0fff}]/gu;
 
-// The two expressions below are tests for a range, not for a control character that slipped in.
+// The control characters in the two expressions below are range limits, not mistakes.
 const NOT_ASCII = /[^\0-\x7f]/;
 const ASTRAL = /[\ud83c\udb40-\udb43]/;
 
-/** The same text with compatibility characters decomposed; most texts are ASCII and come back untouched. */
+/** Decomposes compatibility characters. Most texts are ASCII and are returned unchanged. */
 function decompose(text: string): string {
   if (!NOT_ASCII.test(text)) return text;
   const visible = ASTRAL.test(text) ? text.replace(INVISIBLE_ASTRAL, '').replace(BOXED_LETTER, unboxed) : text;
   return visible.normalize('NFKD');
 }
 
-/** Where one text of a request stands in the folded views. */
+/** Where one text of a request is in the folded views. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Three views of the same texts, filled in one pass each. */
+/** Three views of the same texts, each made in one pass. */
 export interface FoldedViews {
-  /** Folded, punctuation kept, runs of white space as one space or one line feed; texts separated by a line feed. */
+  /** Folded, with punctuation. Runs of white space become one space or one line feed; texts are separated by a line feed. */
   readonly plain: string;
-  /** Only `a-z0-9` words with one space between them, and one at both ends. */
+  /** Only `a-z0-9` words, with one space between them and at both ends. */
   readonly words: string;
-  /** The words without spaces: what letter-spaced and glued writing looks like. */
+  /** The words without spaces, which reveals letter-spaced and glued writing. */
   readonly glued: string;
-  /** Per text, its part of `words`. */
+  /** For each text, its part of `words`. */
   readonly spans: readonly Span[];
-  /** False: the word occurs nowhere. True: it very likely does; look. */
+  /** False: the word does not occur. True: it probably does, so search. */
   readonly mayHold: (word: string) => boolean;
-  /** The same for a word as it reads when digits are taken for the letters they look like; does not look itself. */
+  /** The same for a word in which digits may stand for the letters they look like; does not search itself. */
   readonly mayHoldSpelled: (word: string) => boolean;
 }
 
-/** Each byte as it is, but digits as the letters they are drawn for. */
+/** Each byte unchanged, except digits, which become the letters they look like. */
 const LETTER_OF_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 for (const [digit, letter] of ['0o', '1i', '3e', '4a', '5s', '7t'])
   LETTER_OF_DIGIT[(digit as string).charCodeAt(0)] = (letter as string).charCodeAt(0);
 
-/** `1gn0re` as `ignore`. */
+/** Turns `1gn0re` into `ignore`. */
 export function digitsAsLetters(words: string): string {
   const bytes = Buffer.from(words, 'latin1');
   for (let index = 0; index < bytes.length; index += 1)
@@ -132,17 +132,17 @@ export function digitsAsLetters(words: string): string {
   return bytes.toString('latin1');
 }
 
-/** Size of the word filter: a large ordinary document fills a small part of it. */
+/** Size of the word filter; a large ordinary document fills only a small part of it. */
 const FILTER_SIZE = 1 << 18;
 const wordHash = (word: string): number => {
   let hash = 0;
   for (let index = 0; index < word.length; index += 1) hash = (Math.imul(hash, 31) + word.charCodeAt(index)) | 0;
   return hash & (FILTER_SIZE - 1);
 };
-/** Below this many characters a plain search beats clearing a filter. */
+/** Below this many characters a plain search is faster than clearing a filter. */
 const FILTER_FROM = 8_192;
 
-/** Folds all texts of a request. Linear in their length; nothing is skipped, because padding is the cheapest evasion. */
+/** Folds all texts of a request. Linear in their length. Skips nothing, because padding is the cheapest evasion. */
 export function foldTexts(texts: readonly string[]): FoldedViews {
   const decomposed = texts.map(decompose);
   const size = decomposed.reduce((sum, text) => sum + text.length + 1, 2);
@@ -176,7 +176,7 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
       const unit = FOLD[text.charCodeAt(index)] as number;
       if (unit === 0) continue;
       if (unit === LINE_FEED) {
-        // A backslash at the end of a line joins it with the next one, for a shell and so for us.
+        // A backslash at the end of a line joins it with the next one, as in a shell.
         if (plain[plainEnd - 1] === BACKSLASH) plain[plainEnd - 1] = SPACE;
         else if (!inSpace) plain[plainEnd++] = LINE_FEED;
         else if (!inLineEnd) plain[plainEnd - 1] = LINE_FEED;
@@ -216,5 +216,5 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
   };
 }
 
-/** One short text, folded to words: `" ignore previous instructions "`. */
+/** Folds one short text to words: `" ignore previous instructions "`. */
 export const foldedWords = (text: string): string => foldTexts([text]).words;

@@ -1,21 +1,21 @@
 import type { InspectedTexts } from './texts.js';
 
 /**
- * Orders to a model in other languages than English. A sentence is found by a chain: a stem, and not far behind it a stem of the next
- * part. Which part comes first is the grammar's: the verb in most, the object in Japanese, Korean, Hindi and Turkish.
+ * Orders to a model in languages other than English. A sentence is recognised by a chain of stems, each close after the one before. The
+ * grammar of the language decides which part comes first: the verb in most, the object in Japanese, Korean, Hindi and Turkish.
  */
 interface Chain {
   readonly name: string;
-  /** Behind the first stem; each part in its order. */
+  /** The parts that follow the first stem, in order. */
   readonly parts: readonly (readonly string[])[];
-  /** Characters that may stand between two parts. */
+  /** Most characters between two parts. */
   readonly gap: number;
 }
 
 type Order = 'override_instructions' | 'reveal_prompt' | 'you_are_now' | 'send_secrets';
 type Rows = readonly (readonly [Order, number, ...string[]])[];
 
-/** Written with Latin letters: folded, so without marks ("instrucoes"), and each stem at the beginning of a word. */
+/** Languages in Latin letters, folded and so without marks ("instrucoes"). Each stem must start a word. */
 const LATIN: Rows = [
   // Spanish
   [
@@ -295,7 +295,7 @@ const LATIN: Rows = [
   ],
 ];
 
-/** Words with spaces between them, in other alphabets; each stem at the beginning of a word. */
+/** Languages in other alphabets with spaces between words. Each stem must start a word. */
 const CYRILLIC: Rows = [
   // Russian
   [
@@ -387,7 +387,7 @@ const DEVANAGARI: Rows = [
   ['send_secrets', 30, 'सभी |सारे ', 'पासवर्ड|गुप्त कुंजी|टोकन|एपीआई कुंजी|क्रेडेंशियल', 'भेज|अपलोड कर|लीक'],
 ];
 
-/** Written with clitics in front of words: a stem may stand anywhere. Alef, ya and ta marbuta in one form each. */
+/** Arabic attaches clitics to the front of words, so a stem may occur anywhere. Alef, ya and ta marbuta are each in one form. */
 const ARABIC: Rows = [
   [
     'override_instructions',
@@ -425,7 +425,7 @@ const ARABIC: Rows = [
   ],
 ];
 
-/** Written without spaces, or with spaces that say little: a stem may stand anywhere, and spaces are left out. */
+/** Languages without spaces, or with spaces that carry little meaning. A stem may occur anywhere, and spaces are removed. */
 const UNSPACED: Rows = [
   // Chinese, simplified and traditional
   [
@@ -512,7 +512,7 @@ interface Start {
   readonly stem: string;
   readonly chain: Chain;
 }
-/** The chains by the first two units of their first stem. */
+/** The chains, by the first two UTF-16 units of their first stem. */
 type Starts = ReadonlyMap<number, readonly Start[]>;
 
 const pair = (text: string, at: number): number => text.charCodeAt(at) * 0x10000 + (text.charCodeAt(at + 1) || 0);
@@ -537,13 +537,16 @@ function completes(view: string, from: number, { gap, parts }: Chain, wordwise: 
   return part.some((stem) => {
     const at = wordwise ? window.indexOf(` ${stem}`) : window.indexOf(stem);
     if (at < 0 || at > gap) return false;
-    // The space behind a stem opens the next one.
+    // The space after a stem also starts the next one.
     const end = from + at + stem.length + (wordwise ? 1 : 0) - (stem.endsWith(' ') ? 1 : 0);
     return completes(view, end, { name: '', gap, parts }, wordwise, index + 1);
   });
 }
 
-/** One pass over the view: at each place (each beginning of a word) the chains that may begin there. Linear: what is looked at behind is bounded. */
+/**
+ * One pass over the view. At each position (or start of a word) it tries the chains that may start there. Linear, because the text checked
+ * after a stem is limited.
+ */
 function look(view: string, starts: Starts, wordwise: boolean, into: Set<string>): void {
   for (let at = wordwise ? 1 : 0; at < view.length; at += 1) {
     if (wordwise && view.charCodeAt(at - 1) !== 0x20) continue;
@@ -554,7 +557,7 @@ function look(view: string, starts: Starts, wordwise: boolean, into: Set<string>
   }
 }
 
-/** Latin letters that are drawn like Cyrillic ones, for texts that mix them. */
+/** Latin letters that look like Cyrillic ones, for texts that mix both. */
 const LIKE_CYRILLIC: Readonly<Record<string, string>> = {
   a: 'а',
   c: 'с',
@@ -604,7 +607,7 @@ const LATIN_STARTS = startsOf(LATIN);
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-/** Lower case, compatibility forms and invisible characters undone, one space for all that is no letter, mark or digit. */
+/** Lower case, without compatibility forms and invisible characters; everything but letters, marks and digits becomes one space. */
 const native = (texts: readonly string[]): string =>
   ` ${texts
     .join(' ')
@@ -613,7 +616,7 @@ const native = (texts: readonly string[]): string =>
     .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cf}\u0300-\u036f]/gu, '')
     .replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, ' ')} `;
 
-/** The names of the orders that are given in Russian, Chinese, Arabic and a dozen other languages. */
+/** The names of the orders found in a dozen other languages, such as Russian, Chinese and Arabic. */
 export function ordersInOtherLanguages({ texts, words }: Pick<InspectedTexts, 'texts' | 'words'>): ReadonlySet<string> {
   const found = new Set<string>();
   look(words, LATIN_STARTS, true, found);

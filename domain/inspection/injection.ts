@@ -4,7 +4,7 @@ import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
 import { composed } from '../expressions/linear.js';
 
-/** A phrase and the words of which one must occur before the (slower) expression is tried. */
+/** A phrase, and words of which at least one must occur before the (slower) expression is tried. */
 interface Phrase {
   readonly name: string;
   readonly gate: readonly string[];
@@ -17,7 +17,7 @@ const phrase = (name: string, gate: string, pattern: string): Phrase => ({
   pattern: composed(pattern),
 });
 
-/** Words that say whose or which instructions are meant; one of them must stand between verb and noun. */
+/** Words that say whose or which instructions are meant. One of them must come between verb and noun. */
 const WHOSE =
   '(?:all|any|every|previous|prior|above|earlier|preceding|foregoing|former|your|my|these|those|original|initial|system|existing)';
 const FILLER = '(?:the|of|and|or|other|given|safety|security|current|own|developer)';
@@ -25,7 +25,7 @@ const OVERRIDE =
   '(?:ignore|ignoring|disregard|disregarding|forget|override|overrule|bypass|discard|abandon|neglect|do not follow|dont follow|stop following|stop obeying|do not obey|pay no attention to|do not listen to)';
 const INSTRUCTIONS = '(?:instructions?(?! sets? )|directives?|prompts?|programming|orders)';
 
-/** "Ignore ... instructions" with the grammar of one language: a possessive before the noun, or "previous" behind it. */
+/** "Ignore ... instructions" in the grammar of one language: a possessive before the noun, or "previous" after it. */
 function inLanguage(words: { verbs: string; articles: string; yours: string; nouns: string; earlier: string }): Phrase {
   return phrase(
     'override_instructions',
@@ -35,8 +35,8 @@ function inLanguage(words: { verbs: string; articles: string; yours: string; nou
 }
 
 /**
- * What follows "you are now" in ordinary mail and documents. Everything else after these words is an attempt to give the reader
- * another role, so the list names the harmless ones.
+ * What follows "you are now" in ordinary mail and documents. Anything else after these words is an attempt to give the reader another role,
+ * so the list names the harmless continuations.
  */
 const ORDINARY_NOW =
   '(?:subscribed|unsubscribed|logged|signed|connected|disconnected|registered|enrolled|eligible|ready|able|allowed|done|finished|verified|set|being|on the|in the queue|up to date|viewing|leaving|required|responsible|listed|following|part of|part|one of|receiving|invited|approved|booked|scheduled|covered|entitled|late|overdue|here|at|reading|looking|running|using|all set)';
@@ -46,7 +46,7 @@ const SECRET = '(?:hidden|secret|original|initial|internal|system|developer|base
 const OWN =
   '(?:(?:full|entire|complete|exact|own|current|hidden|secret|original|initial|internal|system|developer|base) )';
 
-/** Each is a detection by itself. */
+/** Each of these is a detection by itself. */
 const STRONG: readonly Phrase[] = [
   phrase(
     'override_instructions',
@@ -103,7 +103,7 @@ const STRONG: readonly Phrase[] = [
     'goal|task|objective|mission|purpose',
     ' (?:from now on your (?:only|sole|new|real|true)|your (?:real|true|actual)) (?:goal|task|objective|mission|purpose) is ',
   ),
-  // The same sentence in five more languages, written so that their letters may be disguised; injection-languages.ts has more.
+  // The same sentence in five more languages, written so that disguised letters are recognised too; injection-languages.ts has more.
   inLanguage({
     verbs: 'ignora|ignore|ignorar|olvida|olvide|olvidar|esqueca|descarta|desconsidere',
     articles: 'todas?|as|las|os|sus|estas',
@@ -134,7 +134,7 @@ const STRONG: readonly Phrase[] = [
   }),
 ];
 
-/** Written as one word. Across words, "ignoreAll = instructions" would look the same, which is why `GLUED` asks for more. */
+/** Written as one word. Across words, "ignoreAll = instructions" would look the same, so `GLUED` demands more. */
 const ONE_WORD: readonly Phrase[] = [
   phrase(
     'override_instructions',
@@ -143,7 +143,7 @@ const ONE_WORD: readonly Phrase[] = [
   ),
 ];
 
-/** Long enough that they cannot come about between ordinary words: letter-spaced, camel-cased or glued writing. */
+/** Long enough not to arise between ordinary words: letter-spaced, camel-cased or glued writing. */
 const GLUED: readonly Phrase[] = [
   phrase(
     'override_instructions',
@@ -159,7 +159,7 @@ const GLUED: readonly Phrase[] = [
   phrase('reveal_prompt', 'revealyourprompt', 'revealyourprompt'),
 ];
 
-/** Said in ordinary work too: evidence that raises a score, never a detection by itself. */
+/** Common in ordinary work too: evidence that raises a score, but never a detection by itself. */
 const WEAK: readonly Phrase[] = [
   ['system_prompt', 'prompt', ' system prompt '],
   ['developer_mode', 'developer', ' developer mode '],
@@ -171,10 +171,10 @@ const WEAK: readonly Phrase[] = [
   ['unrestricted', 'unrestricted', ' unrestricted mode '],
   ['must_obey', 'obey', ' you must obey '],
 ].map(([name, gate, pattern]) => phrase(name as string, gate as string, pattern as string));
-/** People who change a plan say these two in the same breath as "ignore the previous instructions". */
+/** People who change a plan often say these two together with "ignore the previous instructions". */
 const NO_CORROBORATION = new Set(['act_as', 'new_instructions']);
 
-/** The override and, in the same breath, what a model is to do: nobody asks that of a reader who is a person. */
+/** The override followed at once by what a model should do, which nobody would ask of a human reader. */
 const ORDER_FOLLOWS: Phrase = phrase(
   'order_follows',
   'instruction|instructions|directives|prompts|programming',
@@ -182,13 +182,13 @@ const ORDER_FOLLOWS: Phrase = phrase(
 );
 
 /**
- * Words of those who write about such phrases: training, tickets, tests of detectors. Whoever adds them to an attack gets it read by a
- * person and nothing more.
+ * Words of people who write about such phrases: training, tickets, tests of detectors. Adding them to an attack only gets it reviewed by a
+ * person.
  */
 const REPORTED =
   / (?:attackers?|adversar(?:y|ies|ial)|injections?|injected|phishing|jailbreaks?|malicious|awareness|red team|redteam|red teaming|for example|examples? of|as an example|e g|for instance|such as|payloads?|detectors?|detects?|detected|detection|classifiers?|test cases?|unit tests?|fixtures?|owasp|guardrails?|novel|screenplay) /;
 
-/** Turn markers of chat models: text that wants to be taken for a message of another speaker. */
+/** Turn markers of chat models, in text that pretends to be a message of another speaker. */
 const TURN_MARKER = /<\|(?:im_start\|>\s?system|system\|>|start_header_id\|>\s?system)|<<sys>>|\[\/?inst\]\s?<<sys/;
 
 const MIXED_DIGITS = /[a-z][013457]|[013457][a-z]/;
@@ -203,13 +203,13 @@ function matches(
   }
 }
 
-/** Names of arguments say nothing about what is written in them. */
+/** Tested on values only, because argument names say nothing about the text in them. */
 const isReported = ({ texts }: InspectedTexts): boolean =>
   REPORTED.test(foldTexts(texts.filter(({ role }) => role === 'value').map(({ text }) => text)).words);
 
 interface Strong {
   readonly found: Set<string>;
-  /** Only whoever undoes look-alike letters, digits or invisible characters reads it: written so that people do not see it. */
+  /** True when the text can be read only after undoing look-alike letters, digits or invisible characters, so it is hidden from people. */
   readonly veiled: boolean;
 }
 
@@ -219,7 +219,7 @@ function strongIn(inspected: InspectedTexts): Strong {
   matches(STRONG, words, found, mayHold);
   const spelledFound = new Set<string>();
   if (MIXED_DIGITS.test(words)) {
-    // A one stands for an l as well: `a11`.
+    // A one also stands for an l, as in `a11`.
     const spelled = digitsAsLetters(words).replaceAll(' aii ', ' all ');
     matches(STRONG, spelled, spelledFound, (gate) => mayHoldSpelled(gate) && spelled.includes(` ${gate} `));
     matches(GLUED, digitsAsLetters(glued), spelledFound);
@@ -237,10 +237,13 @@ function strongIn(inspected: InspectedTexts): Strong {
   return { found: all, veiled: [...all].some((name) => !read.has(name)) };
 }
 
-/** Stands in a word where no Latin letter does. */
+/** A character that is not a Latin letter, for use inside words. */
 const NO_LETTER = '7';
 
-/** A text as it reads before look-alikes are undone: letters of other alphabets are no Latin ones, an invisible character parts a word. */
+/**
+ * The text as people see it, before look-alikes are undone: letters of other alphabets are not Latin, and an invisible character splits a
+ * word.
+ */
 const asSeen = (text: string): string =>
   text
     .normalize('NFKD')
@@ -248,7 +251,7 @@ const asSeen = (text: string): string =>
     .replaceAll(/[\u2018\u2019\u02bc]/g, "'")
     .replaceAll(/[^\0-\x7f]/gu, (character) => (/[\p{L}\p{Cf}]/u.test(character) ? NO_LETTER : ' '));
 
-/** Phrases that the names of recent calls and this one spell together, and that this call completes. */
+/** Phrases that the tool names of recent calls and this one spell together, and that this call completes. */
 function spelledAcrossCalls(prior: readonly PriorCall[], tool: string): Set<string> {
   const withThis = foldedWords([...prior.map((call) => call.tool), tool].join(' '));
   const found = new Set<string>();
@@ -266,8 +269,8 @@ const WEAK_CONFIDENCE = [0, 0.2, 0.35, 0.45] as const;
 const atMost = (steps: readonly number[], count: number): number => steps[Math.min(count, steps.length - 1)] as number;
 
 /**
- * Confidence: one piece of evidence 0.6, two 0.85, three 0.95. Strong phrases are evidence, and so are the weak ones
- * beside a strong one, an order that follows, and writing that hides from people. Weak phrases alone stay below every detection.
+ * Confidence: 0.6 for one piece of evidence, 0.85 for two, 0.95 for three. Evidence is: strong phrases, weak phrases beside a strong one,
+ * an order that follows, and writing that is hidden from people. Weak phrases alone stay below every detection.
  */
 function judge(
   strong: ReadonlySet<string>,
@@ -284,10 +287,10 @@ function judge(
   };
 }
 
-/** The part of the lane that depends on recent calls; recomputed when the rest of a verdict comes from the cache. */
+/** The part of this lane that depends on recent calls. It is recomputed when the rest of a verdict comes from the cache. */
 export function detectInjectionAcrossCalls(prior: readonly PriorCall[], tool: string): Detection {
   if (prior.length === 0) return nothingFound;
-  // Nobody spells a sentence with the names of tools by accident.
+  // Nobody spells a sentence with tool names by accident.
   return judge(spelledAcrossCalls(prior, tool), new Set(), { veiled: true });
 }
 
@@ -304,7 +307,7 @@ export function detectInjection(tool: string, texts: InspectedTexts): Detection 
   for (const name of strong) weak.delete(name);
   matches([ORDER_FOLLOWS], texts.words, weak, texts.mayHold);
   if (strong.size === 0) weak.delete(ORDER_FOLLOWS.name);
-  // A tool is not named so for people to read.
+  // People have no reason to read a tool name, so an order in it counts as hidden.
   return judge(strong, weak, { veiled: veiled || named.size > 0, reported: strong.size > 0 && isReported(texts) });
 }
 

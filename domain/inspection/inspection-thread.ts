@@ -5,7 +5,7 @@ import { inspectEach, type ThreadStart } from './inspection-threads.js';
 import { createInspector } from './inspector.js';
 import { personasOf } from './personas.js';
 
-/** One thread of inspection: a whole inspector with a cache of its own, asked for one request's calls at a time. */
+/** One inspection thread: a complete inspector with its own cache. It handles the calls of one request at a time. */
 const { personas, level } = workerData as ThreadStart;
 const inspector = createInspector({ personas: personasOf(new Map(personas)), level });
 answerInThread((calls: readonly InspectRequest[]) => inspectEach(inspector, calls));

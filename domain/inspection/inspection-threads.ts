@@ -6,9 +6,9 @@ import type { Inspector, ReadyInspector } from './port.js';
 import type { HeuristicLevel } from './texts.js';
 
 export interface InspectionThreads extends Required<ReadyInspector> {
-  /** Starts a thread, so that the first large request finds one. */
+  /** Starts a thread in advance for the first large request. */
   warm(): void;
-  /** Ends the threads; what they were asked is refused. */
+  /** Ends the threads; open requests are refused. */
   close(): Promise<void>;
 }
 
@@ -25,16 +25,17 @@ export interface ThreadStart {
   readonly level: HeuristicLevel;
 }
 
-/** The calls of one request, each by itself. */
+/** Inspects each call of one request by itself. */
 export const inspectEach = (
   inspector: Inspector,
   calls: readonly InspectRequest[],
 ): Promise<readonly InspectionResponse[]> => Promise.all(calls.map((call) => inspector.inspect(call)));
 
 /**
- * The same inspector with large requests in threads of its own, so that inspecting a megabyte holds up nobody else, however many calls
- * it is divided into, and agents take turns. Fails closed, as `provider_unavailable`: when a verdict takes longer than the limit, a
- * shorter one while other agents wait (the thread is ended), when too many wait, when a thread ends. A request that is refused was not inspected, and asking again is safe.
+ * The same inspector, with large requests in separate threads. Inspecting a megabyte then delays nobody else, however many calls it is
+ * divided into, and agents take turns. Fails closed with `provider_unavailable` when a verdict takes longer than the limit (the thread is
+ * then ended; the limit is shorter while other agents wait), when too many requests wait, or when a thread ends. A refused request was not
+ * inspected, and asking again is safe.
  */
 export function inspectLargeInThreads(
   inPlace: ReadyInspector,
@@ -58,14 +59,14 @@ export function inspectLargeInThreads(
   };
 }
 
-/** Whether the calls of a request together hold more than may be inspected in place. */
+/** Whether the calls of a request together are too large to inspect in place. */
 export const isLarge = (calls: readonly Pick<InspectRequest, 'method' | 'params'>[]): boolean =>
   sizeOf(calls.map(({ method, params }) => [method, params])) > LOOKED_AT_IN_PLACE;
 
-/** Whose request it is: the calls of one have the same agent. */
+/** The agent of a request; all its calls have the same one. */
 const agentOf = ([call]: readonly InspectRequest[]): string => `${call?.tenant ?? ''}/${call?.agent_id ?? ''}`;
 
-/** Personas as a thread can be given them. */
+/** Personas in a form that can be sent to a thread. */
 const entriesOf = (personas: Personas): [string, Persona][] =>
   personas.names.flatMap((name) => {
     const [agent = '', tenant] = name.split('/').toReversed();

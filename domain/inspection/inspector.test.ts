@@ -276,7 +276,7 @@ describe('the lanes are independent', () => {
 });
 
 describe('the verdict cache', () => {
-  /** Counts how often the classifier was asked. */
+  /** Counts the classifier's calls. */
   const counting = (options: Partial<InspectorOptions> = {}) => {
     const asked = { times: 0 };
     const changed = provider({

@@ -24,10 +24,10 @@ import { type HeuristicLevel, inspectTexts } from './texts.js';
 import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
-/** Part of every cache key and of the evidence: a change to what any lane finds is a new version. */
+/** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version. */
 export const BRAIN_VERSION = 'gate-brain/4';
 
-/** The default: rules only, no network, the same answer every time. */
+/** The default: rules only, without network, deterministic. */
 export const offlineProvider: InspectionProvider = {
   deterministic: true,
   classifier: offlineClassifier,
@@ -43,11 +43,11 @@ export interface InspectorOptions {
   readonly provider?: InspectionProvider;
   readonly cache?: VerdictCache;
   readonly level?: HeuristicLevel;
-  /** Milliseconds; ages the default cache. */
+  /** Milliseconds; used for expiry in the default cache. */
   readonly clock?: () => number;
 }
 
-/** What the independent lanes said about one request; none of them saw another's answer. */
+/** The results of the independent lanes for one request; no lane saw another's result. */
 interface Signals {
   readonly intent: IntentSignal;
   readonly drift: Drift;
@@ -58,9 +58,9 @@ interface Signals {
 }
 
 /**
- * Brain: intent, persona drift and injection, with three narrower lanes beside them, asked in parallel.
- * `inspect` rejects with `provider_unavailable` (503) when the classifier cannot answer, and `invalid_request` when `params` is nested
- * too deeply to be hashed; every other lane falls back and is named in `degraded`.
+ * Brain: intent, persona drift and injection, with three narrower lanes, all run in parallel. `inspect` rejects with `provider_unavailable`
+ * (503) when the classifier cannot answer, and with `invalid_request` when `params` is nested too deeply to be hashed. Every other lane
+ * falls back and is named in `degraded`.
  */
 export function createInspector(options: InspectorOptions): ReadyInspector {
   const { personas, provider = offlineProvider, level = 'standard' } = options;
@@ -121,11 +121,11 @@ async function answers(provider: InspectionProvider, level: HeuristicLevel): Pro
     throw new Error(`the embedding has ${length} dimensions instead of ${provider.embedding.dimensions}`);
 }
 
-/** A verdict that a fallback had a part in is not kept. Having no persona is no fallback: it is in the key and stays so. */
+/** A verdict in which a fallback took part is not cached. Having no persona is no fallback, because the key includes it. */
 const isStable = (degraded: readonly string[], persona: Persona | null): boolean =>
   degraded.every((lane) => lane === 'persona_drift' && persona === null);
 
-/** A tool call is judged by the tool's name, any other method by its own. */
+/** A tool call is judged by the tool's name, any other method by its own name. */
 const toolOf = ({ method, params }: InspectRequest): string => {
   const name = (params as JsonObject)['name'];
   return typeof name === 'string' && name !== '' ? name : method;
@@ -146,7 +146,7 @@ async function ask(
     try {
       return await lane();
     } catch {
-      // Named in the answer and counted by the service; the rules answer in its place.
+      // The answer names the failed lane and the service counts it; the rules answer instead.
       degraded.push(name);
       return offline();
     }
@@ -192,7 +192,7 @@ async function classify(
   }
 }
 
-/** Any one of the signals refuses; the first in this order gives the reason. */
+/** Any single signal refuses. The first one in this order gives the reason. */
 function fold(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
   const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
   const injected = isConfident(injection);
@@ -229,8 +229,8 @@ function fold(signals: Signals, sequence: number, evidence: InspectionResponse['
 const SEQUENCE_REASON = 'BLOCK: sequence_escalation (a far-reaching tool after a window of reads)';
 
 /**
- * A verdict from the cache with the lanes that look at recent calls asked again: what was harmless by itself may complete a sequence.
- * The cache holds authorised verdicts only, so history can take the authorisation away and never give one.
+ * A cached verdict, after running the lanes that look at recent calls again: a harmless call may complete a sequence. Only authorised
+ * verdicts are cached, so history can withdraw an authorisation but never grant one.
  */
 function withHistory(cached: InspectionResponse, prior: readonly PriorCall[], tool: string): InspectionResponse {
   const { injection_suspicions: suspicions, ...rest } = cached;
@@ -259,7 +259,7 @@ function withHistory(cached: InspectionResponse, prior: readonly PriorCall[], to
   };
 }
 
-/** From here on a find denies; below it, it is a suspicion, which policy gives to a human. */
+/** From this confidence on a finding denies. Below it, it is a suspicion that policy hands to a person. */
 const CONFIDENT = 0.85;
 const isConfident = ({ detected, confidence }: Detection): boolean => detected && confidence >= CONFIDENT;
 
@@ -277,7 +277,7 @@ const modelsOf = (provider: InspectionProvider): Record<string, string> => ({
   compromised_package: provider.compromisedPackage.model,
 });
 
-/** Everything a verdict depends on except history; tenant and agent always, request and correlation ids never. */
+/** Everything a verdict depends on except history. Always includes tenant and agent; never request or correlation ids. */
 function cacheKey(request: InspectRequest, persona: Persona | null, judgedWith: string): string {
   try {
     return sha256Hex(

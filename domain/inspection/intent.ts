@@ -12,11 +12,11 @@ const OWNED =
   '(?:the|of|our|your|their|its|my|this|that|these|those|company|customer|customers|user|users|client|clients|production|prod|live|critical|important|financial|database|system|server|employee|patient|payment|transaction|existing|remaining|other|backup|backups|audit|security|from|in|on|and|single|one|personal|sensitive|main|primary|entire|whole)';
 const VITAL =
   '(?:databases?|db|tables?|schemas?|records?|users?|accounts?|customers?|backups?|logs?|data|files?|disks?|volumes?|servers?|systems?|clusters?|production|prod|repositories|repository|repos?|buckets?|secrets?|keys?|filesystem|directories|directory|evidence|transactions?)';
-/** A statement with a scope ("all files in dist", "all logs older than 30 days") is housekeeping; policy decides about it. */
+/** A statement with a scope ("all files in dist", "all logs older than 30 days") is housekeeping, about which policy decides. */
 const UNSCOPED =
   '(?! (?:older|newer|matching|that|which|whose|with|without|where|except|ending|named|tagged|marked|created|starting|containing|for|by)\\b)(?! (?:in|under|from|inside|within) (?:the |your |our |my |this |a )?(?:temp|tmp|temporary|dist|build|cache|workspace|test|tests|testing|staging|output|target|local|folder|directory|working|draft|drafts|trash|bin|spam|old|node|scratch|sandbox|list|queue|out|log|logs|download|downloads)\\b)';
 
-/** Destructive intent stated in words. Each names a class; the text itself is not repeated. */
+/** Destructive intent stated in words. Each expression names a class; the matched text is not repeated. */
 const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
   [
     'destroy_everything',
@@ -51,13 +51,13 @@ const DESTRUCTIVE: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 
-/** A root, a home or everything, as the word of a command. */
+/** A root, a home or everything, as one word of a command. */
 const ROOT = /^["']?(?:\/|~|\$home|\$\{home\}|\*)["']?(?:\*|;|&|\/\*|$)/;
 const DESTROY_DISK = /\bmkfs(?:\.[a-z0-9]+)?\s+\/dev\/|\bdd\s+if=\/dev\/(?:zero|u?random)\s+of=\/dev\/[a-z]/;
 
 /**
- * `rm -rf` of a root, a home or everything, in any spelling of its options; a folder below is left to policy. Word by word: an `rm` among
- * the options of another one has a part of that one's options and the same target, so no word is looked at twice.
+ * Finds `rm -rf` of a root, a home or everything, in any spelling of its options; policy judges folders below that. Works word by word: an
+ * `rm` among the options of another `rm` shares its options and target, so no word is read twice.
  */
 function removesRoot(commands: string): boolean {
   let options: Set<string> | null = null;
@@ -75,11 +75,11 @@ function removesRoot(commands: string): boolean {
   return false;
 }
 
-/** Directly in front of the verb: the sentence forbids the deed, or asks about it. */
+/** Text right before the verb that forbids the deed or asks about it. */
 const FORBIDDEN =
   / (?:do not|dont|does not|never|cannot|cant|can not|must not|mustnt|should not|shouldnt|not|not to|without|avoid|avoids|prevent|prevents|refuse to|refuses to|unable to|how to|how do i|how do you|how can i|how can you|what happens if i|what happens if you|what happens when you) $/;
 
-/** Arguments that hold a document rather than a wish; a write tool stores them and does nothing else. */
+/** Arguments that hold a document rather than a request; a write tool only stores them. */
 const DOCUMENT_KEYS = new Set([
   'content',
   'contents',
@@ -99,7 +99,7 @@ const DOCUMENT_KEYS = new Set([
   'old_string',
 ]);
 
-/** Self-reference: the text talks about the agent's own instructions. */
+/** The text talks about the agent's own instructions. */
 const ABOUT_ITSELF =
   / (?:your|my) (?:own |current |original |initial |hidden ){0,2}(?:system prompt|system message|instructions|training data|guidelines|persona|prompt) /;
 
@@ -110,7 +110,7 @@ function statedDestruction({ texts, tool }: LaneInput): string | null {
     pattern.lastIndex = 0;
     for (let match = pattern.exec(texts.words); match !== null; match = pattern.exec(texts.words)) {
       const part = { start: match.index, end: match.index + match[0].length };
-      // The closing space opens the next statement.
+      // The closing space also starts the next statement.
       pattern.lastIndex = part.end - 1;
       const found = textAt(texts, part);
       if (found === null) continue;
@@ -139,7 +139,7 @@ const outsideDocuments = (texts: LaneInput['texts'], isDocument: (key: string) =
 
 const PRIVILEGED_SHAPES = new Set(['modify', 'delete', 'money', 'identity', 'deploy']);
 
-/** The category by name, and by the shape of the arguments where the name says nothing. */
+/** The category by the tool's name or, if the name says nothing, by the shape of the arguments. */
 function categoryOf(tool: string, params: JsonObject): IntentCategory {
   const shape = toolShape(toolTokens(tool));
   if (shape === 'retrieve') return 'Information Retrieval';
@@ -154,14 +154,17 @@ function categoryOf(tool: string, params: JsonObject): IntentCategory {
   return 'Direct Execution';
 }
 
-/** The arguments of a tool call; for any other method its parameters. */
+/** The arguments of a tool call, or the parameters of any other method. */
 export const argumentsOf = (params: JsonObject): JsonObject => {
   const given = params['arguments'];
   if (given !== null && typeof given === 'object' && !Array.isArray(given)) return given;
   return typeof params['name'] === 'string' ? {} : params;
 };
 
-/** The deterministic classifier: authorises unless a text of the request states a destructive intent. Destructive names are policy's. */
+/**
+ * The deterministic classifier. It authorises unless a text of the request states a destructive intent. Destructive tool names are left to
+ * policy.
+ */
 export function classifyIntent(input: LaneInput): IntentSignal {
   const destruction = statedDestruction(input);
   const category = ABOUT_ITSELF.test(input.texts.words) ? 'Meta-Reasoning' : categoryOf(input.tool, input.params);

@@ -2,7 +2,7 @@ import type { IntentCategory } from '../../contracts/inspection.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { InspectedTexts } from './texts.js';
 
-/** What every lane may look at: the request as data, and the same request as folded text. Never another lane's answer. */
+/** What every lane sees: the request as data and as folded text, but never another lane's result. */
 export interface LaneInput {
   readonly method: string;
   /** `params.name` of a tool call; the method for anything else. */
@@ -11,7 +11,7 @@ export interface LaneInput {
   readonly texts: InspectedTexts;
 }
 
-/** One call of the recent past, by its shape only. */
+/** A recent call, by its shape only. */
 export interface PriorCall {
   readonly method: string;
   readonly tool: string;
@@ -22,7 +22,7 @@ export interface IntentSignal {
   readonly category: IntentCategory;
   readonly reason: string;
 }
-/** `found` names classes of needles, never the text that matched. */
+/** `found` names classes of findings, never the text that matched. */
 export interface Detection {
   readonly detected: boolean;
   readonly confidence: number;
@@ -31,22 +31,24 @@ export interface Detection {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** Sees the persona's own text and the request, not the other signals. Throwing means: no verdict (503). */
+/** Sees the persona's own text and the request, but not the other signals. If it throws, there is no verdict (503). */
 export interface IntentClassifier {
   readonly model: string;
   classify(input: LaneInput & { readonly persona: string | null }): MaybePromise<IntentSignal>;
 }
-/** Sees the request and the shapes of recent calls. Throwing means: the deterministic detector answers instead, `degraded`. */
+/** Sees the request and the shapes of recent calls. If it throws, the deterministic detector answers instead (`degraded`). */
 export interface InjectionDetector {
   readonly model: string;
   detect(input: LaneInput & { readonly prior: readonly PriorCall[] }): MaybePromise<Detection>;
 }
-/** Judges one request by itself; throwing falls back to the deterministic detector. */
+/** Judges one request by itself. If it throws, the deterministic detector answers instead. */
 export interface ContentDetector {
   readonly model: string;
   detect(input: LaneInput): MaybePromise<Detection>;
 }
-/** Turns a call into a vector. Provider, model and dimensions must equal those stored with a persona, or the two do not compare. */
+/**
+ * Turns a call into a vector. Provider, model and dimensions must equal those stored with a persona; otherwise vectors cannot be compared.
+ */
 export interface EmbeddingProvider {
   readonly provider: string;
   readonly model: string;
@@ -59,7 +61,7 @@ export interface EmbeddingProvider {
 }
 
 /**
- * The inspectors behind one Brain. Each is independent and may be model-backed; the deterministic ones of `offline.ts` need no network.
+ * The inspectors behind one Brain. They are independent of each other and may use models; the deterministic ones need no network.
  * `deterministic` says that the same request always gets the same verdict, which only rules can promise (`evidence.mock_mode`).
  */
 export interface InspectionProvider {
@@ -69,7 +71,7 @@ export interface InspectionProvider {
   readonly embedding: EmbeddingProvider;
   readonly maliciousCode: ContentDetector;
   readonly compromisedPackage: ContentDetector;
-  /** SHA-256 of each system prompt, by lane; empty where no model is asked. */
+  /** SHA-256 of each system prompt, by lane; empty without models. */
   readonly promptSha256: Readonly<Record<string, string>>;
 }
 

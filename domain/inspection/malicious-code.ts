@@ -2,18 +2,18 @@ import { type ContentDetector, type Detection, type LaneInput, nothingFound } fr
 import { isWriteShaped, toolTokens } from './tool-shape.js';
 import { composed } from '../expressions/linear.js';
 
-/** One class of code nobody writes by accident; `gate` lists texts of which one must occur before the rest is tried. */
+/** One class of code that nobody writes by accident. `gate` lists texts of which at least one must occur before the rest is tried. */
 interface Needle {
   readonly name: string;
   readonly gate: readonly string[];
   readonly found: (code: Code) => boolean;
 }
 
-/** Decoded, folded, lower-case text with its punctuation, and the same cut into lines and commands. */
+/** Decoded, folded, lower-case text with punctuation, also split into lines and commands. */
 interface Code {
   readonly plain: string;
   readonly lines: () => readonly string[];
-  /** Cut at line ends, semicolons and pipes; `piped` says that the next one reads this one's output. */
+  /** Split at line ends, semicolons and pipes. `piped` says that the next command reads this one's output. */
   readonly commands: () => readonly { readonly text: string; readonly piped: boolean }[];
 }
 
@@ -23,8 +23,8 @@ const anywhere =
     patterns.every((pattern) => pattern.test(plain));
 
 /**
- * Both in one part, the second behind the first. Looked for one after the other and not in one expression with a gap between: a text
- * made of nothing but first halves would make such an expression slow.
+ * True when both occur in one part, the second after the first. Searched one after the other, because a single expression with a gap would
+ * be slow on a text of nothing but first halves.
  */
 const follows = (part: string, first: RegExp, second: RegExp): boolean => {
   const head = first.exec(part);
@@ -49,7 +49,7 @@ const INTERPRETER = composed(
 );
 const DOWNLOAD = /\b(?:curl|wget|fetch)\b/;
 
-/** Code that nobody writes by accident. Every expression is linear in the text: it may be a megabyte written to be slow. */
+/** Every expression is linear in the text, which may be a megabyte crafted to be slow. */
 const NEEDLES: readonly Needle[] = [
   { name: 'reverse_shell', gate: ['/dev/'], found: anywhere(/\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[0-9$]/) },
   { name: 'reverse_shell', gate: ['-i'], found: anywhere(/\b(?:ba|z|da|k)?sh\s+-i\s*(?:[0-9]?>&|>\s*&|<&)/) },
@@ -142,7 +142,7 @@ function commandsOf(plain: string): { text: string; piped: boolean }[] {
   for (let index = 0; index < plain.length; index += 1) {
     const unit = plain[index];
     if (unit !== '\n' && unit !== ';' && unit !== '|') continue;
-    // A line that ends with a pipe goes on in the next line.
+    // A line that ends with a pipe continues in the next line.
     const blank = unit === '\n' && commands.at(-1)?.piped === true && plain.slice(start, index).trim() === '';
     if (!blank) commands.push({ text: plain.slice(start, index), piped: unit === '|' });
     start = index + 1;
@@ -151,7 +151,7 @@ function commandsOf(plain: string): { text: string; piped: boolean }[] {
   return commands;
 }
 
-/** Looks for malicious code in what a write-shaped tool would store; other tools are not judged by this lane. */
+/** Looks for malicious code in what a write-shaped tool would store. Other tools are not judged by this lane. */
 export function detectMaliciousCode({ tool, texts: { plain } }: LaneInput): Detection {
   if (!isWriteShaped(toolTokens(tool))) return nothingFound;
   const code = codeOf(plain);

@@ -34,7 +34,7 @@ const MALICIOUS: Readonly<Record<Ecosystem, ReadonlySet<string>>> = {
   go: list('github.com/boltdb-go/bolt'),
 };
 
-/** Names worth imitating, and well-known names close to them that must not be taken for imitations. */
+/** Names that attackers imitate, and well-known similar names that are no imitations. */
 const POPULAR: Readonly<Record<Ecosystem, ReadonlySet<string>>> = {
   npm: list(`react react-dom express lodash axios webpack typescript eslint prettier jquery mongoose sequelize nodemailer
     cross-env commander chalk request moment dotenv nodemon vite jest mocha rollup esbuild fastify koa socket.io redux
@@ -53,12 +53,12 @@ const POPULAR: Readonly<Record<Ecosystem, ReadonlySet<string>>> = {
   ),
   go: list('github.com/gin-gonic/gin github.com/spf13/cobra github.com/boltdb/bolt github.com/stretchr/testify'),
 };
-/** Honest names one or two edits away from a popular one. */
+/** Legitimate names one or two edits away from a popular one. */
 const WELL_KNOWN_NEIGHBOURS =
   list(`preact inferno expresso tslint mongodb electrum vuex reflux regexp rackup chronos pyaml openapi
   psycopg psycopg3 jinja beautifulsoup djongo opencv bcryptjs uuidv4 uuidv7 asyncpg `);
 
-/** What stands before the name of a program when it is not a space: the end of another command, a quote, a folder. */
+/** A package manager's program name at the end of a word. It may follow the end of another command, a quote, or a folder. */
 const MANAGER = /(?:^|[;&|"'`($/])(npm|yarn|pnpm|bun|pip3?(?:\.\d{1,4})?|pipx|poetry|uv|cargo|gem|go)$/;
 const VERBS: ReadonlySet<string> = new Set(['install', 'add', 'get', 'i']);
 const BEFORE_VERB: ReadonlySet<string> = new Set(['global', 'pip']);
@@ -68,7 +68,7 @@ const OPTION_WITH_VALUE =
 const LONGEST_ARGUMENT = 512;
 const QUOTES = new Set(['"', "'", ',']);
 
-/** `requests[security]==2.1`, `@scope/name@^1`, `serde@1`: the name alone. Paths, URLs and variables are no registry names. */
+/** The bare name in `requests[security]==2.1`, `@scope/name@^1` or `serde@1`. Null for paths, URLs and variables. */
 function packageName(argument: string): string | null {
   let start = 0;
   let end = Math.min(argument.length, LONGEST_ARGUMENT);
@@ -81,13 +81,13 @@ function packageName(argument: string): string | null {
   return /^@?[a-z0-9][a-z0-9._/-]{1,212}$/.test(plain) ? plain : null;
 }
 
-/** A stretch without white space, and where it stands. */
+/** A run without white space, and its position. */
 interface Word {
   readonly text: string;
   readonly start: number;
 }
 
-/** The packages that command lines in a text install, each with its registry. Word by word, each word once. */
+/** The packages that command lines in a text install, each with its registry. Reads each word once. */
 export function installedPackages(plain: string): { ecosystem: Ecosystem; name: string }[] {
   const found: { ecosystem: Ecosystem; name: string }[] = [];
   const words = Array.from(plain.matchAll(/\S+/g), ({ 0: text, index }): Word => ({ text, start: index }));
@@ -97,7 +97,7 @@ export function installedPackages(plain: string): { ecosystem: Ecosystem; name: 
     const manager = MANAGER.exec(textAt(at).slice(-16))?.[1];
     at += 1;
     if (manager === undefined) continue;
-    // Options that look like a manager are options: read as one, they would have the same verb behind them.
+    // Skip options that look like a manager; otherwise the same verb would count for each of them.
     while (textAt(at).startsWith('-')) at += 1;
     const verb = BEFORE_VERB.has(textAt(at)) ? at + 1 : at;
     if (!VERBS.has(textAt(verb))) continue;
@@ -116,7 +116,7 @@ export function installedPackages(plain: string): { ecosystem: Ecosystem; name: 
       }
       skip = isOption && OPTION_WITH_VALUE.test(argument);
     }
-    // The word that the command ended in may name the next program: `a;npm`.
+    // The word in which the command ended may name the next program, as in `a;npm`.
     if (at > first && (words[at - 1] as Word).start + textAt(at - 1).length > end) at -= 1;
   }
   return found;
@@ -129,7 +129,7 @@ function endOfCommand(text: string, from: number): number {
   return end;
 }
 
-/** Edits between two short names, a swap of neighbours counting as one; more than `limit` comes back as `limit + 1`. */
+/** Edits between two short names; swapping neighbours counts as one. Returns `limit + 1` when there are more than `limit`. */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let beforeLast: number[] = [];
@@ -149,7 +149,7 @@ export function editDistance(a: string, b: string, limit: number): number {
   return Math.min(last[b.length] as number, limit + 1);
 }
 
-/** The popular name this one imitates; short names have too many honest neighbours. */
+/** The popular name that this one imitates; null for short names, which have too many legitimate neighbours. */
 function imitated(ecosystem: Ecosystem, name: string): string | null {
   if (POPULAR[ecosystem].has(name) || WELL_KNOWN_NEIGHBOURS.has(name) || name.length < 5) return null;
   for (const other of POPULAR[ecosystem]) {
@@ -161,7 +161,7 @@ function imitated(ecosystem: Ecosystem, name: string): string | null {
 
 const MAX_PACKAGES = 500;
 
-/** Packages a command line would install that are known as malicious, or imitate a popular name. */
+/** Packages that a command line would install and that are known as malicious or imitate a popular name. */
 export function detectCompromisedPackage({ tool, texts }: LaneInput): Detection {
   if (!isShellShaped(toolTokens(tool))) return nothingFound;
   const packages = installedPackages(texts.plain);
@@ -171,7 +171,7 @@ export function detectCompromisedPackage({ tool, texts }: LaneInput): Detection 
     const target = imitated(ecosystem, name);
     if (target !== null) return { detected: true, confidence: 0.75, found: [`typosquat:${name}~${target}`] };
   }
-  // Nobody installs that many packages in one command line; what is not looked at is not let through.
+  // Nobody installs this many packages in one command line. Packages that are not checked are not allowed.
   if (packages.length > MAX_PACKAGES) return { detected: true, confidence: 0.6, found: ['too_many_packages'] };
   return nothingFound;
 }

@@ -5,7 +5,7 @@ import { DRIFT_THRESHOLD } from './drift-threshold.js';
 import type { EmbeddingProvider } from './lanes.js';
 import { callParams, personaDrift, type StoredVector } from './personas.js';
 
-/** A call on its persona stays well below the threshold, so that ordinary variation does not reach it. */
+/** Calls that fit their persona must stay well below the threshold, so that ordinary variation does not reach it. */
 export const ON_PERSONA_BELOW = 0.45;
 
 const cases = z.strictObject({
@@ -14,7 +14,7 @@ const cases = z.strictObject({
 });
 export type PersonaCases = z.infer<typeof cases>;
 
-/** Calls that were not written as examples, each with the side it must come out on. Null where a persona has no such file. */
+/** Test calls that are not among a persona's examples, each with the expected side. Null when a persona has no such file. */
 export async function readPersonaCases(personaFile: string): Promise<PersonaCases | null> {
   const file = `${personaFile.slice(0, -'.md'.length)}.cases.json`;
   let text: string;
@@ -27,7 +27,7 @@ export async function readPersonaCases(personaFile: string): Promise<PersonaCase
   return cases.parse(JSON.parse(text));
 }
 
-/** The cases that come out on the wrong side, each in one line. */
+/** The cases with the wrong result, one line each. */
 export async function wrongCases(
   { on, off }: PersonaCases,
   stored: StoredVector,

@@ -10,8 +10,8 @@ import type { EmbeddingProvider } from './lanes.js';
 import { foreignText } from '../text.js';
 
 /**
- * What `<agent_id>.vector.json` holds. A persona is several kinds of call, and the mean of unlike vectors is like none
- * of them; so `exemplars` holds the vector of each example call and drift is measured to the nearest. `vector` is their mean.
+ * The content of `<agent_id>.vector.json`. A persona covers several kinds of calls, and the mean of different vectors resembles none of
+ * them. So `exemplars` holds the vector of each example call, and drift is measured to the nearest. `vector` is their mean.
  */
 export const storedVector = z.strictObject({
   provider: z.string().min(1),
@@ -24,19 +24,19 @@ export const storedVector = z.strictObject({
 });
 export type StoredVector = z.infer<typeof storedVector>;
 
-/** One agent's persona: what it is for, in its owner's words, and what its calls look like. */
+/** One agent's persona: its purpose in its owner's words, and example calls. */
 export interface Persona {
   readonly text: string;
   readonly sha256: string;
-  /** Null where no usable vector is stored; `fault` says why. */
+  /** Null when no usable vector is stored; `fault` says why. */
   readonly stored: StoredVector | null;
   readonly fault: string | null;
 }
 
 export interface Personas {
-  /** `personas/<tenant>/<agent_id>.md`, else `personas/<agent_id>.md`, else null. */
+  /** `personas/<tenant>/<agent_id>.md`, otherwise `personas/<agent_id>.md`, otherwise null. */
   find(tenant: string | null | undefined, agentId: string): Persona | null;
-  /** `tenant/agent` or `agent` of every persona, sorted, for readiness and logs. */
+  /** `tenant/agent` or `agent` of every persona, sorted; for readiness and logs. */
   readonly names: readonly string[];
 }
 
@@ -47,8 +47,8 @@ const OPENS = /^```(?:json|jsonl)[ \t]+example-calls[ \t]*$/;
 const CLOSES = /^```[ \t]*$/;
 
 /**
- * The example calls of a persona file: every fenced block opened by "```jsonl example-calls", one call per line:
- * `{"tool":"read_file","arguments":{"path":"a.txt"}}`. Throws, naming the line, where one does not parse; throws without any.
+ * The example calls of a persona file, from every fenced block that opens with "```jsonl example-calls", one call per line:
+ * `{"tool":"read_file","arguments":{"path":"a.txt"}}`. Throws, quoting the line, when one does not parse; throws when there are none.
  */
 export function exampleCalls(markdown: string): ExampleCall[] {
   const calls: ExampleCall[] = [];
@@ -63,7 +63,7 @@ export function exampleCalls(markdown: string): ExampleCall[] {
   return calls;
 }
 
-/** The lines inside closed blocks; a block that nothing closes is prose. */
+/** The lines inside closed blocks. A block that is never closed is prose. */
 function exampleLines(markdown: string): string[] {
   const found: string[] = [];
   let block: string[] | null = null;
@@ -113,8 +113,8 @@ const NAME = /^[A-Za-z0-9._-]{1,63}$/;
 export const shippedPersonaDirectory = (): string => join(shippedPath('personas', 'README.md'), '..');
 
 /**
- * Reads all persona files below a folder, once; without one those that ship with Gate. A missing or unreadable vector leaves its persona
- * without one (drift unavailable, not blocked); an unreadable folder throws.
+ * Reads all persona files below a folder once; by default those that ship with Gate. A persona whose vector is missing or unreadable has
+ * none (drift is unavailable and blocks nothing). Throws when the folder cannot be read.
  */
 export async function loadPersonas(options: { readonly directory?: string } = {}): Promise<Personas> {
   const directory = options.directory ?? shippedPersonaDirectory();
@@ -123,7 +123,7 @@ export async function loadPersonas(options: { readonly directory?: string } = {}
   return personasOf(known);
 }
 
-/** The persona files of a folder, sorted by name (`tenant/agent` or `agent`); a README is not a persona. */
+/** The persona files of a folder, sorted by name (`tenant/agent` or `agent`). A README is not a persona. */
 export async function personaFiles(directory: string): Promise<{ readonly name: string; readonly file: string }[]> {
   const found: { name: string; file: string }[] = [];
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -136,14 +136,14 @@ export async function personaFiles(directory: string): Promise<{ readonly name: 
   return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Where the vector of a persona file is stored. */
+/** The path of a persona's vector file. */
 export const vectorFileOf = (file: string): string => `${file.slice(0, -'.md'.length)}.vector.json`;
 
 /** Personas by `tenant/agent` or `agent`. */
 export function personasOf(known: ReadonlyMap<string, Persona>): Personas {
   return {
     find(tenant, agentId) {
-      // An agent id is one name: "acme/support-bot" must not reach another tenant's persona.
+      // An agent id is a single name: "acme/support-bot" must not reach another tenant's persona.
       if (!NAME.test(agentId)) return null;
       return (
         (tenant && NAME.test(tenant) ? known.get(`${tenant}/${agentId}`) : undefined) ?? known.get(agentId) ?? null
@@ -182,8 +182,8 @@ export interface Drift {
 const UNAVAILABLE: Drift = { score: 0, available: false };
 
 /**
- * How far a call is from what its agent does: 1 minus the cosine to the nearest example, 0 to 2. Unavailable, never an error, where
- * there is no persona or no vector, where provider, model or dimensions differ from the stored ones, and where the embedding fails.
+ * How far a call is from what its agent does: 1 minus the cosine to the nearest example, 0 to 2. Unavailable, but never an error, without a
+ * persona or vector, when provider, model or dimensions differ from the stored ones, or when the embedding fails.
  */
 export async function personaDrift(
   persona: Persona | null,
@@ -202,7 +202,7 @@ export async function personaDrift(
   try {
     vector = await embedding.embed(call);
   } catch {
-    // An embedding outage is reported as degraded by the caller; the other lanes go on.
+    // The caller reports an embedding outage as degraded; the other lanes continue.
     return UNAVAILABLE;
   }
   if (vector.length !== stored.dimensions) return UNAVAILABLE;

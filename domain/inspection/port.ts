@@ -1,17 +1,20 @@
 import type { InspectRequest, InspectionResponse } from '../../contracts/inspection.js';
 
-/** Brain as the pipeline sees it. Throws when no verdict can be had; the pipeline then goes on with policy alone. */
+/** Brain as the pipeline sees it. Throws when there is no verdict; the pipeline then continues with policy alone. */
 export interface Inspector {
   inspect(request: InspectRequest): Promise<InspectionResponse>;
-  /** The calls of one request, in their order: as large as all of them together, and in one time. Absent where each is asked for by itself. */
+  /**
+   * Inspects the calls of one request, in order; size and time limits apply to all of them together. Absent when each call is inspected by
+   * itself.
+   */
   inspectAll?(calls: readonly InspectRequest[]): Promise<readonly InspectionResponse[]>;
 }
 
-/** An inspector that can say whether it is able to answer. */
+/** An inspector that can report whether it is able to answer. */
 export interface ReadyInspector extends Inspector {
   /**
-   * What answers. Throws with the lane that cannot: deterministic lanes are asked for an ordinary call, models are not, because each
-   * question to them costs (their configuration is looked at instead).
+   * Names what answers. Throws, naming the lane that cannot. Deterministic lanes are tried with an ordinary call. Models are not called,
+   * because each call costs money; their configuration is checked instead.
    */
   ready(): Promise<string>;
 }

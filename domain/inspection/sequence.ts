@@ -1,7 +1,7 @@
 import type { PriorCall } from './lanes.js';
 import { isShellShaped, toolShape, toolTokens } from './tool-shape.js';
 
-/** At this score a call is refused. */
+/** A call with this score or more is refused. */
 export const SEQUENCE_BLOCK = 0.7;
 const ESCALATION = 0.9;
 const READS_BEFORE = 3;
@@ -11,8 +11,8 @@ const OUTWARD = new Set(['dump', 'exfiltrate']);
 const sameTool = (a: readonly string[], b: readonly string[]): boolean => a.join(' ') === b.join(' ');
 
 /**
- * Tools whose one call reaches far: command lines, and bulk copying or sending. Single writes, deletions and payments are not among
- * them: policy judges those each time, and reading three files before writing one is how work looks.
+ * Tools whose single call has wide effects: command lines, and bulk copying or sending. Single writes, deletions and payments are not among
+ * them: policy judges those each time, and reading three files before writing one is normal work.
  */
 function isHighBlast(tokens: readonly string[]): boolean {
   if (isShellShaped(tokens) || tokens.some((token) => OUTWARD.has(token))) return true;
@@ -22,8 +22,7 @@ function isHighBlast(tokens: readonly string[]): boolean {
 const withoutMany = (tokens: readonly string[]): string[] => tokens.filter((token) => !MANY.has(token));
 
 /**
- * 0.9 when a far-reaching tool appears for the first time after a window of at least three calls that only read; otherwise 0. Looks at
- * names only.
+ * 0.9 when a tool with wide effects appears for the first time after at least three calls that only read; otherwise 0. Looks only at names.
  */
 export function sequenceEscalation(prior: readonly PriorCall[], tool: string): number {
   const tokens = toolTokens(tool);

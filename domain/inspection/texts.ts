@@ -3,18 +3,18 @@ import { errorText } from '../errors.js';
 import { decodeEscapes, reversed } from './escapes.js';
 import { type FoldedViews, foldTexts, type Span } from './fold.js';
 
-/** `strict` also decodes one level of base64, at the price of judging random-looking data. */
+/** `strict` also decodes one level of base64; the price is that random-looking data is judged too. */
 export type HeuristicLevel = 'standard' | 'strict';
 
-/** One text found in a request: a string value or an object key, or what was decoded from one. */
+/** One text of a request: a string value or an object key, or text decoded from one. */
 export interface RequestText {
   readonly text: string;
   readonly role: 'key' | 'value';
-  /** The nearest object key above it, as written; a list carries the key of the list. */
+  /** The nearest object key above it, as written; items of a list have the key of the list. */
   readonly key: string;
-  /** Read out of another text (escapes, percent-encoding, JSON in a string, hidden characters, base64). */
+  /** Decoded from another text (escapes, percent-encoding, JSON in a string, hidden characters, base64). */
   readonly decoded: boolean;
-  /** Decoded from what no reader sees or reads: characters without a shape, text that runs backwards, base64. */
+  /** Decoded from something people cannot see or read: invisible characters, reversed text, base64. */
   readonly hidden?: boolean;
 }
 
@@ -22,7 +22,10 @@ export interface InspectedTexts extends FoldedViews {
   readonly texts: readonly RequestText[];
 }
 
-/** Every string of `params`, keys included, at every level, each with what it hides, folded. Linear in the size of `params`. */
+/**
+ * Every string of `params`, including keys, at every level, together with the text hidden in it, and folded. Linear in the size of
+ * `params`.
+ */
 export function inspectTexts(params: JsonObject, level: HeuristicLevel): InspectedTexts {
   const found = stringsOf(params, '');
   const texts: RequestText[] = [];
@@ -33,7 +36,7 @@ export function inspectTexts(params: JsonObject, level: HeuristicLevel): Inspect
   return { texts, ...foldTexts(texts.map(({ text }) => text)) };
 }
 
-/** The text a part of the folded words came from; null when the part crosses from one text into the next. */
+/** The text that a part of the folded words came from; null when the part spans two texts. */
 export function textAt(inspected: InspectedTexts, part: Span): { text: RequestText; span: Span } | null {
   let low = 0;
   let high = inspected.spans.length - 1;
@@ -48,8 +51,8 @@ export function textAt(inspected: InspectedTexts, part: Span): { text: RequestTe
 }
 
 /**
- * By key as RFC 8785 sorts them, so that two requests with one digest are one text: what a replay reads from the ledger is judged as
- * the request was. Without recursion: a deep value must not overflow the stack.
+ * Keys in RFC 8785 order, so that requests with one digest give the same text: a replay from the ledger is judged like the request. Not
+ * recursive, so that a deep value cannot overflow the stack.
  */
 function stringsOf(value: Json, key: string, decoded = false): RequestText[] {
   const found: RequestText[] = [];
@@ -115,27 +118,27 @@ const looksLikeJson = (text: string): boolean => {
   return first === 0x7b || first === 0x5b || first === 0x22 || (first <= SPACE && /^\s*[[{"]/.test(text));
 };
 
-/** One level of JSON written into a string; text that only looks like JSON hides nothing. */
+/** The strings of JSON inside a string, one level deep. Text that only looks like JSON hides nothing. */
 function jsonIn(text: string, key: string): RequestText[] {
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
   } catch (error) {
-    // Nesting beyond what the parser takes is no JSON either; the raw text is judged in any case.
+    // Nesting too deep for the parser is no JSON either. The raw text is judged in any case.
     if (error instanceof SyntaxError || error instanceof RangeError) return [];
     throw new Error(`cannot read JSON in a string: ${errorText(error)}`, { cause: error });
   }
   return stringsOf(value, key, true);
 }
 
-/** Bytes written with characters nobody sees: tag characters carry ASCII, variation selectors carry bytes. */
+/** Bytes written in invisible characters: tag characters carry ASCII, variation selectors carry bytes. */
 function smuggled(text: string, pattern: RegExp, byteOf: (point: number) => number): string {
   const found = text.match(pattern);
   if (found === null || found.length < 4) return '';
   return Buffer.from(found.map((one) => byteOf(one.codePointAt(0) as number))).toString('utf8');
 }
 
-/** Base64 runs that decode to text; anything else is data. */
+/** Base64 runs that decode to readable text; anything else is data. */
 function base64In(text: string): string[] {
   const decoded: string[] = [];
   for (const run of text.match(BASE64) ?? []) {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { foldedWords } from './fold.js';
 
-/** What a tool's name says that it does. `unknown` where no word of it is known. */
+/** What a tool does, judged by its name. `unknown` when no word of it is known. */
 export type ToolShape = 'retrieve' | 'modify' | 'delete' | 'money' | 'identity' | 'deploy' | 'execute' | 'unknown';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
@@ -23,9 +23,9 @@ const DEPLOY = words(
   'deploy release rollback provision install uninstall migrate restart reboot scale terraform kubectl helm enable disable shutdown',
 );
 const EXECUTE = words('exec execute run shell bash terminal command cmd powershell eval script invoke spawn ssh');
-/** Nouns that turn `drop` into a deletion; a dropped connection deletes nothing. */
+/** Nouns with which `drop` means deletion; dropping a connection deletes nothing. */
 const DROPPED = words('table database schema index collection column view bucket db');
-/** What is said of a thing: decides nothing when a verb is there. */
+/** Nouns that decide nothing when there is a verb. */
 const NOUNS = words(
   'file document directory folder record row page item message mail email note report customer order balance ticket task job repo repository branch issue event calendar contact image video log config setting backup data content object',
 );
@@ -40,7 +40,7 @@ const singular = (word: string): string => {
   return word;
 };
 
-/** `deletefile` as `delete`, `file`, where both halves are known words; anything else stays whole. */
+/** Splits `deletefile` into `delete` and `file` when both are known words; anything else stays whole. */
 function split(word: string): string[] {
   const whole = singular(word);
   if (KNOWN.has(whole)) return [whole];
@@ -52,8 +52,8 @@ function split(word: string): string[] {
 }
 
 /**
- * The words of a tool name, not its spelling: `deleteFile`, `delete-file`, `files.delete`, `DELETE_FILE` and `deletefile`
- * all hold `delete` and `file`. Folded like any text, singular, in order, without repetition.
+ * The words of a tool name, independent of its spelling: `deleteFile`, `delete-file`, `files.delete`, `DELETE_FILE` and `deletefile` all
+ * contain `delete` and `file`. Folded like any text, singular, in order, without repetition.
  */
 export function toolTokens(name: string): readonly string[] {
   const looked = name.slice(0, LONGEST_NAME);
@@ -65,7 +65,7 @@ export function toolTokens(name: string): readonly string[] {
 }
 
 const LONGEST_NAME = 256;
-/** Each lane reads the same few names, those of the recent calls too. */
+/** Each lane reads the same few names, also for recent calls. */
 const tokensOf = new LRUCache<string, readonly string[]>({ max: 2_000 });
 
 function readTokens(name: string): readonly string[] {
@@ -77,8 +77,8 @@ function readTokens(name: string): readonly string[] {
 const holds = (tokens: readonly string[], set: ReadonlySet<string>): boolean => tokens.some((token) => set.has(token));
 
 /**
- * What a tool does, by the words of its name. Deleting and changing win over reading (`fetch_and_delete`, `get_or_create_user`);
- * a reading verb in front makes nouns harmless (`get_payment_status`, `list_users`).
+ * What a tool does, by the words of its name. Deleting and changing take precedence over reading (`fetch_and_delete`,
+ * `get_or_create_user`); a reading verb in front makes nouns harmless (`get_payment_status`, `list_users`).
  */
 export function toolShape(tokens: readonly string[]): ToolShape {
   if (holds(tokens, DELETE) || (tokens.includes('drop') && holds(tokens, DROPPED))) return 'delete';
@@ -96,7 +96,7 @@ export function toolShape(tokens: readonly string[]): ToolShape {
 const WRITTEN = words('file document object script code page content text note config source module page patch commit');
 const WRITES = words('write create edit append put commit update upload patch save modify replace insert store make');
 
-/** Tools that put a text somewhere (`write_file`, `putObject`, `commit_file`). */
+/** Tools that store a text somewhere (`write_file`, `putObject`, `commit_file`). */
 export const isWriteShaped = (tokens: readonly string[]): boolean => holds(tokens, WRITES) && holds(tokens, WRITTEN);
 
 /** Tools that take a command line (`execute_command`, `bash`, `runTerminal`). */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 
-/** Verdicts that were authorised before. Anything shared by several Brains may stand behind the same two calls. */
+/** Authorised verdicts. A cache shared by several Brains can implement the same two methods. */
 export interface VerdictCache {
   get(key: string): InspectionResponse | undefined;
   set(key: string, verdict: InspectionResponse): void;
@@ -16,7 +16,7 @@ export function createVerdictCache(clock: () => number = () => performance.now()
     max: MAX_ENTRIES,
     ttl: TTL_MS,
     ttlResolution: 0,
-    // The library counts from 1 on, because it takes a start of 0 for "no time to live".
+    // Starts at 1, because the library takes a start time of 0 for "no time to live".
     perf: { now: () => clock() + 1 },
   });
   return { get: (key) => entries.get(key), set: (key, verdict) => void entries.set(key, verdict) };

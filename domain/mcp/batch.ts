@@ -12,16 +12,18 @@ import {
   type PolicyInput,
 } from '../../contracts/policy.js';
 
-/** Several calls that stand or fall together, under the decision contract (docs/architecture/requests-and-answers.md#atomic-batch). */
+/**
+ * Several calls that are allowed or refused together, under the decision contract (docs/architecture/requests-and-answers.md#atomic-batch).
+ */
 export const BATCH_METHOD = 'gate/tools.batch';
 const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
 
-/** The names of a batch, whatever case, separators or invisible characters they are written with. */
+/** The names of a batch, without case, separators and invisible characters. */
 const BATCH_NAMES: ReadonlySet<string> = new Set(['gateatomicbatch', 'gatetoolsbatch']);
 
 /**
- * Whether a tool call is a batch in disguise: by its name or by the contract its arguments claim. Under a tool method nobody unfolds it,
- * so it would be judged as one tool that no rule knows.
+ * Whether a tool call is a disguised batch, by its name or by the contract in its arguments. A tool method does not unfold it, so it would
+ * be judged as one tool that no rule knows.
  */
 export const isBatchInDisguise = (tool: string, given: unknown): boolean =>
   BATCH_NAMES.has(
@@ -50,12 +52,12 @@ const batch = z.strictObject({
     .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'two calls have one id'),
 });
 
-/** The batch as the SDKs send it, in the shape of a tool call. */
+/** The batch as the SDKs send it, in the form of a tool call. */
 const namedBatch = z.strictObject({ name: z.literal('gate.atomic-batch'), arguments: batch });
 
 const isNamed = (params: unknown): boolean => params !== null && typeof params === 'object' && 'name' in params;
 
-/** What is wrong with the `params` of a batch in either of its forms, or `null`. */
+/** What is wrong with the `params` of a batch in either form; `null` when nothing is. */
 export function batchFault(params: unknown): string | null {
   const read = (isNamed(params) ? namedBatch : batch).safeParse(params);
   if (read.success) return null;
@@ -72,8 +74,8 @@ export interface SiblingCall {
 }
 
 /**
- * The calls of a request: those of a batch, each by its own name and arguments, or the one call itself. A batch judged under its own
- * name would let every forbidden sibling pass; one that came here under another method is refused.
+ * The calls of a request: those of a batch, each with its own name and arguments, or the single call. A batch judged under its own name
+ * would let every forbidden call in it pass. A batch under another method is refused.
  */
 export function siblingsOf(method: string, tool: string, body: JsonObject): readonly SiblingCall[] {
   const params = objectOf(body['params']);
@@ -90,20 +92,20 @@ export function siblingsOf(method: string, tool: string, body: JsonObject): read
   }));
 }
 
-/** The tools of a batch in the order in which they will run; `null` of any other request. */
+/** The tools of a batch in the order in which they will run; `null` for any other request. */
 export const batchTools = (method: string, body: JsonObject): readonly string[] | null =>
   method === BATCH_METHOD ? siblingsOf(method, BATCH_METHOD, body).map(({ tool }) => tool) : null;
 
-/** How many tool calls a request is: each of a batch counts where calls are counted. */
+/** The number of tool calls in a request; each call of a batch counts towards the limits. */
 export const callCount = (method: string, body: JsonObject): number => batchTools(method, body)?.length ?? 1;
 
-/** Waiting would not help a batch that is larger than what is let through at once. */
+/** Waiting would not help a batch that is larger than the limit. */
 export const batchTooLarge = (calls: number, limit: string): GateError =>
   new GateError('batch_too_large', `a batch of ${calls} calls never fits ${limit}; send it in parts`);
 
 /**
- * What each sibling is judged against: the agent's history, then the siblings before it, as if each had been a call of its own. So a
- * sequence that is refused call by call is refused as a batch. Steps of the batch are stamped with the moment it came.
+ * What each call of a batch is judged against: the agent's history followed by the calls before it, as if each had been sent alone. So a
+ * sequence that is refused call by call is refused as a batch. Steps of the batch carry the time of the request.
  */
 export function historiesOf(
   history: AgentHistory,
@@ -123,8 +125,8 @@ export function historiesOf(
 }
 
 /**
- * The decision on a request: on each of its calls against the agent's history and the calls before it, the worst for all. A sensitive
- * step is kept beside the newest sixteen, so a long batch cannot push its own beginning out of sight.
+ * The decision on a request: each call is judged against the agent's history and the calls before it, and the worst decision applies to
+ * all. Sensitive steps are kept beside the newest sixteen, so that a long batch cannot push its own beginning out of sight.
  */
 export async function judgeSiblings(
   evaluate: (input: PolicyInput) => PolicyDecision | Promise<PolicyDecision>,
@@ -152,7 +154,7 @@ export async function judgeSiblings(
   return worstDecision(decisions);
 }
 
-/** Each call's part of the request, by the size of its arguments. */
+/** Each call's share of the request, by the size of its arguments. */
 function sharesOf(siblings: readonly SiblingCall[]): readonly number[] {
   const sizes = siblings.map(({ arguments: given }) => sizeOf(given, Number.MAX_SAFE_INTEGER));
   const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -162,7 +164,7 @@ function sharesOf(siblings: readonly SiblingCall[]): readonly number[] {
 const objectOf = (value: unknown): JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {};
 
-/** The worst of the siblings stands for all: refused if one is, with the reasons of every one that is, and the highest of each score. */
+/** The worst inspection applies to all: refused if any call is, with the reasons of all refused calls and the highest of each score. */
 export function worstInspection(found: readonly InspectionResponse[]): InspectionResponse {
   const refused = found.filter(({ authorized }) => !authorized);
   const worst = refused[0] ?? (found[0] as InspectionResponse);
@@ -190,7 +192,7 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
 
 const STRICTNESS: readonly ApprovalTier[] = ['auto', 'standard', 'strict'];
 
-/** The worst of the siblings stands for all: every reason and the event of every sibling, and the strictest approval. */
+/** The worst decision applies to all: every reason, every event, and the strictest approval tier. */
 export function worstDecision(found: readonly PolicyDecision[]): PolicyDecision {
   const worst =
     found.find(({ reasons }) => reasons.length > 0) ??

@@ -2,7 +2,7 @@ import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT, type CallContract } from 
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../errors.js';
 
-/** Header values as they came in; `undefined` where absent. Several values of one header are an error of their own. */
+/** Header values as received; `undefined` when absent. Repeated headers are a separate error. */
 export interface SelectorHeaders {
   readonly decision: string | undefined;
   readonly serverExecution: string | undefined;
@@ -18,8 +18,8 @@ export interface SelectedContract {
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Which contract the headers select (docs/architecture/requests-and-answers.md#contract-selection), or `null` for none. Judged before
- * authentication, rate, policy and any effect. Throws GateError with the code of the contract that was meant.
+ * The contract that the headers select (docs/architecture/requests-and-answers.md#contract-selection); `null` for none. Checked before
+ * authentication, limits, policy and any effect. Throws GateError with the code of the intended contract.
  */
 export function selectContract(headers: SelectorHeaders): SelectedContract | null {
   const { decision, serverExecution, legacy, idempotencyId } = headers;
@@ -63,7 +63,7 @@ export function selectContract(headers: SelectorHeaders): SelectedContract | nul
   return { contract, idempotencyId };
 }
 
-/** A selector on a control method is a mistake worth saying. */
+/** The error for a contract selector on a control method. */
 export const selectorOnControl = ({ contract }: SelectedContract): GateError =>
   refusal(contract === DECISION_CONTRACT ? 'decision_tool_required' : 'server_execution_tool_required', contract);
 

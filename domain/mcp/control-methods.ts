@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../contracts/json.js';
 
 export interface ControlMethod {
-  /** Members of `params` that it may have. */
+  /** Members that `params` may have. */
   readonly params: ReadonlySet<string>;
-  /** Those of them that go on to the upstream. */
+  /** Those of them that are forwarded to the upstream. */
   readonly sent: readonly string[];
 }
 
@@ -12,9 +12,9 @@ const method = (sent: readonly string[], own: readonly string[] = []): ControlMe
   sent,
 });
 
-/** The control methods that Gate takes. Notifications are not among them: they end at Gate. */
+/** The control methods that Gate supports. Notifications are not among them, because they end at Gate. */
 export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
-  // Gate introduces itself to the upstream; what an agent says about itself stays here.
+  // Gate introduces itself to the upstream; what an agent says about itself is not forwarded.
   ['initialize', method([], ['protocolVersion', 'capabilities', 'clientInfo'])],
   ['ping', method([])],
   ['tools/list', method(['cursor'])],
@@ -22,7 +22,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
   ['prompts/list', method(['cursor'])],
 ]);
 
-/** What a server with a capability answers. An agent is told of one only where Gate takes all of it. */
+/** The methods that each capability promises. An agent is told of a capability only if Gate supports all of them. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   tools: ['tools/list', 'tools/call'],
   resources: ['resources/list', 'resources/read'],
@@ -32,8 +32,8 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The capabilities an agent is told of: those of its upstream that Gate serves whole, without the notifications and tasks that some
- * servers declare inside them, which do not pass Gate.
+ * The capabilities an agent is told of: those of its upstream that Gate supports completely. Notifications and tasks that some servers
+ * declare inside them are left out, because Gate does not forward them.
  */
 export function servedCapabilities(ofUpstream: JsonObject): JsonObject {
   const served = (name: string) =>

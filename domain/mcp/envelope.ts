@@ -7,16 +7,16 @@ import { CONTROL_METHODS } from './control-methods.js';
 import { unjudgedField } from './outgoing.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
-/** A request of `POST /mcp`, read and classed (docs/architecture/requests-and-answers.md#order-of-gates). */
+/** A request of `POST /mcp`, parsed and classified (docs/architecture/requests-and-answers.md#order-of-gates). */
 export type McpRequest =
   | { readonly kind: 'tool'; readonly method: string; readonly tool: string; readonly body: JsonObject }
   | { readonly kind: 'control'; readonly method: string; readonly body: JsonObject; readonly notification: boolean };
 
 const TOOL_METHODS: ReadonlySet<string> = new Set(['call_tool', 'tools/call']);
 /**
- * What a client may tell. Every one of them ends at Gate, which holds the session with the upstream: it has initialized it, declares no
- * roots, asks the agent nothing whose progress could be told, and gives requests ids of its own, so that a cancellation under an agent's
- * id would end somebody else's call.
+ * Notifications a client may send. All of them end at Gate, which owns the session with the upstream: Gate has initialized it, declares no
+ * roots, and asks the agent nothing that could have progress. Requests to the upstream have Gate's own ids, so a cancellation under an
+ * agent's id would end another agent's call.
  */
 const NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/initialized',
@@ -24,16 +24,16 @@ const NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/progress',
   'notifications/roots/list_changed',
 ]);
-/** The longest name of a method, in UTF-16 code units; no method of MCP has a third of it. */
+/** The longest method name, in UTF-16 code units; no method of MCP reaches a third of it. */
 const MAX_METHOD = 128;
-/** Older names of control methods, as MCP spells them now. */
+/** Older names of control methods, with their present names. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['initialized', 'notifications/initialized'],
   ['list_tools', 'tools/list'],
   ['list_resources', 'resources/list'],
 ]);
 
-// Loose: a member that nothing judges is named in a refusal of its own.
+// Loose, because an unjudged member gets a refusal of its own that names it.
 const REQUEST = JSONRPCRequestSchema.loose();
 const NOTIFICATION = JSONRPCNotificationSchema.loose();
 
@@ -43,8 +43,10 @@ const unsupported = (method: string) =>
   new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(foreignText(method, 64))}`);
 
 /**
- * Reads the body of `POST /mcp`. A control method comes back under its present name, in the body too: whatever looks at it behind this
- * looks at one spelling. A tool call keeps the spelling its digest binds. Throws GateError `invalid_mcp` or `unsupported_method`, saying what is wrong. */
+ * Parses the body of `POST /mcp`. A control method comes back under its present name, in the body too, so that later code sees one
+ * spelling. A tool call keeps its spelling, because the digest binds it. Throws GateError `invalid_mcp` or `unsupported_method` with what
+ * is wrong.
+ */
 export function parseMcpRequest(text: string): McpRequest {
   const body = parseObject(text);
   const { method: given } = body;

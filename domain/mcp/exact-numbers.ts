@@ -1,6 +1,6 @@
 /**
- * JSON in which every number that a double does not hold exactly stands as a text of its own: so two texts that differ in such a number
- * differ when they were parsed. For digests; of text that is JSON.
+ * Replaces every number that a double cannot hold exactly by a string, so that two texts that differ only in such a number still differ
+ * after parsing. For digests; the text must be valid JSON.
  */
 export function exactly(text: string): string {
   const parts: string[] = [];
@@ -30,7 +30,7 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 const isOfNumber = (code: number): boolean => isDigit(code) || '+-.eE'.includes(String.fromCharCode(code));
-/** Up to fifteen significant digits survive a double and back (IEEE 754). */
+/** Up to fifteen significant digits survive conversion to a double and back (IEEE 754). */
 const isExact = (literal: string): boolean =>
   literal.length <= 15 &&
   Number.isFinite(Number(literal)) &&

@@ -2,13 +2,13 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { BATCH_METHOD } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
 
-/** A tool call as it leaves for the tools: what was judged, shown and bound by the digest, and nothing else. */
+/** A tool call as it is sent to the tools: only what was judged, shown and bound by the digest. */
 export interface OutgoingCall {
   readonly name: string;
   readonly arguments: JsonObject;
 }
 
-/** A control method as it leaves for the upstream. */
+/** A control method as it is sent to the upstream. */
 export interface OutgoingControl {
   readonly method: string;
   readonly params: JsonObject;
@@ -17,8 +17,8 @@ export interface OutgoingControl {
 const BODY: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params']);
 const CALL: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
 /**
- * `_meta` speaks to whoever takes the request, and that is Gate. A client that wants progress sends a token with every call; Gate has none
- * to give and takes the token. It is bound by the digest and shown, and goes no further.
+ * `_meta` is addressed to the receiver of the request, and that is Gate. Clients that want progress send a token with every call. Gate
+ * accepts the token although it reports no progress: the digest covers it and the operator sees it, but it is not forwarded.
  */
 const META: ReadonlySet<string> = new Set(['progressToken']);
 
@@ -28,13 +28,13 @@ const outside = (allowed: ReadonlySet<string>, value: Json | undefined): string 
   isObject(value) ? Object.keys(value).find((name) => !allowed.has(name)) : undefined;
 
 /**
- * The first member of a request that nothing judges and nothing sends on, by its path, or `null`. Such a request is refused rather than
- * sent without it: a caller that asked for a task, say, must not be told of a call that was none.
+ * The path of the first member of a request that nothing judges and nothing forwards; `null` when there is none. Such a request is refused
+ * rather than sent without that member: a caller that asked for a task, for example, must not get an answer to something else.
  */
 export function unjudgedField({ method, params, ...body }: JsonObject): string | null {
   const beside = outside(BODY, body);
   if (beside !== undefined) return beside;
-  // A batch has a strict form of its own.
+  // A batch has its own strict schema.
   if (!isObject(params) || method === BATCH_METHOD) return null;
   const control = CONTROL_METHODS.get(method as string);
   const within = outside(control ? control.params : CALL, params);
@@ -43,7 +43,7 @@ export function unjudgedField({ method, params, ...body }: JsonObject): string |
   return about === undefined ? null : `params._meta.${about}`;
 }
 
-/** Reads the one thing that may leave out of a request that was judged. The spelling of the method and the caller's id stay here. */
+/** The only part of a judged request that may be sent. The spelling of the method and the caller's id stay here. */
 export function outgoingCall({ params }: JsonObject): OutgoingCall {
   const { name, arguments: given } = isObject(params) ? params : {};
   if (typeof name !== 'string') throw new TypeError('a tool call without a name is never sent');
@@ -61,7 +61,7 @@ export function outgoingControl({ method, params }: JsonObject): OutgoingControl
   };
 }
 
-/** The bytes of a tool call: a function of Gate's own id and what was judged. */
+/** The bytes of a tool call, derived only from Gate's own id and what was judged. */
 export const callText = (id: string, call: OutgoingCall): string =>
   JSON.stringify({
     jsonrpc: '2.0',

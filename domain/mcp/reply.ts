@@ -1,14 +1,14 @@
 import type { Json } from '../../contracts/json.js';
 
-/** An answer of an upstream under the caller's id: its own text of the result or error, and whether the tool said that it failed. */
+/** An upstream's answer under the caller's id: the original text of the result or error, and whether the tool reported a failure. */
 export interface Reply {
   readonly text: string;
   readonly failed: boolean;
 }
 
 /**
- * The members of a JSON object, each by its own text. What an upstream wrote goes on as it was written: a parser would round 1e400,
- * 12345678901234567890 and 1.10. `null` for what is no object, and for one that has a member twice, which two readers read differently.
+ * The members of a JSON object, each with its original text. An upstream's text is passed on unchanged, because a parser would round 1e400,
+ * 12345678901234567890 and 1.10. `null` for anything but an object, and for duplicate members, which two readers read differently.
  */
 export function membersOf(text: string): ReadonlyMap<string, string> | null {
   try {
@@ -36,8 +36,8 @@ export const objectText = (members: Iterable<readonly [string, string]>): string
   `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
 
 /**
- * Reads a message as the answer to the request `id`: JSON-RPC 2.0, with a result or an error. A `null` beside the other one, as JSON-RPC
- * 1.0 writes it, stands for nothing. `null` for anything else.
+ * Reads a message as the answer to request `id`: JSON-RPC 2.0, with a result or an error. A `null` beside the other one, as JSON-RPC 1.0
+ * writes it, is ignored. `null` for anything else.
  */
 export function replyIn(message: ReadonlyMap<string, string>, id: string, callersId: Json | undefined): Reply | null {
   if (message.has('method') || !isText(message.get('jsonrpc'), '2.0') || !isText(message.get('id'), id)) return null;
@@ -54,10 +54,10 @@ export function replyIn(message: ReadonlyMap<string, string>, id: string, caller
   return null;
 }
 
-/** A tool's own word for "that did not work". */
+/** Whether a tool's result reports a failure itself. */
 export const saysItFailed = (result: string): boolean => membersOf(result)?.get('isError') === 'true';
 
-/** A member that is there and not `null`. */
+/** The text of a member that exists and is not `null`. */
 export const present = (text: string | undefined): string | undefined => (text === 'null' ? undefined : text);
 
 const isText = (text: string | undefined, value: string): boolean =>
@@ -76,7 +76,7 @@ function afterSpace(text: string, from: number): number {
   return at;
 }
 
-/** The index behind a string that begins at `from`. */
+/** The index after a string that begins at `from`. */
 function endOfString(text: string, from: number): number {
   for (let at = from + 1; ; at += 1) {
     if (text[at] === '\\') at += 1;
@@ -84,7 +84,7 @@ function endOfString(text: string, from: number): number {
   }
 }
 
-/** The index behind the value that begins at `from`; of text that is JSON. */
+/** The index after the value that begins at `from`. The text must be valid JSON. */
 function endOfValue(text: string, from: number): number {
   let depth = 0;
   for (let at = from; ; ) {

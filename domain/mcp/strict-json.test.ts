@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
-/** A JSON value as somebody may write it: objects keep every pair, strings may be escaped where they need not be. */
+/** A JSON value with the freedom that JSON text has: objects keep every pair, and strings may be escaped unnecessarily. */
 type Written =
   | { readonly kind: 'leaf'; readonly text: string }
   | { readonly kind: 'array'; readonly items: readonly Written[] }

@@ -7,10 +7,10 @@ export class StrictJsonError extends Error {}
 const MAX_DEPTH = 64;
 
 /**
- * Parses JSON so that what is judged is what runs (docs/architecture/requests-and-answers.md#strict-json): on top of RFC 8259 it refuses
- * duplicate keys, integers that a double cannot hold, U+0000, lone surrogates and more than 64 levels, all of which two parsers may read
- * differently (RFC 8785, RFC 7493); and the keys `__proto__`, and `prototype` in a `constructor`, which a program may take for something
- * else than data: dropped by one step and kept by the next, such a value would be judged without what runs. Throws StrictJsonError.
+ * Parses JSON so that what is judged is what runs (docs/architecture/requests-and-answers.md#strict-json). In addition to RFC 8259 it
+ * refuses what two parsers may read differently (RFC 8785, RFC 7493): duplicate keys, integers that a double cannot hold, U+0000, lone
+ * surrogates, and more than 64 levels. It also refuses the key `__proto__`, and `prototype` inside `constructor`: programs may treat them
+ * as more than data, so one step could drop what the next step keeps, and something unjudged would run. Throws StrictJsonError.
  */
 export function parseStrictJson(text: string): Json {
   let value: Json;
@@ -33,12 +33,12 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 
-/** One walk over text that JSON.parse took: only what parsing loses has to be looked at. */
+/** One pass over text that JSON.parse accepted; only what parsing loses has to be checked. */
 function scan(text: string): void {
-  // Keys of the open objects and the key that each stands under; `null` for an open array.
+  // Keys of the open objects, and the key that each object is under; `null` for an open array.
   const open: ({ readonly keys: Set<string>; readonly under: string | null } | null)[] = [];
   let expectsKey = false;
-  // The key whose value comes next; a value of an array has none.
+  // The key whose value comes next; values of an array have none.
   let lastKey: string | null = null;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);

@@ -7,11 +7,11 @@ import { createTurns } from '../turns.js';
 import type { PolicyEvaluator } from './evaluator.js';
 import type { Judgement, PolicySet } from './policy-set.js';
 
-/** Told of every evaluation: what came out, for which tool, in how many seconds. */
+/** Called after every evaluation with its result, the tool and the seconds it took. */
 export type PolicyObserver = (judgement: Judgement, tool: string, seconds: number) => void;
 
 export interface LocalEvaluator extends PolicyEvaluator {
-  /** Ends its threads; what they were asked is refused. */
+  /** Ends its threads; open requests are refused. */
   close(): Promise<void>;
 }
 
@@ -19,9 +19,9 @@ export interface LocalEvaluator extends PolicyEvaluator {
 const LONGEST_QUEUE = 128;
 
 /**
- * Policy in this process, holding up nobody else: an input that is large is judged in a thread, and of small ones only so many in one
- * turn of the event loop, since a batch is many at once. Agents take turns at both. An invalid input is a rejection with `policy_input_invalid`; one that is not
- * judged in time is one with `policy_unavailable`.
+ * Policy in this process, without delaying others: a large input is judged in a thread, and small ones a few per turn of the event loop,
+ * because a batch is many at once. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not
+ * judged in time with `policy_unavailable`.
  */
 export function createLocalEvaluator(
   policies: Pick<PolicySet, 'judge' | 'material'>,
@@ -53,7 +53,7 @@ export function createLocalEvaluator(
   };
 }
 
-/** Whose call it is; what names nobody is one agent. Not checked yet: it may be anything. */
+/** The agent of an input; inputs without a name count as one agent. The input is not validated yet and may be anything. */
 const agentOf = (input: Partial<PolicyInput> | null): string => `${input?.tenant ?? ''}/${input?.agent_id ?? ''}`;
 
 const isLarge = (input: Partial<PolicyInput> | null): boolean =>

@@ -11,7 +11,7 @@ import { policyData } from './policy-data.js';
 import { loadPolicySet, type PolicySet, sqlReaderOf } from './policy-set.js';
 import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
-/** The call every case starts from (policies/README.md); a case states what differs. */
+/** The call that every case starts from (policies/README.md); a case states the differences. */
 const ORDINARY = {
   tool_type: 'list_files',
   agent_history: { last_tool: null, recent_sequence: [] },
@@ -23,7 +23,7 @@ const ORDINARY = {
   recent_request_count: 1,
   arguments: {},
 };
-/** The operator classed the tool, so that a case asks the other rules; `classed: none` leaves it to its name. */
+/** Classes the tool, so that a case tests the other rules; `classed: none` leaves the tool to its name. */
 const classedAs = (tool: unknown, classed: ToolClass | 'none') =>
   classed === 'none' ? {} : { tool_classes: { [String(tool)]: { class: classed } } };
 
@@ -50,10 +50,10 @@ const files = readdirSync(join(directory, 'cases')).filter(
   (name) => name.endsWith('.yaml') && name !== NAMES_OF_SERVERS,
 );
 let policies: PolicySet;
-/** The rules alone: what they say when nobody tells them what a name says. */
+/** The rules alone, without the engine's facts about names. */
 let rules: opaWasm.LoadedPolicy;
 let readSql: SqlReader;
-/** Every reason that a case brought about. */
+/** Every reason that some case produced. */
 const said = new Set<string>();
 beforeAll(async () => {
   policies = await loadPolicySet({ directory });
@@ -186,7 +186,7 @@ describe('what a name says, kept from call to call', () => {
   });
 });
 
-/** Reasons as the rules write them: whole, or the beginning of one that is put together. */
+/** Reasons as written in the rules: complete, or the beginning of one that is composed. */
 const writtenReasons = readdirSync(join(directory, 'gate', 'authz'))
   .filter((name) => name.endsWith('.rego') && !name.endsWith('_test.rego'))
   .flatMap((name) =>
@@ -199,7 +199,8 @@ describe('the cases', () => {
   it('bring about every reason that a rule can give: there is no rule that nobody has seen speak', () => {
     expect(writtenReasons.length).toBeGreaterThan(25);
     const silent = writtenReasons.filter(({ reason }) => ![...said].some((text) => text.startsWith(reason)));
-    // These close the gate where Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL and shell commands itself.
+    // These apply only when Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL and shell
+    // commands itself.
     expect(silent.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
       'governance.rego: Violation: the policy input is incomplete: tool_type, agent_history and intent_score are required.',
       'governance.rego: Violation: the policy data is incomplete; check data.json.',

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { toolClass } from '../../contracts/policy.js';
 
-/** A list entry the rules can match: singular lower-case words joined by underscores ("wire_transfer"). */
+/** A list entry that rules can match: singular lower-case words joined by underscores ("wire_transfer"). */
 const entry = z.string().regex(/^[a-z]+(_[a-z]+)*$/, 'is written in lower-case words joined by underscores');
 const entries = z.array(entry);
 const word = z.string().regex(/^[a-z]+$/, 'is one lower-case word');
 const words = z.array(word);
-/** Argument names are matched without regard to case. */
+/** Argument names are matched case-insensitively. */
 const argumentNames = z.array(z.string().regex(/^[^A-Z]+$/, 'is written in lower case'));
 const fraction = z.number().min(0).max(1);
 const hour = z.number().int().min(0).max(24);
 const weekday = z.enum(['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']);
 
 /**
- * The shape of policies/data.json, mounted at `data.gate`. Unknown and missing keys are refused: a misspelt list would be an empty
- * list, and an empty list opens the gate.
+ * The shape of policies/data.json, mounted at `data.gate`. Unknown and missing keys are refused, because a misspelt list would be an empty
+ * list, and an empty list would allow what it should stop.
  */
 export const policyData = z.strictObject({
   gate: z.strictObject({

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
-/** A copy of the shipped folder to tamper with. */
+/** A copy of the shipped folder to modify. */
 async function copy(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-policy-'));
   folders.push(folder);

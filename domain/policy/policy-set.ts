@@ -30,14 +30,14 @@ import {
   TOOL_ENTRYPOINT,
 } from './policy-sources.js';
 
-/** A decision and what the engine counts about it. */
+/** A decision, with what the engine counts about it. */
 export interface Judgement {
   readonly decision: PolicyDecision;
   readonly tier: Tier;
-  /** No verb and no list knows the tool's name. */
+  /** No verb and no list contains the tool's name. */
   readonly unknownTool: boolean;
   readonly budgetExceeded: boolean;
-  /** The rules could not be evaluated; the decision is the fail-closed one. */
+  /** The rules could not be evaluated; the decision is a deny. */
   readonly failed: boolean;
 }
 
@@ -46,17 +46,17 @@ export interface PolicySet {
   readonly bundle: PolicyDecision['policy_bundle'];
   readonly files: readonly PolicyFile[];
   /**
-   * The decision on one call: same input and same bundle hash, same answer. Throws GateError `policy_input_invalid`
-   * for an input without the required fields. What goes wrong while the rules run is a deny, never an exception.
+   * The decision on one call. The same input and bundle hash give the same answer. Throws GateError `policy_input_invalid` for an input
+   * without the required fields. An error while the rules run is a deny, never an exception.
    */
   evaluate(input: PolicyInput): PolicyDecision;
-  /** The class that the data or the name alone gives a tool; `null` where it waits for an operator's word. */
+  /** The class that the data or the name alone gives a tool; `null` when it waits for an operator's class. */
   classOf(upstream: string, tool: string): { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
   judge(input: PolicyInput): Judgement;
-  /** The hash of the set. Throws where an ordinary call cannot be judged, or SQL cannot be read. */
+  /** The hash of the set. Throws when an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
   readonly origin: PolicyOrigin;
-  /** What a thread can make the same set from, whatever has become of the files since. */
+  /** What a thread needs to create the same set, even if the files have changed since. */
   readonly material: PolicyMaterial;
 }
 
@@ -80,7 +80,7 @@ export interface PolicyOrigin {
   readonly entrypoints: readonly string[];
 }
 
-/** What readiness asks for a verdict on; which one it is does not matter. */
+/** Judged to test readiness; any call would do. */
 const ORDINARY: PolicyInput = {
   tool_type: 'query_database',
   agent_history: { last_tool: null, recent_sequence: [] },
@@ -88,7 +88,7 @@ const ORDINARY: PolicyInput = {
   arguments: { sql: 'select 1' },
 };
 
-/** What `data.gate.entrypoint.decision` must look like. The event came out of a JSON parser and is not looked into again. */
+/** The shape of `data.gate.entrypoint.decision`. The event comes from a JSON parser and is not checked further. */
 const ruling = z.object({
   allow: z.boolean(),
   deny: z.array(z.unknown()),
@@ -100,12 +100,12 @@ const ruling = z.object({
   event: z.record(z.string(), z.unknown()),
 });
 
-/** Built and compiled once: checks that are interpreted cost a third of an evaluation. */
+/** Compiled once, because interpreted checks cost a third of an evaluation. */
 const oneRuling = z.compile(z.array(z.object({ result: ruling })).length(1));
 
 /**
- * Arguments are checked to be an object and left alone below that: they came through a JSON parser, and a deep check of a megabyte
- * would cost more than the verdict.
+ * Arguments must be an object, but are not checked further: they came through a JSON parser, and a deep check of a megabyte would cost more
+ * than the verdict.
  */
 const shallowInput = z.compile(policyInput.extend({ arguments: z.record(z.string(), z.unknown()).optional() }));
 
@@ -113,15 +113,15 @@ const shallowInput = z.compile(policyInput.extend({ arguments: z.record(z.string
 type NameSays = Readonly<Record<string, true>>;
 const oneName = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
 
-/** Names kept, and their characters together: callers choose them. */
+/** Limits on the number of cached names and on their total characters, because callers choose them. */
 const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
 
-/** 64 MiB: what the largest request Gate takes needs, some ten times over. Beyond it the evaluation fails closed. */
+/** 64 MiB, about ten times what the largest request of Gate needs. Beyond it the evaluation fails closed. */
 const DEFAULT_MEMORY_PAGES = 1_024;
 
 /**
- * Loads the compiled set of a policy folder. Throws GateError `policy_unavailable`, naming the file, when the wasm or the rules are
- * not those the manifest was written for, or the data document has a fault: a set that cannot be vouched for decides nothing.
+ * Loads the compiled set of a policy folder. Throws GateError `policy_unavailable`, naming the file, when the wasm or the rules are not
+ * those of the manifest, or the data document is faulty: a set that cannot be verified must decide nothing.
  */
 export async function loadPolicySet(options: { directory: string; maxMemoryPages?: number }): Promise<PolicySet> {
   const { directory } = options;
@@ -180,13 +180,13 @@ function parsed<Type extends z.ZodType>(file: string, type: Type, text: string):
 const faultOf = (error: z.ZodError): string =>
   error.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; ');
 
-// The package's types do not know the default export, its module has no named `loadPolicySync`: the one is reached through the other.
+// The package's types omit the default export, and its module has no named `loadPolicySync`, so reach one through the other.
 const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).default;
 
 // Node's types leave the standard WebAssembly namespace to the DOM library, which a server does not load.
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
-/** A set from its parts. Evaluation is synchronous: one at a time per instance, and nothing else runs in between. */
+/** Creates a set from its parts. Evaluation is synchronous, so nothing else runs during one. */
 export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readonly readSql: SqlReader }): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
   const instantiate = (): opaWasm.LoadedPolicy => {
@@ -202,7 +202,7 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
     policy_count: parts.files.length,
   };
 
-  // What a name says depends on the name and the data alone, and the data of a set never changes: the rules' own answer is kept.
+  // What a name says depends only on the name and the data, and a set's data never changes, so the rules' answer is cached.
   const names = new LRUCache<string, NameSays>({ ...NAMES_KEPT, sizeCalculation: (_says, name) => name.length + 1 });
   const readName = (rules: opaWasm.LoadedPolicy, name: string): NameSays => {
     const kept = names.get(name);
@@ -212,7 +212,7 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
     names.set(name, result);
     return result;
   };
-  /** The input as the rules get it. These fields are the engine's own: a caller's field of that name does not get through. */
+  /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
   const withOwnFacts = (rules: opaWasm.LoadedPolicy, input: PolicyInput) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
@@ -226,8 +226,8 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
     };
   };
 
-  // No time cap: a running evaluation cannot be interrupted from the thread it runs in. It is bounded instead by the size of the input and the
-  // memory limit; the rules have no recursion, and their expressions run in linear time (RE2).
+  // There is no time limit, because a running evaluation cannot be interrupted from its own thread. The size of the input and the memory
+  // limit bound it instead; the rules have no recursion, and their expressions run in linear time (RE2).
   const judge = (input: PolicyInput): Judgement => {
     const checked = checkedInput(input);
     let stage = 'instantiate';
@@ -243,7 +243,7 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
       const reasons = sortedTexts(deny);
       const reviewReasons = sortedTexts(review);
       const allow = rest.allow && deny.length === 0 && review.length === 0;
-      // A deny whose text is lost must not turn into a review or an allow.
+      // A deny whose text is lost must not become a review or an allow.
       if (!allow && reasons.length === 0 && (deny.length > 0 || reviewReasons.length === 0))
         throw new Error('a refusal without a reason');
       return {
@@ -263,7 +263,7 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
         failed: false,
       };
     } catch (error) {
-      // After a trap the instance's memory cannot be trusted. The next call gets a new one, in about a millisecond.
+      // After a trap the instance's memory cannot be trusted. The next call gets a new instance, which takes about a millisecond.
       instance = null;
       return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, bundle);
     }
@@ -292,7 +292,7 @@ export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readon
   };
 }
 
-/** The input itself, not a copy: what is judged must be what runs. */
+/** Returns the input itself, not a copy, because what is judged must be what runs. */
 function checkedInput(input: unknown): PolicyInput {
   let result: ReturnType<typeof shallowInput.safeParse>;
   try {
@@ -304,11 +304,11 @@ function checkedInput(input: unknown): PolicyInput {
   return input as PolicyInput;
 }
 
-/** Sets have no order; members that are no text are dropped. */
+/** Sets have no order. Members that are not text are dropped. */
 const sortedTexts = (members: readonly unknown[]): string[] =>
   members.filter((member): member is string => typeof member === 'string').sort();
 
-/** The engine also throws plain texts and plain objects. The text is cut: it goes into a ledger row. */
+/** The engine also throws plain strings and objects. The text is shortened, because it goes into a ledger row. */
 function failureText(error: unknown): string {
   const text =
     typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : errorText(error);

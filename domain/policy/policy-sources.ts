@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { shippedPath } from '../shipped.js';
 
-/** Folder and file names below a policy folder. */
+/** Folder and file names inside a policy folder. */
 export const POLICY_LAYOUT = {
   rules: 'gate',
   data: 'data.json',
@@ -13,12 +13,12 @@ export const POLICY_LAYOUT = {
   manifest: join('compiled', 'manifest.json'),
 } as const;
 
-/** The one rule the engine asks; it returns everything (policies/gate/entrypoint/decision.rego). */
+/** The only rule that the engine evaluates for a call; it returns everything (policies/gate/entrypoint/decision.rego). */
 export const ENTRYPOINT = 'gate/entrypoint/decision';
-/** What a tool's name says: asked once per name (policies/gate/entrypoint/tool.rego). */
+/** What a tool's name says; evaluated once per name (policies/gate/entrypoint/tool.rego). */
 export const TOOL_ENTRYPOINT = 'gate/entrypoint/tool';
 
-/** What was compiled, and from what. Written by `npm run policies`, checked whenever the set is loaded. */
+/** What was compiled, and from what. `npm run policies` writes it; every load checks it. */
 export const policyManifest = z.strictObject({
   schema_version: z.literal(1),
   /** `<UTC date>.<generation>` of the last change of the sources. */
@@ -31,7 +31,7 @@ export const policyManifest = z.strictObject({
 });
 export type PolicyManifest = z.infer<typeof policyManifest>;
 
-/** One file of the active set: a row of `GET /policies`, and what the bundle hash covers. */
+/** One file of the active set: an item of `GET /policies`, and part of what the bundle hash covers. */
 export interface PolicyFile {
   readonly name: string;
   readonly content_type: 'rego' | 'json';
@@ -46,8 +46,8 @@ export interface PolicyFile {
 export const shippedPolicyDirectory = (): string => join(shippedPath('policies', POLICY_LAYOUT.data), '..');
 
 /**
- * The files that make the active set: every rule file that is no test, and the data document, sorted by name. Names are base names,
- * unique in a set. Throws when a file cannot be read or a name appears twice.
+ * The files of the active set: every rule file except tests, and the data document, sorted by name. Names are base names and unique in a
+ * set. Throws when a file cannot be read or a name appears twice.
  */
 export async function readPolicyFiles(directory: string): Promise<readonly PolicyFile[]> {
   const root = join(directory, POLICY_LAYOUT.rules);
@@ -74,7 +74,7 @@ export async function readPolicyFiles(directory: string): Promise<readonly Polic
   return files;
 }
 
-/** A `# Key: value` line of the comment block at the top of a rule file; keys ignore case, the last one counts. */
+/** A `# Key: value` line in the comment block at the top of a rule file. Keys ignore case; the last one counts. */
 function headerOf(body: string, key: string): string | null {
   let value: string | null = null;
   for (const line of body.split('\n')) {
@@ -85,7 +85,7 @@ function headerOf(body: string, key: string): string | null {
   return value;
 }
 
-/** The digest of what the compiler reads: the rules and its capabilities. Data is not compiled and may change alone. */
+/** The digest of the compiler's input: the rules and its capabilities. Data is not compiled and may change separately. */
 export async function compiledSourcesSha256(directory: string, files: readonly PolicyFile[]): Promise<string> {
   const capabilities = await readFile(join(directory, POLICY_LAYOUT.capabilities), 'utf8');
   const rules = files
@@ -96,7 +96,7 @@ export async function compiledSourcesSha256(directory: string, files: readonly P
   );
 }
 
-/** The hash of the active set, data included: `sha256:` over the canonical JSON of its rows. */
+/** The hash of the active set, including data: `sha256:` over the canonical JSON of one row per file. */
 export const bundleHash = (files: readonly PolicyFile[]): string =>
   canonicalDigest(
     files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),

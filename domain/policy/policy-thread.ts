@@ -3,7 +3,7 @@ import type { PolicyInput } from '../../contracts/policy.js';
 import { answerInThread } from '../threads.js';
 import { createPolicySet, type PolicyMaterial, sqlReaderOf } from './policy-set.js';
 
-/** One thread that judges: the set that the process loaded, in an instance of its own. A set it cannot make ends it. */
+/** One policy thread: the set that the process loaded, in its own instance. The thread ends if it cannot create the set. */
 async function start(material: PolicyMaterial): Promise<void> {
   const policies = createPolicySet({ ...material, readSql: await sqlReaderOf(material.data) });
   answerInThread((input: PolicyInput) => policies.judge(input));

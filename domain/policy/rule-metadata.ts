@@ -6,14 +6,14 @@ export interface RuleFacts {
   readonly rule: string;
   readonly title: string | null;
   readonly description: string | null;
-  /** The reason that a call is given; `%s` stands for what the rule fills in. */
+  /** The reason given to a call; `%s` stands for what the rule fills in. */
   readonly reason: string | null;
 }
 
-/** `package a.b` of a rule file, or null. */
+/** The package of a rule file (`package a.b`), or null. */
 export const packageOf = (body: string): string | null => /^package[ \t]+([\w.]+)[ \t]*$/m.exec(body)?.[1] ?? null;
 
-/** The rules of a file that deny, ask for review, or carry metadata, in their order (OPA's manual, "Annotations"). */
+/** The rules of a file that deny, ask for review, or carry metadata, in order (OPA's manual, "Annotations"). */
 export function rulesOf(body: string): readonly RuleFacts[] {
   const found: RuleFacts[] = [];
   let annotation: string[] | null = null;
@@ -52,19 +52,19 @@ function annotated(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The text of a rule that begins as reasons do: the reason, or what it is printed or joined from. */
+/** The string in a rule that starts like a reason: the reason itself, or what it is formatted or joined from. */
 function reasonIn(rule: string): string | null {
   for (const [quoted] of rule.matchAll(/"(?:Violation|Review): (?:[^"\\]|\\.)*"/g)) {
     try {
       return JSON.parse(quoted) as string;
     } catch {
-      // Rego knows escapes that JSON does not: the reason then stands in the rule only.
+      // Rego has escapes that JSON does not; such a reason is left out here.
     }
   }
   return null;
 }
 
-/** From its head to the bracket that closes it at the beginning of a line, or the head alone. */
+/** The rule from its head to the closing bracket at the beginning of a line, or only the head. */
 function wholeRule(lines: readonly string[], head: number): string {
   if (!/[{([]$/.test(lines[head] ?? '')) return lines[head] ?? '';
   const end = lines.findIndex((line, at) => at > head && /^[})\]]/.test(line));

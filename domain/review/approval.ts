@@ -5,13 +5,10 @@ import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { isOver } from './transitions.js';
 
-/** Checks HIL's signature over a decision; throws with the reason when it does not hold. */
+/** Verifies HIL's signature over a decision. Throws the reason when it does not verify. */
 export type VerifyDecision = (decision: SignedDecision) => Promise<void>;
 
-/**
- * Why a signed decision does not apply to this call: it was signed for another row, another call, another tenant, or for an action that is
- * not the one that would run. `null` where it applies.
- */
+/** Why a signed decision does not apply to this call: it was signed for another row, call, tenant or action. `null` when it applies. */
 export function otherCallThan(
   signed: SignedDecision,
   { correlation_id, pending_id, evidence: { call } }: CallRecord,
@@ -24,8 +21,8 @@ export function otherCallThan(
 }
 
 /**
- * Why an approved record may not be acted upon, looked at again in the moment before: what HIL signed is kept with the record, and nothing
- * but that is an approval. `null` where HIL approved this very action, in time. `body` is the request that would run.
+ * Why an approved record must not be executed; checked again right before the attempt. The record keeps what HIL signed, and only that is
+ * an approval. `null` when HIL approved exactly this action in time. `body` is the request that would run.
  */
 export async function approvalFault(
   record: CallRecord,
@@ -43,7 +40,8 @@ export async function approvalFault(
   if (signed.decision !== 'approve' || decision.status !== 'approved') return 'the signed decision is not an approval';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
-  // Records of before do not tell when; they were approved by their last move, stamped at least one millisecond after the one before.
+  // Older records do not say when. Their last transition approved them, and its timestamp is at least one millisecond after the previous
+  // one.
   const appliedMs = decision.applied_ms ?? (record.state === 'approved' ? record.updated_ms - 1 : 0);
   if (appliedMs > Date.parse(signed.not_after)) return 'the decision was applied after the time it was signed for';
   if (isOver(record.deadline_ms, Date.parse(signed.decided_at))) return 'the decision was made after the deadline';

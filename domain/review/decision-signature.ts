@@ -3,16 +3,16 @@ import type { Json } from '../../contracts/json.js';
 import { signedDecision, type SignedDecision } from '../../contracts/review.js';
 import { canonicalJson } from '../crypto/digest.js';
 
-/** Loaded by the first decision: a start needs none of it. */
+/** Loaded at the first decision, because a start does not need it. */
 const jose = () => import('jose');
 
 export type UnsignedDecision = Omit<SignedDecision, 'signature'>;
 
 const unsignedDecision = signedDecision.omit({ signature: true });
 
-/** The one algorithm: EdDSA with Ed25519 (RFC 8037). */
+/** The only allowed algorithm: EdDSA with Ed25519 (RFC 8037). */
 const ALGORITHM = 'EdDSA';
-/** Keeps a signature made for a decision from being taken for anything else signed by the same key (RFC 7515, 4.1.9). */
+/** Keeps other things signed with the same key from passing for a decision (RFC 7515, 4.1.9). */
 const TYPE = 'gate.hil-decision+jws';
 
 /** Why a decision does not count as HIL's. */
@@ -34,16 +34,15 @@ function ed25519(key: KeyObject): KeyObject {
   return key;
 }
 
-/** What is signed: the canonical JSON (RFC 8785) of every field but the signature. Throws on a lone surrogate. */
+/** The signed bytes: the canonical JSON (RFC 8785) of every field but the signature. Throws on a lone surrogate. */
 function signedBytes(decision: UnsignedDecision | SignedDecision): Buffer {
   const { signature: _, ...fields } = { signature: '', ...decision };
   return Buffer.from(canonicalJson(fields as Json), 'utf8');
 }
 
 /**
- * Signs a decision for the workflow that will judge it (docs/architecture/reviews.md#signed-decisions): compact JWS, EdDSA, over all
- * fields. Ed25519 is deterministic, so the same decision has the same signature. Throws on a decision that is not of the contract's
- * shape.
+ * Signs a decision for its workflow (docs/architecture/reviews.md#signed-decisions): compact JWS, EdDSA, over all fields. Ed25519 is
+ * deterministic, so the same decision has the same signature. Throws on a decision that does not match the contract's shape.
  */
 export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyObject): Promise<SignedDecision> {
   const fields = unsignedDecision.parse(unsigned);
@@ -55,8 +54,8 @@ export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyOb
 }
 
 /**
- * Whether HIL's key signed exactly these fields; `fault` says why not. Nothing beyond the signature is judged: `not_after`, the row
- * and its digest are compared by the workflow, which has the clock and the row. Throws only when `publicKey` is no Ed25519 key.
+ * Whether HIL's key signed exactly these fields; `fault` says why not. Only the signature is checked: the workflow, which has the clock and
+ * the row, compares `not_after`, the row and its digest. Throws only when `publicKey` is not an Ed25519 key.
  */
 export async function verifyDecision(
   signed: SignedDecision,
@@ -73,12 +72,12 @@ export async function verifyDecision(
   } catch (error) {
     if (error instanceof errors.JOSEAlgNotAllowed) return { valid: false, fault: 'algorithm_not_allowed' };
     if (error instanceof errors.JWSSignatureVerificationFailed) return { valid: false, fault: 'signature_invalid' };
-    // Not a compact JWS, an unknown critical header, or text that has no canonical form: whatever it is, nobody signed it.
+    // Not a compact JWS, an unknown critical header, or text without a canonical form; nobody signed any of these.
     return { valid: false, fault: 'malformed' };
   }
 }
 
-/** The check as a worker wants it: returns when the signature holds, throws with the fault when it does not. */
+/** A verifier for workers: it resolves when the signature verifies, and throws the fault when it does not. */
 export function decisionVerifierFor(publicKey: KeyObject): (decision: SignedDecision) => Promise<void> {
   return async (decision) => {
     const verdict = await verifyDecision(decision, publicKey);

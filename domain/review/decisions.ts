@@ -8,7 +8,7 @@ import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
 
 /**
- * One decision of somebody whose credential has been checked; `principal` comes from that, never from a body
+ * A decision by somebody whose credential was checked. `principal` comes from the credential, never from a body
  * (docs/architecture/identity-and-routes.md#surfaces).
  */
 export interface Decision {
@@ -19,7 +19,7 @@ export interface Decision {
   readonly decided_via: string | null;
   readonly principal: DecisionPrincipal;
   readonly request_id: string;
-  /** The digest of the action as it was shown to whoever decides. */
+  /** The digest of the action as it was shown to the decider. */
   readonly action_digest?: string | undefined;
 }
 
@@ -31,17 +31,18 @@ export interface DecisionsOptions {
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
-  /** How long the signed decision may take to reach its workflow. */
+  /** How long a signed decision may take to reach its workflow. */
   readonly decisionLifeMs: number;
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
 }
 
 /**
- * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): look at the row, sign, send it to the call's workflow, write
- * the row from what the workflow answered, and only then answer. The workflow alone says which decision was first; the look at the row
- * merely spares it the others. Refusals: `not_found` (unknown, withdrawn or foreign), `already_decided`, `pending_expired`,
- * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`. `orchestrator_unavailable` leaves the row as it is; the decision may still
- * take effect until `not_after`. The same decision again, by the same decider under the same request id, has the answer that it came to.
+ * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow,
+ * write the row from the workflow's answer, and only then answer. The workflow alone decides which decision was first; reading the row only
+ * spares it some of the others. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
+ * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`. After `orchestrator_unavailable` the row is unchanged, and the
+ * decision may still take effect until `not_after`. Repeating a decision, by the same decider under the same request id, returns its
+ * result.
  */
 export function createDecisions({
   reviews,
@@ -70,30 +71,31 @@ export function createDecisions({
 
   async function decide(row: PendingRequest, decision: Decision): Promise<PendingRequest> {
     const now = clock();
-    // Whether a row that waits is too late is for its call to say, by the clock that ends the call.
+    // Whether a pending row is too late is up to its call, whose clock ends the wait.
     const late = row.status === 'pending' ? null : whyNotDecidable(row, now);
     const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
-    // After a 503, or no answer, the operator asks again and must get the outcome of his own decision, not "already decided".
+    // After a 503, or no answer, the operator repeats the decision and must get its result, not "already decided".
     if (late && same && isDecidedBy(standing(row), decision)) return row;
     if (late) throw refusal(late, row);
     if (!same)
       throw new GateError('action_digest_mismatch', undefined, {
         fields: { action_digest: row.original_payload_digest },
       });
-    // A decision that cannot be written is sent nowhere: it would be waited for until the workflow, whose stores are there too, gives up.
+    // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
     const signed = await sign(row, decision, now);
     const outcome = await sender.decide(signed);
     if (outcome.settled && outcome.settled.pending_id !== row.id)
       throw new GateError('internal_error', 'the workflow answered for another review');
     if (outcome.outcome === 'applied') return reviews.settle(outcome.settled);
-    // The refusal stands whether or not its row can be written now: the workflow writes the same settlement itself.
+    // The refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself.
     if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;
-    // With many decisions at once, or a lost worker, the sender learns only that the call no longer waits. This very decision may have
-    // ended it.
+    // With many decisions at once, or after a worker was lost, the sender learns only that the call no longer waits. This very decision may
+    // have ended it.
     if (isDecidedBy(standing(stands), signed)) return stands;
-    // A call that is over can only say "not pending"; its row says whether somebody decided first, which is what the operator needs to know.
+    // A finished call can only answer "not pending". Its row shows whether somebody decided first, which is what the operator needs to
+    // know.
     const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
     throw refusal(known ?? outcome.code, outcome.settled ?? stands);
   }

@@ -7,9 +7,9 @@ const MAX_NAME = 64;
 const SECRET_LIKE = /secret|token|passw|api[-_]?key|private|credential|authorization|cookie|session/i;
 
 /**
- * The projection of a request that may outlive the request itself (profile `hil-request-v1`,
- * docs/architecture/reviews.md#payload-and-retention): method, tool, the names of its arguments and the digest of the whole; never a
- * value. At most 4096 bytes; names that do not fit are counted.
+ * The part of a request that may outlive the request (profile `hil-request-v1`, docs/architecture/reviews.md#payload-and-retention):
+ * method, tool, the names of its arguments and the digest of the whole; never a value. At most 4096 bytes; names that do not fit are
+ * counted.
  */
 export function minimizePayload(payload: JsonObject, digest: string): JsonObject {
   const params = objectOr(payload['params'], {});
@@ -31,7 +31,7 @@ export function minimizePayload(payload: JsonObject, digest: string): JsonObject
 const objectOr = (value: Json | undefined, otherwise: JsonObject): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : otherwise;
 
-/** Cut without leaving half of a surrogate pair, which would have no canonical form. */
+/** Does not cut a surrogate pair in half, because that would have no canonical form. */
 const cut = (name: string): string => (name.length <= MAX_NAME ? name : `${foreignText(name, MAX_NAME)}…`);
 const text = (value: Json | undefined): string | null => (typeof value === 'string' ? cut(value) : null);
 const nameOnly = (name: string): string => (SECRET_LIKE.test(name) ? '[redacted]' : cut(name));

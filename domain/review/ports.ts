@@ -2,20 +2,23 @@ import type { NewReview, PendingRequest, SettledReview, SignedDecision } from '.
 import type { DecisionRefusal } from './transitions.js';
 
 /**
- * The review rows as the pipeline needs them: in the same process or over HTTP (`activities/clients/hil-client.ts`). All three are
- * safe to repeat. Throws GateError; `store_unavailable` and `pipeline_unavailable` are worth a retry, every other code is not.
+ * The review rows as the pipeline needs them, in the same process or over HTTP (`activities/clients/hil-client.ts`). All three methods are
+ * safe to repeat. They throw GateError; `store_unavailable` and `pipeline_unavailable` may be retried, no other code may.
  */
 export interface Reviews {
-  /** The row of this correlation id, created unless it is there. `pending_conflict`: bound to another payload, agent or tenant; `review_tampered`. */
+  /**
+   * Returns the row of this correlation id, created if it does not exist. `pending_conflict`: it exists with another payload, agent or
+   * tenant; `review_tampered`.
+   */
   createOnce(review: NewReview): Promise<PendingRequest>;
   /**
-   * Takes back a row whose call was answered 503. Nothing to take back is fine, and so is a row that an attempt which began after this
-   * one has opened: it stays. `already_decided` when someone decided it.
+   * Withdraws the row of a call that was answered 503. A missing row is fine. A row that a later attempt opened stays. `already_decided`
+   * when somebody decided it.
    */
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
-  /** First settlement wins and is returned again for the same one; another one is `already_decided`. */
+  /** The first settlement wins, and repeating it returns the same row; a different one is `already_decided`. */
   settle(settled: SettledReview): Promise<PendingRequest>;
-  /** Where the store is in this process: told of each row that was just closed because Gate did not write it. */
+  /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
   onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
 }
 
@@ -24,13 +27,13 @@ export type DecisionOutcome =
   | {
       readonly outcome: 'refused';
       readonly code: DecisionRefusal;
-      /** How the review stands, where the refusing side knows. */
+      /** The review's settlement, if the refusing side knows it. */
       readonly settled?: SettledReview;
     };
 
 /**
- * Hands a decision to the one place where the first decision wins. Throws `orchestrator_unavailable` when no answer came in time:
- * the decision may yet take effect until its `not_after`, and sending it again under the same request id is one decision.
+ * Sends a decision to the one place that decides which decision is first. Throws `orchestrator_unavailable` when no answer came in time:
+ * the decision may still take effect until its `not_after`, and sending it again under the same request id counts as one decision.
  */
 export interface DecisionSender {
   decide(decision: SignedDecision): Promise<DecisionOutcome>;

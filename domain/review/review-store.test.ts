@@ -55,7 +55,7 @@ const settled = (over: Partial<SettledReview> = {}): SettledReview => ({
   ...over,
 });
 
-/** The row as a list has it. */
+/** The row as it appears in a list. */
 const summary = (row: PendingRequest) => ({
   ...row,
   request_payload: row.retention['minimized_payload'],
@@ -332,7 +332,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       for (const status of ['pending', 'expired'] as const)
         expect((await store.list({ tenant: 'acme', status })).rows).toEqual([]);
       expect(await store.backlog()).toEqual({ pending: 0, oldest_created_ms: null });
-      // Who pages past it goes on from where it was.
+      // Paging past it continues from its place.
       expect(await store.list({ tenant: 'acme', before: row.id })).toEqual({ rows: [], next_before: null });
     });
 
@@ -375,7 +375,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       const at = (attempt_ms: number) => newReview({ attempt_ms });
       await store.createOnce(at(1_000));
       await store.createOnce(at(6_000));
-      // The straggler of the first attempt takes nothing over.
+      // A late create of the first attempt takes nothing over.
       expect(await store.createOnce(at(1_000))).toMatchObject({ created: false });
       await store.withdraw(correlation(1), 1_000);
       expect(await store.byCorrelation(correlation(1))).toMatchObject({ status: 'pending' });

@@ -24,7 +24,7 @@ import { HEAD_COLUMNS, reviewIdOf, reviewSealing, type ReviewHead } from './seal
 import { storable } from './storable.js';
 import { deadlineOf, TTL_SWEEP } from './transitions.js';
 
-/** The table of `migrations/hil.ts`. Postgres gives its bigint columns back as text. */
+/** The table of `migrations/hil.ts`. Postgres returns its bigint columns as text. */
 export interface StoredReview {
   id: string;
   correlation_id: string;
@@ -36,7 +36,7 @@ export interface StoredReview {
   state_namespace: 'operator' | 'demo';
   approval_tier: string | null;
   original_payload_digest: string;
-  /** JSON of what is shown and never searched by: reasons, scores, cost, callback. */
+  /** JSON of what is shown but never searched: reasons, scores, cost, callback. */
   annotations: string;
   /** Sealed with the payload keys under the row id; `null` once withdrawn. */
   payload: Uint8Array | null;
@@ -52,9 +52,9 @@ export interface StoredReview {
   settled: string | null;
   withdrawn_at: string | null;
   attempt_ms: number | string | null;
-  /** Grows with every change. `null`, as `mac`, in a row of an earlier Gate until the store is opened by this one. */
+  /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */
   version: number | string | null;
-  /** Over everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */
+  /** Covers everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */
   mac: string | null;
 }
 export interface ReviewTables {
@@ -77,47 +77,47 @@ export interface ListReviews {
   readonly tenant: string | readonly string[];
   readonly status?: ReviewStatus | readonly ReviewStatus[];
   readonly limit?: number;
-  /** Row id; the page starts behind that row. */
+  /** Row id; the page starts after that row. */
   readonly before?: string;
-  /** By when they were made; `newest` first where nothing is said. */
+  /** Sort order by creation time; default `newest` first. */
   readonly sort?: ReviewOrder;
   readonly agent_id?: string;
 }
 
 export interface ReviewStore {
   /**
-   * The row of this correlation id, made unless it is there (docs/architecture/reviews.md#one-row-per-call). The same payload, agent and
-   * tenant bring back the first row unchanged, whatever its status; anything else is `pending_conflict`. A withdrawn row gives way to a
-   * later create; a create that is not later is a straggler of the withdrawn call and is `not_pending`. `invalid_request` for text no
-   * store can hold; `review_backlog_full` for a row more, or bytes more, than one agent may have waiting.
+   * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
+   * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
+   * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`. `invalid_request` for
+   * text that no store can hold; `review_backlog_full` when one agent has too many rows or bytes waiting.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
   /**
-   * Hides a row that nobody decided and drops its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
+   * Hides an undecided row and deletes its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
    * `already_decided` once it is settled.
    */
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /**
-   * Compare-and-set from pending; the same settlement again returns the row, another one is `already_decided` with how the row stands.
-   * The deadline is not judged here: what the workflow settled is what happened. `not_found`, `not_pending` (withdrawn).
+   * Compare-and-set from pending. Repeating the same settlement returns the row; a different one is `already_decided` with the row's state.
+   * The deadline is not checked here, because the workflow decides. `not_found`, `not_pending` (withdrawn).
    */
   settle(settled: SettledReview): Promise<PendingRequest>;
   /**
-   * `null` for an unknown row, a withdrawn one, and one of another tenant alike. `payload_unavailable` when it does not decrypt;
-   * `review_tampered` when Gate did not write what lies there, of which nothing is shown.
+   * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
+   * `review_tampered` when Gate did not write the row, of which nothing is shown.
    */
   get(id: string, tenant?: string): Promise<PendingRequest | null>;
   byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
   /**
-   * In the order asked for, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row's size
-   * keeps another from being seen; `get` has the whole. `next_before` is where to go on, `null` at the end. `invalid_request` when `before`
-   * names no row of the tenant. A row that Gate did not write as it stands is `tampered` and shows nothing else; such rows are listed
-   * beside those that wait.
+   * Rows in the requested order, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row is
+   * too large to list; `get` returns the whole. `next_before` is the next cursor, `null` at the end. `invalid_request` when `before` names
+   * no row of the tenant. A row that Gate did not write is `tampered` and shows nothing else; such rows are listed together with the
+   * pending ones.
    */
   list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
-  /** Over all tenants, for metrics: how many rows wait, and since when the oldest does. */
+  /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
-  /** Told of each row that was just closed as tampered, and why; somebody has to append its alarm. */
+  /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
   onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -127,7 +127,7 @@ export interface ReviewStoreOptions {
   readonly target: StoreTarget;
   readonly payloadKeys: KeyRing;
   readonly clock?: () => number;
-  /** What one agent may have waiting at once; without it as much as it likes. */
+  /** How much one agent may have waiting; unlimited when absent. */
   readonly perAgent?: ReviewLimits;
 }
 
@@ -137,17 +137,17 @@ export interface ReviewLimits {
 }
 const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
 const METADATA_LIFE_SECONDS = 2_592_000;
-/** Versions remembered per process. */
+/** Row versions remembered per process. */
 const SEEN_REVIEWS = 10_000;
 const ATTEMPTS = 5;
-/** So long after its deadline a row that its call never closed is shown as expired: the call is gone, and nobody will. */
+/** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
 const FORSAKEN_AFTER_MS = 86_400_000;
-/** The last moment that a Date can be. */
+/** The latest time a Date can hold. */
 const LATEST_MS = 8.64e15;
 
 /**
- * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id. A row is `expired` once its call is: the call's record
- * owns the deadline, and HIL's clock ends no wait (docs/architecture/reviews.md#deadline). A store that fails is `store_unavailable`.
+ * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id. A row is `expired` once its call is: the call's record owns
+ * the deadline, and HIL's clock ends no wait (docs/architecture/reviews.md#deadline). A store fault is `store_unavailable`.
  */
 export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewStore> {
   const store = await openStore<ReviewTables>(target, hilMigrations);
@@ -160,7 +160,7 @@ export async function openReviewStore({ target, ...options }: ReviewStoreOptions
   return reviewStoreOver(store, options);
 }
 
-/** The review rows over a store that is open, migrated and sealed. Takes the store over: `close` closes it. */
+/** The review rows over an open, migrated and sealed store. Takes ownership: `close` closes it. */
 export function reviewStoreOver(
   store: Store<ReviewTables>,
   { payloadKeys, clock = Date.now, perAgent }: Omit<ReviewStoreOptions, 'target'>,
@@ -185,7 +185,7 @@ export function reviewStoreOver(
     return holds.withdrawn_at === null ? view(holds, opened(holds), clock()) : null;
   }
 
-  /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, and is nobody's attack. */
+  /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
   function faultIn(row: Head): string | null {
     try {
       return sealing.fault(row, seen.get(row.id));
@@ -194,11 +194,11 @@ export function reviewStoreOver(
     }
   }
 
-  /** The row if it is what Gate wrote last; otherwise it is closed as `tampered` there and then. */
+  /** The row, if it is what Gate wrote last; otherwise it is closed as `tampered` at once. */
   async function checked<Some extends Head>(row: Some): Promise<Some> {
     const why = faultIn(row);
     if (why === null) return remembered(row);
-    // A look may have begun before a change and ended after it, and then saw an older row than is there.
+    // A read that overlaps a change may have seen an older row, so read once more.
     const again = await asked(() =>
       db.selectFrom('reviews').select(HEAD_COLUMNS).where('id', '=', row.id).executeTakeFirst(),
     );
@@ -213,14 +213,14 @@ export function reviewStoreOver(
     seen.set(row.id, Math.max(Number(row.version), seen.get(row.id) ?? 0));
     return row;
   };
-  /** The same, for callers that cannot use a tampered row. */
+  /** The same, but throws `review_tampered` for a tampered row. */
   async function held<Some extends Head>(row: Some): Promise<Some> {
     const known = await checked(row);
     if (known.status === 'tampered') throw new GateError('review_tampered');
     return known;
   }
 
-  /** Changes the row over exactly what was read and held. False where somebody was faster. */
+  /** Changes the row if it is still the one that was read. False when somebody else changed it first. */
   async function change(row: Row, to: Partial<StoredReview>): Promise<boolean> {
     const changed = sealing.changed(row, to);
     const { numUpdatedRows } = await asked(() =>
@@ -229,7 +229,7 @@ export function reviewStoreOver(
         .set(changed)
         .where('id', '=', row.id)
         .where('version', '=', row.version)
-        // The one column beside the MAC: a newer attempt that came since has its row.
+        // The MAC does not cover this column: check that no newer attempt has taken over the row.
         .where('attempt_ms', row.attempt_ms === null ? 'is' : '=', row.attempt_ms)
         .executeTakeFirst(),
     );
@@ -246,12 +246,14 @@ export function reviewStoreOver(
     } catch (cause) {
       throw new GateError('payload_unavailable', undefined, { cause });
     }
-    // What is shown must match the digest that is signed and later compared with what would run.
+    // What is shown must match the digest that is signed, and later compared with what would run.
     if (canonicalDigest(payload) !== row.original_payload_digest) throw new GateError('review_tampered');
     return payload;
   }
 
-  /** Throws unless this agent may have one row more waiting. A row that is there already, or was withdrawn, is judged by what it adds. */
+  /**
+   * Throws unless this agent may have one more row waiting. For a row that exists already, or was withdrawn, only the difference counts.
+   */
   async function assertRoom(
     { id, tenant, agent_id, payload_bytes }: StoredReview,
     limits: ReviewLimits,
@@ -280,7 +282,7 @@ export function reviewStoreOver(
     );
   }
 
-  /** Where one unreadable payload must not stand in the way of the rest. */
+  /** For lists: one unreadable payload must not block the others. */
   function viewAnyway(row: Row): PendingRequest {
     const now = clock();
     try {
@@ -290,7 +292,7 @@ export function reviewStoreOver(
     }
   }
 
-  /** The stored form of a new review; its `created_at` is the workflow's, so that row and timer share one deadline. */
+  /** The stored form of a new review. Its `created_at` is the workflow's, so that row and timer share one deadline. */
   function newRow(review: NewReview): StoredReview {
     const digest = `sha256:${sha256Hex(canonicalOr400('request_payload', review.request_payload))}`;
     // Sealed as received, not in canonical form, so that the approver sees the arguments in the agent's order.
@@ -349,7 +351,7 @@ export function reviewStoreOver(
       if (await change(first, row)) return { row: view(row, review.request_payload, clock()), created: true };
       first = await stored('id', row.id);
     }
-    // The row is this attempt's now: an older one that fails after this may not take it back.
+    // The row now belongs to this attempt; an older attempt that fails later cannot withdraw it.
     if (row.attempt_ms !== null)
       await asked(() =>
         db
@@ -376,7 +378,7 @@ export function reviewStoreOver(
     async createOnce(review) {
       const row = newRow(review);
       if (!perAgent) return create(review, row);
-      // Counting and adding are two statements; creates of one agent at once would each see room for themselves.
+      // Counting and inserting are two statements, so concurrent creates of one agent must run one at a time.
       return oneAtATime(`${row.tenant}/${row.agent_id}`, async () => {
         const there = await stored('id', row.id);
         if (!there || there.withdrawn_at !== null) await assertRoom(row, perAgent);
@@ -387,7 +389,7 @@ export function reviewStoreOver(
     async withdraw(correlationId, attemptMs) {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const row = await stored('id', reviewIdOf(correlationId));
-        // One that Gate did not write is shown as such, and nobody can decide it: it stays for whoever looks into it.
+        // A row that Gate did not write is shown as tampered and cannot be decided. It stays for the investigation.
         if (!row || (await checked(row)).status === 'tampered') return;
         const known = await held(row);
         if (known.withdrawn_at !== null) return;
@@ -441,7 +443,7 @@ export function reviewStoreOver(
         );
       if (agent_id !== undefined) page = page.where('agent_id', '=', agent_id);
       if (before !== undefined) {
-        // Also a row that was withdrawn meanwhile: its place in the order stays.
+        // A withdrawn row still has its place in the order.
         const cursor = await stored('id', before.toLowerCase());
         if (!cursor || !tenants.includes(cursor.tenant))
           throw new GateError('invalid_request', 'before: names no row of this list');
@@ -508,11 +510,11 @@ export const reviewsOf = (store: ReviewStore): Reviews => ({
   onTampered: (listener) => store.onTampered(listener),
 });
 
-/** `already_decided` with how the row stands (docs/architecture/reviews.md#decisions). */
+/** `already_decided` with the row's state (docs/architecture/reviews.md#decisions). */
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
   new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
 
-/** What closed the row: what was written, or its deadline where its call is gone. */
+/** What closed the row: the stored settlement, or its deadline if its call is gone. */
 function settlementOf(row: Head, now: number): SettledReview | null {
   if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
   if (now - FORSAKEN_AFTER_MS < Number(row.deadline_ms)) return null;
@@ -527,7 +529,7 @@ function settlementOf(row: Head, now: number): SettledReview | null {
   };
 }
 
-/** The row as it is shown at `now`. `payload` is the opened request, `null` when it cannot be opened or, for a summary, was not. */
+/** The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. */
 function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' | 'summary' = 'whole'): PendingRequest {
   if (row.status === 'tampered') return tamperedView(row);
   const settled = settlementOf(row, now);
@@ -586,7 +588,7 @@ function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' 
   };
 }
 
-/** A row that Gate did not write shows only its ids: somebody else may have chosen every word of the rest. */
+/** Shows only the ids of a row that Gate did not write, because an attacker may have chosen the rest. */
 function tamperedView(row: Head): PendingRequest {
   const created = Number(row.created_ms);
   return {

@@ -10,8 +10,8 @@ import { reviewIdOf, reviewSealing } from './sealed-review.js';
 const PAGE = 20;
 
 /**
- * To be run once at every opening (`domain/store/seal-store.ts`). A review of an earlier Gate gets its MAC as it stands; one that waits only
- * where its payload opens and is the one of its digest, because somebody is about to decide it.
+ * Run once at every opening (`domain/store/seal-store.ts`). A review of an earlier Gate gets its MAC unchanged. A pending one gets it only
+ * if its payload decrypts and matches its digest, because somebody is about to decide it.
  */
 export function sealReviews(store: Store<ReviewTables>, keys: KeyRing, now: () => number = Date.now): Promise<void> {
   const sealing = reviewSealing(keys);

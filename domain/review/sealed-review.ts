@@ -3,7 +3,7 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../store/row-content.js';
 import type { StoredReview } from './review-store.js';
 
-/** The columns of a review that its MAC is over, in this order: everything that is shown of it or decides whether it can be decided. */
+/** The columns that a review's MAC covers, in this order: everything that is shown of it or decides whether it can be decided. */
 export const REVIEW_AUTHENTICATED = [
   'id',
   'version',
@@ -28,14 +28,14 @@ export const REVIEW_AUTHENTICATED = [
   'settled',
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
-/** The payload is sealed by itself and bound to the digest; of two attempts to open a row the newer one's clock is here (SECURITY.md). */
+/** Not covered: the payload is sealed separately and bound by the digest; for `attempt_ms` see SECURITY.md. */
 export const REVIEW_NOT_AUTHENTICATED = [
   'mac',
   'payload',
   'attempt_ms',
 ] as const satisfies readonly (keyof StoredReview)[];
 
-/** What a list is made of: a row without its payload. */
+/** The columns of a list: a row without its payload. */
 export const HEAD_COLUMNS = [...REVIEW_AUTHENTICATED, 'mac'] as const;
 export type ReviewHead = Pick<StoredReview, (typeof HEAD_COLUMNS)[number]>;
 
@@ -49,32 +49,32 @@ const CONTENT = rowContent(REVIEW_AUTHENTICATED, [
 const MAC_FORM = 'gate.review-row/1';
 const MAC_USE = 'review-row';
 
-/** What a payload is sealed for. An earlier Gate sealed it for the row's id alone: what this one sealed never passes for that. */
+/** The context a payload is sealed for. An earlier Gate used the row's id alone, so its payloads and this version's cannot be confused. */
 const payloadPlace = (id: string): string => `${id}/review`;
 const earlierPlace = (id: string): string => id;
 
-/** A row's id follows from its correlation id, so a create met twice can only be one row. */
+/** The id is derived from the correlation id, so a repeated create gives one row. */
 export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil', correlationId.toLowerCase());
 
-/** Between a review and its stored form; the same in every store. */
+/** Converts between a review and its stored form; the same in every store. */
 export function reviewSealing(keys: KeyRing) {
   const macOf = (row: ReviewHead) => keys.authenticate(CONTENT.message(MAC_FORM, CONTENT.of(row)), MAC_USE);
 
   return {
     sealPayload: (text: string, id: string) => keys.seal(text, payloadPlace(id)),
     openPayload: (sealed: Uint8Array, id: string) => keys.open(sealed, payloadPlace(id)),
-    /** The payload that an earlier Gate sealed, sealed for this one. Throws where it does not open. */
+    /** Seals a payload of an earlier Gate for this version. Throws when it cannot be opened. */
     resealed: (sealed: Uint8Array, id: string) => keys.seal(keys.open(sealed, earlierPlace(id)), payloadPlace(id)),
 
     withMac: <Row extends ReviewHead>(row: Row): Row => ({ ...row, mac: macOf(row) }),
-    /** A change of a row that was read and holds, as the version after it. */
+    /** A change to a verified row, with the next version and its MAC. */
     changed: <Change extends Partial<StoredReview>>(row: ReviewHead, change: Change, atLeast = 0) => {
       const version = Math.max(Number.isSafeInteger(Number(row.version)) ? Number(row.version) : 0, atLeast) + 1;
       return { ...change, version, mac: macOf({ ...row, ...change, version }) };
     },
     /**
-     * Why a row is not what Gate wrote, or not the newest of it that this process has seen; `null` where it is. Throws only when a key is
-     * missing from the ring.
+     * Why a row is not what Gate wrote, or is older than this process has seen; `null` when it is fine. Throws only when the ring lacks the
+     * key.
      */
     fault(row: ReviewHead, atLeast = 0): string | null {
       if (row.mac === null || row.version === null) return 'the review has no mac';

@@ -121,7 +121,7 @@ describe.each([
   };
   const put = (id: string, values: Record<string, unknown>) => place.put('reviews', 'id', id, values);
   const rowOf = async (id: string) => {
-    // Until what was written is in the file, nobody but its process can read it.
+    // Until what was written is in the file, only its own process can read it.
     await store.ready();
     return (await place.all('select * from reviews where id = ?', [id]))[0] ?? {};
   };

@@ -20,7 +20,7 @@ const deadline = Date.parse('2026-11-02T10:10:00.000Z');
 const review = { created_at, ttl_seconds: 600 };
 
 describe('states and moves of a review', () => {
-  // Typed out rather than taken from the table: changing what the ledger sees of a review is a decision.
+  // Typed out rather than taken from the table, because changing the ledger's view of a review is a decision.
   it.each([
     [null, 'create', 'pending', 'hil.created'],
     ['pending', 'approve', 'approved', 'hil.approved'],

@@ -1,20 +1,20 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
-/** What can happen to a review. `withdraw` undoes a create whose call was answered 503: no row, no trace for operators. */
+/** What can happen to a review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
 export type ReviewEvent = 'create' | 'approve' | 'deny' | 'expire' | 'withdraw';
 
 export interface ReviewMove {
   readonly from: ReviewStatus | null;
   readonly event: ReviewEvent;
   readonly to: ReviewStatus | null;
-  /** The row the call's workflow appends for this move; `null`: the move leaves no row. */
+  /** The row that the call's workflow appends for this transition; `null` for none. */
   readonly ledger: EventKind | null;
 }
 
 /**
- * Every move of a review (docs/architecture/reviews.md#states); `null` is "no row". What is not listed is impossible. Store, workflow,
- * lite and the console's buttons read this one table. Pure: a workflow may import it.
+ * Every transition of a review (docs/architecture/reviews.md#states); `null` means "no row". Anything not listed is impossible. Store,
+ * workflow, lite and the console's buttons all read this table. Pure, so a workflow may import it.
  */
 export const REVIEW_MOVES = [
   { from: null, event: 'create', to: 'pending', ledger: 'hil.created' },
@@ -26,18 +26,18 @@ export const REVIEW_MOVES = [
 
 export type SettledStatus = SettledReview['status'];
 
-/** The move that `event` makes from `from`, or `null` where there is none. */
+/** The transition that `event` makes from `from`; `null` when there is none. */
 export function findReviewMove(from: ReviewStatus | null, event: ReviewEvent): ReviewMove | null {
   return REVIEW_MOVES.find((move) => move.from === from && move.event === event) ?? null;
 }
 
-/** The status a decision or the deadline leads to. */
+/** The status after a decision or the deadline. */
 export const SETTLES_AS = { approve: 'approved', deny: 'denied', expire: 'expired' } as const satisfies Record<
   'approve' | 'deny' | 'expire',
   SettledStatus
 >;
 
-/** The ledger row that goes with a settled status. */
+/** The ledger row for a settled status. */
 export const LEDGER_EVENT_OF = {
   approved: 'hil.approved',
   denied: 'hil.denied',
@@ -45,9 +45,9 @@ export const LEDGER_EVENT_OF = {
 } as const satisfies Record<SettledStatus, EventKind>;
 
 /**
- * Whether this decision is the one that settled the review, met again: the same decider's same decision under the same request id, also
- * where it was signed anew because its sender was not told what came of it. A settlement of an earlier Gate names no request; the moment
- * it was decided at then tells.
+ * Whether this decision is a repeat of the one that settled the review: the same decision by the same decider under the same request id,
+ * even if it was signed again because its sender got no answer. A settlement of an earlier Gate has no request id; there the time of the
+ * decision is compared.
  */
 export const isDecidedBy = (
   settled: {
@@ -65,16 +65,16 @@ export const isDecidedBy = (
   settled.decided_by === sent.principal.subject &&
   (settled.request_id == null ? settled.decided_at === sent.decided_at : settled.request_id === sent.request_id);
 
-/** Nothing leads out of a settled status; the first decision stands. A tampered row is not settled. */
+/** A settled status is final; the first decision stands. A tampered row is not settled. */
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>
   status !== 'tampered' && !REVIEW_MOVES.some((move) => move.from === status);
 
-/** Who closed a row that nobody decided, and through what (docs/architecture/reviews.md#deadline). */
+/** Recorded as the decider of a row that nobody decided (docs/architecture/reviews.md#deadline). */
 export const TTL_SWEEP = 'system:ttl-sweep';
-/** Who closed a row whose call's record is not what Gate wrote. Its deadline has nothing to do with that. */
+/** Recorded as the decider of a row whose call's record is not what Gate wrote. This is independent of its deadline. */
 export const TAMPER_CHECK = 'system:tamper-check';
 
-/** Why a decision is not taken (docs/architecture/reviews.md#decisions). */
+/** Why a decision is refused (docs/architecture/reviews.md#decisions). */
 export const DECISION_REFUSALS = [
   'already_decided',
   'pending_expired',
@@ -84,20 +84,20 @@ export const DECISION_REFUSALS = [
 ] as const;
 export type DecisionRefusal = (typeof DECISION_REFUSALS)[number];
 
-/** Seconds a review stays open by tier when its creator names none. */
+/** How many seconds a review stays open, by tier, if its creator does not say. */
 export const DEFAULT_TTL_SECONDS = { auto: 120, standard: 600, strict: 1800 } as const;
 
 /** When a review closes, in epoch milliseconds. Row and workflow both compute it from the same two fields, so they agree. */
 export const deadlineOf = (review: { readonly created_at: string; readonly ttl_seconds: number }): number =>
   Date.parse(review.created_at) + review.ttl_seconds * 1000;
 
-/** A review is over from its deadline on: in that very millisecond nobody decides it any more, in the row, the workflow or the answers. */
+/** A review is over from its deadline on, including that millisecond; row, workflow and answers agree on that. */
 export const isOver = (deadlineMs: number | null | undefined, nowMs: number): boolean =>
   typeof deadlineMs === 'number' && nowMs >= deadlineMs;
 
 /**
- * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null`: it is in time.
- * The caller brings the clock: a workflow its own, HIL the server's.
+ * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null` when it is in time.
+ * The caller supplies the clock: the workflow's own, or HIL's.
  */
 export function whyNotDecidable(
   review: {

@@ -6,16 +6,16 @@ import { errorText, GateError } from '../errors.js';
 import { fittingJson, fittingRow } from '../ledger/fitting-row.js';
 import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from './class-store.js';
 
-/** What is asked of the ledger about the classes of an upstream: the rows of one correlation id, in the chain's order. */
+/** The ledger as used here: it appends rows, and reads the rows of one correlation id in chain order. */
 export type ClassLedger = Ledger & {
   byCorrelation(correlationId: string, scope: { tenant: string }): Promise<LedgerEntry[]>;
 };
 
-/** Under which id the ledger has every row about the classes of one tenant and upstream. */
+/** The correlation id of all ledger rows about the classes of one tenant and upstream. */
 export const classesIdOf = (tenant: string, upstream: string): string =>
   uuidFromDigest('gate.tool-classes', tenant, upstream);
 
-/** A change of one tool's class, or of all (`null`), with the row that says so. */
+/** A change of one tool's class, or of all (`null`), with its ledger row. */
 export interface ClassChange {
   readonly tool: string | null;
   readonly said: ClassedTool | null;
@@ -24,16 +24,16 @@ export interface ClassChange {
 
 /** The classes in force. */
 export interface ClassesInForce extends ClassSet {
-  /** Tools of which nobody can say just now whether a change of their class is in force: they wait. */
+  /** Tools for which it is unknown at present whether a change of class is in force; their calls wait. */
   readonly unsettled: ReadonlySet<string>;
 }
 
 export interface BoundOptions {
-  /** How long a change of another process may take before it is withdrawn; 0 where there is no other process. */
+  /** How long a change by another process may take before it is withdrawn; 0 when there is no other process. */
   readonly graceMs?: number;
 }
 
-/** A call does not wait longer for the ledger; the question stays open, and a later call finds its answer. */
+/** How long a call waits for the ledger. The question stays open, and a later call uses its answer. */
 const WAIT_MS = 1_000;
 const GRACE_MS = 2_000;
 const LOOK_AGAIN_MS = 50;
@@ -41,20 +41,20 @@ const ATTEMPTS = 3;
 const LOOKS = 3;
 
 /**
- * The classes as the ledger knows them. A change is written down beside the set in force, then told to the ledger, then put in force; it is in
- * force from when the ledger has its row. So whoever meets one that is not finished asks the ledger: with its row there, the change is
- * completed; without it, the set stands as it was, and the next opening or change withdraws it with a row of its own. Where both rows are
- * there, the first of them counts.
- *
- * A set of which the ledger has a newer version than it is, or could become, was put back: `tool_classes_unreadable`, and so is any set until the
- * ledger has answered. It is asked once per process, tenant and upstream, and what the process has seen since is remembered.
+ * The classes, as confirmed by the ledger. A change is stored beside the set in force, then appended to the ledger, then put in force. It
+ * counts as soon as the ledger has its row. So whoever finds an unfinished change asks the ledger: if the row is there, the change is
+ * completed; if not, the previous set stays, and the next opening or change withdraws it with its own row. If both rows are there, the
+ * first one counts.
+ * If the ledger has a newer version than the stored set is, or could become, an older set was restored: `tool_classes_unreadable`. Every
+ * set is unreadable until the ledger has answered. It is asked once per process, tenant and upstream; after that the process remembers what
+ * it has seen.
  */
 export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { graceMs = GRACE_MS }: BoundOptions = {}) {
   const newest = new Map<string, number>();
   const asked = new Map<string, Promise<unknown>>();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** What the ledger has of these classes by now. */
+  /** The ledger's rows about these classes, up to now. */
   async function rowsOf(tenant: string, upstream: string): Promise<LedgerEntry[]> {
     const id = classesIdOf(tenant, upstream);
     const rows = await ledger.byCorrelation(id, { tenant });
@@ -70,7 +70,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
   };
   const known = (tenant: string, upstream: string): number => newest.get(classesIdOf(tenant, upstream)) ?? 0;
 
-  /** The newest version that is known; asks for it where this process knows none. */
+  /** The newest known version. Asks the ledger when this process knows none. */
   async function told(tenant: string, upstream: string): Promise<number> {
     const id = classesIdOf(tenant, upstream);
     if (!newest.has(id)) {
@@ -95,7 +95,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
     return new GateError('tool_classes_unreadable', `the classes of ${upstream}: ${why}`);
   }
 
-  /** The set as it lies, if the ledger has no newer one than it is or could become. */
+  /** The stored set, unless the ledger has a newer version than it is or could become. */
   async function looked(tenant: string, upstream: string): Promise<StoredClasses> {
     let atLeast = await told(tenant, upstream);
     for (let look = 1; ; look += 1) {
@@ -106,7 +106,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
     }
   }
 
-  /** What became of a change that is not finished, by the ledger; its end is written down for whoever looks next. */
+  /** Settles an unfinished change by the ledger's rows and stores the result for the next reader. */
   async function settledBy(
     rows: readonly LedgerEntry[],
     tenant: string,
@@ -123,7 +123,9 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
     return next;
   }
 
-  /** A set that nobody is changing. What another process does not finish in time, or a crash left behind, is withdrawn. */
+  /**
+   * A set without an unfinished change. A change that another process does not finish in time, or that a crash left behind, is withdrawn.
+   */
   async function settled(tenant: string, upstream: string): Promise<StoredClasses> {
     let waitingFor: string | null = null;
     let withdrawn: string | null = null;
@@ -145,7 +147,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
     }
   }
 
-  /** One change after the other in this process; another process's is waited for in `settled`. */
+  /** One change at a time within this process; `settled` waits for those of other processes. */
   function inTurn<Done>(tenant: string, upstream: string, work: () => Promise<Done>): Promise<Done> {
     const id = classesIdOf(tenant, upstream);
     const turn = (turns.get(id) ?? Promise.resolve()).then(work, work);
@@ -177,12 +179,12 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
         const { generation, tools } = (await settledBy(rows, tenant, upstream, set)) ?? set;
         const atLeast = known(tenant, upstream);
         if (generation >= atLeast) return { generation, tools, unsettled: new Set() };
-        // What the ledger has moved past meanwhile is looked at again: then another set lies there, or this one was put back.
+        // The ledger moved on meanwhile, so read again: either a newer set is stored now, or an older one was restored.
         if (look === LOOKS) throw putBack(tenant, upstream, generation, atLeast);
       }
     },
 
-    /** Makes the change that `next` asks for over the set in force; `null` leaves it. In force when it resolves. */
+    /** Makes the change that `next` returns for the set in force; `null` changes nothing. In force when it resolves. */
     change: (tenant: string, upstream: string, next: (before: ClassSet) => ClassChange | null): Promise<void> =>
       inTurn(tenant, upstream, async () => {
         for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -200,7 +202,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
         throw new GateError('tool_classes_busy');
       }),
 
-    /** Begins anew over a set that cannot be read, behind every version that is known. Returns false where there is nothing at all. */
+    /** Replaces an unreadable set with an empty one, with a version above every known one. False when there is nothing at all. */
     anew: (tenant: string, upstream: string, row: (generation: number) => NewLedgerRow): Promise<boolean> =>
       inTurn(tenant, upstream, async () => {
         const lies = await store.lies(tenant, upstream);
@@ -208,7 +210,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
         const set = await store.read(tenant, upstream).catch(() => null);
         const generation = Math.max(known(tenant, upstream), (set?.generation ?? 0) + (set?.unfinished ? 1 : 0));
         if (!lies.row && generation === 0) return false;
-        // The row first: until the new set lies there, the old one still cannot be read.
+        // The row goes first: until the new set is stored, the old one stays unreadable.
         await ledger.append([row(generation + 1)]);
         const written = await store.replace(tenant, upstream, lies, { generation: generation + 1, tools: new Map() });
         if (!written) throw new GateError('tool_classes_busy');
@@ -216,7 +218,7 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
         return true;
       }),
 
-    /** Completes or withdraws what an earlier life of a process left unfinished. To be run at every opening. */
+    /** Completes or withdraws changes that an earlier process left unfinished. Run it at every opening. */
     async settle(): Promise<void> {
       for (const { tenant, upstream } of await store.places())
         await inTurn(tenant, upstream, async () => {
@@ -249,7 +251,7 @@ function changed({ tools, unfinished }: StoredClasses): ClassSet['tools'] {
   return new Map(said ? [...others, [tool, said]] : others);
 }
 
-/** What the ledger says of a change; `null` where it says nothing yet. */
+/** What the ledger says about a change; `null` while it says nothing. */
 function endOf(
   rows: readonly LedgerEntry[],
   generation: number,
@@ -260,7 +262,7 @@ function endOf(
   return withdraws(first, change) ? 'withdrawn' : 'in force';
 }
 
-/** Whether the row is the one of this change: by its id, and by what it says. Rows are told in the form that the ledger takes. */
+/** Whether this row is the change's own, by its id and content. The ledger may have adjusted the row, so compare in its form. */
 function saysIt({ id, policy_decision: said }: LedgerEntry, generation: number, change: UnfinishedChange): boolean {
   if (id !== change.row || said?.['generation'] !== generation) return false;
   if ((said['tool'] ?? null) !== fittingJson(change.tool)) return false;
@@ -270,7 +272,7 @@ function saysIt({ id, policy_decision: said }: LedgerEntry, generation: number, 
 const withdraws = ({ event_kind: kind, policy_decision: said }: LedgerEntry, { row }: UnfinishedChange): boolean =>
   kind === 'tool_class.withdrawn' && said?.['withdrawn'] === row;
 
-/** A function of the change, so that it is one row whoever withdraws it. */
+/** Derived from the change alone, so that it is one row whoever withdraws the change. */
 const withdrawnRow = (
   tenant: string,
   upstream: string,
@@ -285,7 +287,7 @@ const withdrawnRow = (
     said: { tool, withdrawn: row, generation },
   });
 
-/** Once per version that was put back: its id follows from what it says. */
+/** One row per restored version, because its id is derived from its content. */
 const olderSetRow = (tenant: string, upstream: string, why: string): NewLedgerRow =>
   aboutClasses(tenant, upstream, {
     id: uuidFromDigest('gate.alarm', tenant, upstream, why),

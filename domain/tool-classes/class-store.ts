@@ -10,7 +10,7 @@ import { type FoundSet, type TaggedSet, taggedSets } from '../store/tagged-sets.
 
 export interface ToolClassTables {
   tool_classes: TaggedSet & { tenant: string; upstream: string };
-  /** Ended: what an earlier Gate sealed, until `adoptClasses` took it over. */
+  /** No longer used, except for sets that an earlier Gate sealed, until `adoptClasses` converts them. */
   tool_class_sets: { tenant: string; upstream: string; generation: number; sealed: Uint8Array };
   call_records: Pick<
     StoredRecord,
@@ -18,23 +18,23 @@ export interface ToolClassTables {
   >;
 }
 
-/** Every class of one upstream and tenant, kept as one: no class can be taken out or put back alone. */
+/** All classes of one upstream and tenant, stored as one value, so that no single class can be removed or restored. */
 export interface ClassSet {
   readonly generation: number;
   readonly tools: ReadonlyMap<string, ClassedTool>;
 }
 
-/** What the next version of a set is to be, written down before the ledger is told; in force from when the ledger has its row. */
+/** The next version of a set, stored before the ledger is told. It is in force once the ledger has its row. */
 export interface UnfinishedChange {
-  /** The id of that row. */
+  /** The id of that ledger row. */
   readonly row: string;
-  /** `null`: every tool. */
+  /** `null` means every tool. */
   readonly tool: string | null;
-  /** `null`: not classed any more. */
+  /** `null` means no longer classed. */
   readonly said: ClassedTool | null;
 }
 
-/** A set as it lies in the store. */
+/** A set as stored. */
 export interface StoredClasses extends ClassSet {
   readonly unfinished: UnfinishedChange | null;
   readonly found: Pick<FoundSet<unknown>, 'row'>;
@@ -48,7 +48,7 @@ const keptSet = z.object({
 });
 type KeptSet = z.infer<typeof keptSet>;
 const NOTHING: KeptSet = { generation: 0, tools: {} };
-/** Beside an answer that is an error: nobody knows what the tool did, or it was surely not called. */
+/** States that count as failed, besides answers that are an error: it is unknown what the tool did, or it certainly was not called. */
 const FAILED: ReadonlySet<CallState> = new Set(['uncertain', 'not_run', 'aborted']);
 
 const classSets = (db: Kysely<ToolClassTables>, keys: KeyRing) =>
@@ -60,8 +60,8 @@ const classSets = (db: Kysely<ToolClassTables>, keys: KeyRing) =>
   });
 
 /**
- * Takes over the sets that an earlier Gate sealed, each where none of this Gate lies. To be run at every opening. One that does not open is
- * taken over as what it is: a set that cannot be read.
+ * Converts the sets that an earlier Gate sealed, unless this Gate has one already. Run it at every opening. A set that cannot be opened is
+ * converted into one that cannot be read.
  */
 export async function adoptClasses({ db }: Store<ToolClassTables>, keys: KeyRing): Promise<void> {
   const sets = classSets(db, keys);
@@ -92,14 +92,14 @@ function openedOr<Found>(otherwise: Found, open: () => Found): Found {
 }
 
 /**
- * What operators said of tools, beside the call records and under a tag of their keys: who edits the store classes nothing, he can at most put
- * back a whole earlier set or take it away, which `boundToLedger` finds.
+ * The operators' classes, stored beside the call records under a tag made with Gate's keys. Whoever edits the store cannot class anything;
+ * at most they can restore or delete a whole set, which `boundToLedger` detects.
  */
 export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing) {
   const sets = classSets(db, keys);
 
   return {
-    /** Throws `tool_classes_unreadable` where they were changed, belong elsewhere or are of another key. */
+    /** Throws `tool_classes_unreadable` when they were changed, belong elsewhere, or were written with another key. */
     async read(tenant: string, upstream: string): Promise<StoredClasses> {
       let found: FoundSet<KeptSet>;
       try {
@@ -113,11 +113,11 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
       return { generation, tools: new Map(Object.entries(tools)), unfinished: unfinished ?? null, found };
     },
 
-    /** What lies there, readable or not. */
+    /** The stored row, readable or not. */
     lies: (tenant: string, upstream: string): Promise<Pick<FoundSet<unknown>, 'row'>> =>
       sets.read({ tenant, upstream }),
 
-    /** Stores the set over exactly what was found. False where something else lies there by now. */
+    /** Stores the set if the stored row is still the one that was found. False when it is not. */
     replace(
       tenant: string,
       upstream: string,
@@ -128,13 +128,13 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
       return sets.replace({ tenant, upstream }, { row: found.row }, kept);
     },
 
-    /** Whose sets there are. */
+    /** The tenants and upstreams that have sets. */
     places: (): Promise<{ tenant: string; upstream: string }[]> =>
       db.selectFrom('tool_classes').select(['tenant', 'upstream']).execute(),
 
     /**
-     * How the calls of each tool of the upstream ended since then; each call of a batch is one. Ran is what counts in its agent's history: an
-     * answer that is an error, by JSON-RPC or by the tool's own word, failed.
+     * How the calls of each tool of the upstream ended since that time; each call of a batch counts. `ran` counts what is in the agent's
+     * history; an answer that is an error, by JSON-RPC or by the tool itself, counts as failed.
      */
     async traffic(tenant: string, upstream: string, sinceMs: number): Promise<Map<string, ToolTraffic>> {
       const counted = sql<number>`case when counted_ms is null then 0 else 1 end`;

@@ -1,15 +1,15 @@
 import type { ToolClassFact } from '../../contracts/policy.js';
 
-/** What operators said of the tools behind Gate. */
+/** The operators' classes of the tools behind Gate. */
 export interface ToolClasses {
   /** The name under which the tools are classed. */
   readonly upstream: string;
   /**
-   * The operator's classes of these tools, as the agent sees them; a tool that nobody classed is not in it. What cannot be read is
-   * suspended for every tool that was asked for, never left out. Does not throw.
+   * The operators' classes of these tools, as they apply to the agent. Unclassed tools are left out. If the classes cannot be read, every
+   * tool asked for is suspended. Never throws.
    */
   of(tenant: string, agent: string, tools: readonly string[]): Promise<Record<string, ToolClassFact>>;
 }
 
-/** Tools of which no operator can say anything; the shipped data still may. */
+/** For tools that operators cannot class; the shipped data still applies. */
 export const noToolClasses = (upstream: string): ToolClasses => ({ upstream, of: () => Promise.resolve({}) });

@@ -7,7 +7,7 @@ export interface Suggestion {
   readonly why: string;
 }
 
-/** Words after which a person looks twice: money, access, secrets, machines, other people. */
+/** Words that call for a closer look: money, access, secrets, machines, other people. */
 const WEIGHTY: ReadonlySet<string> = new Set(
   (
     'pay payment payout charge refund transfer withdraw withdrawal deposit sepa ach wire invoice order buy purchase sell trade mint ' +
@@ -17,12 +17,12 @@ const WEIGHTY: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 const JOINING: ReadonlySet<string> = new Set(['and', 'or', 'then', 'plus', 'to', 'into', 'sign']);
-/** So often a tool must have run before its silence says something. */
+/** Fewest runs before a tool without problems is considered harmless. */
 const SEEN_OFTEN = 3;
 
 /**
- * What an operator might say of the tools that he has not classed and that were called: from their names and from how their calls ended,
- * as they did in observe mode. A proposal for a person, never a verdict: nothing is classed by it.
+ * Suggests classes for tools that were called but not classed, from their names and from how their calls ended in observe mode. A proposal
+ * for a person; it changes nothing.
  */
 export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
   return tools.flatMap(({ tool, class: classed, suspended, definition_sha256: definition, lately }): Suggestion[] => {
@@ -34,13 +34,13 @@ export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
       return [{ tool, class: 'strict', why: `"${weighty}" is worth a close look at each call` }];
     if (lately.denied > 0)
       return [{ tool, class: 'review', why: `${lately.denied} of its calls were or would have been denied` }];
-    // A name that joins actions or hides letters is not made a read by one of its words.
+    // A name that joins actions or disguises letters is not a read because of one of its words.
     const odd =
       words.some((word) => JOINING.has(word)) || /[A-Za-z][0-9]+[a-z]/.test(tool) || !/^[\w./:-]+$/.test(tool);
     if (odd) return [{ tool, class: 'review', why: 'the name says more than one thing' }];
-    // An agent can call any name, so that it is called says nothing of a tool that no list has shown.
+    // An agent can call any name, so a call proves nothing about a tool that no list has shown.
     if (definition === null) return [{ tool, class: 'review', why: 'no list of the upstream has shown it' }];
-    // A name that plainly reads needs no class; any other may change something, whatever one of its words says.
+    // A name that clearly reads needs no class; any other tool may change something, whatever one of its words says.
     if (lately.ran >= SEEN_OFTEN && lately.failed === 0)
       return [
         { tool, class: 'change', why: `ran ${lately.ran} times, and may change something: look at what it does` },

@@ -122,7 +122,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     expect(await gate.of('create_issue')).toEqual({});
     ledgerIsAway = true;
     await expect(set('create_issue', 'change')).rejects.toThrow('the ledger is away');
-    // Whether the ledger took the row nobody can say until it answers: that tool waits, as one that nobody classed.
+    // Until the ledger answers, nobody knows whether it took the row; the tool waits like an unclassed one.
     expect(await gate.of('create_issue', 'list_files')).toEqual({ create_issue: { suspended: 'unreadable' } });
     ledgerIsAway = false;
     expect(await gate.of('create_issue')).toEqual({});
@@ -244,7 +244,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     await other.pins.saw({ tenant: 'acme', agent: 'bot' }, new Map([['create_issue', SECOND]]), true);
     expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'change' } });
     expect(await gate.pins.seenByAny('acme')).toEqual(new Map([['create_issue', FIRST]]));
-    // Nor does an editor make it so.
+    // An editor of the store cannot change that.
     await sql`delete from tool_seen_sets where upstream = ${UPSTREAM}`.execute(gate.db.db);
     await sql`update tool_seen_sets set upstream = ${UPSTREAM}`.execute(gate.db.db);
     expect(await gate.pins.seenByAny('acme')).toEqual(new Map());
@@ -472,7 +472,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
         ledgerIsAway = true;
         const restarted = await process_();
         expect(await restarted.of('create_issue', 'list_files')).toEqual(UNREADABLE);
-        // A process that knows the newest goes on.
+        // A process that knows the newest version continues.
         expect(await gate.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });
         ledgerIsAway = false;
         expect(await restarted.of('create_issue')).toEqual({ create_issue: { class: 'deny' } });

@@ -11,12 +11,12 @@ import type { ToolClasses } from './port.js';
 
 export interface ClassingOptions {
   readonly store: Pick<BoundClasses, 'read'>;
-  /** What agents were shown of their tools, which a class is bound to. */
+  /** What agents were shown of their tools; a class is bound to that. */
   readonly pins: Pick<ToolPinStore, 'seen' | 'seenByAny'>;
   readonly upstream: string;
 }
 
-/** The operators' classes as policy asks for them. They are read at every call, so a new one counts in every process at once. */
+/** The operators' classes as policy asks for them. They are read at every call, so that a new class applies in every process at once. */
 export const operatorsClasses = ({
   store,
   pins,
@@ -45,7 +45,7 @@ export const operatorsClasses = ({
   },
 });
 
-/** A class that is bound to a definition holds for that one: for no other, and not where nothing says what the agent was shown. */
+/** A class bound to a definition applies to that definition only. It does not apply when it is unknown what the agent was shown. */
 function suspension({ definition_sha256: classed }: ClassedTool, seen: string | undefined): ToolClassFact['suspended'] {
   if (classed === null || seen === classed) return undefined;
   return seen === undefined ? 'definition_not_seen' : 'definition_changed';
@@ -56,10 +56,10 @@ function factOf(said: ClassedTool, seen: string | undefined): ToolClassFact {
   return { class: said.class, ...(suspended && { suspended }) };
 }
 
-/** What a name and the shipped data say of a tool that no operator classed. */
+/** The class that a tool's name and the shipped data give a tool that no operator classed. */
 export type ByName = (tool: string) => { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
 
-/** What operators do about the tools of one upstream. A class without its row in the ledger is never in force. */
+/** The operators' actions on the tools of one upstream. A class without a row in the ledger is never in force. */
 export function toolClassing({
   store,
   pins,
@@ -70,7 +70,7 @@ export function toolClassing({
   return {
     upstream,
 
-    /** Every tool that is classed, was shown to an agent or was called within the hours. */
+    /** Every tool that is classed, was shown to an agent, or was called within `hours`. */
     async list(tenant: string, hours: number): Promise<ToolList> {
       const [{ tools: classed }, seen, traffic] = await Promise.all([
         store.read(tenant, upstream),
@@ -99,7 +99,7 @@ export function toolClassing({
       };
     },
 
-    /** Classes a tool, or confirms its class for the definition that agents are shown by now. */
+    /** Classes a tool, or confirms its class for the definition that agents see now. */
     async set(
       by: Operator,
       { tool, class: said, reason, definition_sha256: looked, unlisted }: SetToolClass,
@@ -132,7 +132,7 @@ export function toolClassing({
       return classed;
     },
 
-    /** Takes the operators' word back: the shipped data and the name count again. Returns how many classes went. */
+    /** Removes a class, so that the shipped data and the name apply again. Returns how many classes were removed. */
     async forget(by: Operator, what: ForgetToolClass): Promise<number> {
       if ('all' in what) return forgetAll(by);
       const { tool } = what;
@@ -148,7 +148,7 @@ export function toolClassing({
     },
   };
 
-  /** Throws for a name that nobody has met: a class under a slip of the hand would leave the tool that was meant as it is. */
+  /** Throws for an unknown name: a class under a misspelt name would leave the intended tool unchanged. */
   async function assertKnown({ tenant }: Operator, tool: string, listed: Iterable<string>): Promise<void> {
     const { tools: classed } = await store.read(tenant, upstream);
     if (classed.has(tool)) return;
@@ -159,7 +159,7 @@ export function toolClassing({
     });
   }
 
-  /** Also a set that cannot be read: what is forgotten needs no reading. */
+  /** Works for an unreadable set too, because removing needs no reading. */
   async function forgetAll(by: Operator): Promise<number> {
     const row = (generation: number, readable: boolean) =>
       classRow(by, generation, 'tool_class.forgotten', null, { readable });
@@ -183,7 +183,7 @@ export function toolClassing({
     said: Readonly<Record<string, string | boolean | null>>,
   ): ClassChange['row'] {
     const decision = { upstream, tool, ...said, set_by: subject, generation };
-    // Of every attempt another one: a change that was withdrawn and is made again is not the one that was withdrawn.
+    // A new id for every attempt, because repeating a withdrawn change is a new change.
     const id = randomUUID();
     const row = fittingRow({
       id,

@@ -77,7 +77,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A process that is killed while it classes the tool. */
+  /** Runs a process that is killed while it classes the tool. */
   async function killed(point: 'before' | 'after' | 'withdrawn', tool: string, said: ToolClass): Promise<void> {
     const args = [
       WRITER,
@@ -111,7 +111,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     await killed('after', 'create_issue', 'change');
     const [gate, worker] = await Promise.all([process_(), process_()]);
     const said = { create_issue: { class: 'change' } };
-    // Each alone, and both at once.
+    // First each alone, then both at once.
     expect(await Promise.all([gate.of('create_issue'), worker.of('create_issue')])).toEqual([said, said]);
     await gate.store.settle();
     const left = await sql<{ content: string }>`select content from tool_classes`.execute(gate.db.db);
@@ -155,7 +155,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     const putBack = (gate: OpenClasses, row: Awaited<ReturnType<typeof kept>>) =>
       sql`update tool_classes set content = ${row?.content}, tag = ${row?.tag}`.execute(gate.db.db);
 
-    /** The row of an alarm follows what it is about; the same finding is one row. */
+    /** The alarm row is appended after the finding it is about; the same finding gives one row. */
     const alarmed = async (times: number) => {
       const alarms = async () => (await kinds()).filter((kind) => kind === 'alarm.tool_classes_outdated').length;
       const limit = Date.now() + 10_000;
@@ -169,7 +169,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
       const begun = await kept(gate);
       await gate.store.settle();
       await putBack(gate, begun);
-      // It was withdrawn, and stays so.
+      // It was withdrawn and stays withdrawn.
       expect(await gate.of('create_issue', 'other')).toEqual({});
       expect(await (await process_()).of('create_issue', 'other')).toEqual({});
       await gate.classing.set(OPERATOR, { unlisted: true, tool: 'create_issue', class: 'deny' });
@@ -284,7 +284,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
       unreadable: [],
       alarms: [],
     });
-    // What the rows come to, read in order: a change counts unless it was withdrawn before it was told.
+    // Replays the rows in order: a change counts unless a withdrawal comes before it.
     const withdrawn = new Set<unknown>();
     let classed = new Map<unknown, unknown>();
     for (const { id, event_kind: kind, policy_decision: said } of found) {

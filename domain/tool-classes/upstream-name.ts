@@ -1,11 +1,11 @@
 /** The demonstration tools, which the shipped data classes. */
 export const DEMO_UPSTREAM = 'demo';
-/** Where agents run their tools themselves and only ask Gate. */
+/** For agents that run their tools themselves and only ask Gate. */
 export const OWN_TOOLS = 'own-tools';
 
 /**
- * The name under which an upstream's tools are classed: the one it was given, else where it is. Another address is another upstream, so
- * that a class never passes to a server it was not meant for. Credentials and queries of an address are no part of it.
+ * The name under which an upstream's tools are classed: its given name, otherwise its address or command. Another address is another
+ * upstream, so that a class never applies to a server it was not meant for. Credentials and queries of an address are left out.
  */
 export function upstreamName(given: {
   readonly name?: string | undefined;

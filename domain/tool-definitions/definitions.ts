@@ -12,15 +12,15 @@ export interface ToolPage {
 }
 export interface ToolDefinition {
   readonly name: string;
-  /** Over everything that the list says of the tool. */
+  /** Covers everything that the list says about the tool. */
   readonly sha256: string;
-  /** Over description and input schema alone, as an older Gate pinned it. */
+  /** Covers only description and input schema, as pinned by an older Gate. */
   readonly narrow: string;
-  /** Instructions to a model that stand in the definition, by the name of the rule that found them. */
+  /** Names of the rules that found instructions to a model in the definition. */
   readonly injected: readonly string[];
 }
 
-/** Reads the answer to `tools/list`; `null` where it is not one. */
+/** Reads the answer to `tools/list`; `null` when it is not one. */
 export function toolPageOf(answer: string): ToolPage | null {
   const result = resultOf(answer);
   const list = result?.['tools'];
@@ -46,7 +46,7 @@ const injectedIn = (name: string, value: JsonObject): readonly string[] => {
   return detected ? found : [];
 };
 
-/** Something else that a model reads: the instructions of a server, a prompt or a resource of its lists. */
+/** Other text that a model reads: a server's instructions, or a prompt or resource of its lists. */
 export interface ToldText {
   readonly name: string;
   readonly sha256: string;
@@ -55,7 +55,7 @@ export interface ToldText {
 
 const LISTS: Readonly<Record<string, string>> = { 'prompts/list': 'prompts', 'resources/list': 'resources' };
 
-/** What an answer tells a model beside tools, each part that holds instructions to it. */
+/** The parts of an answer, other than tools, that contain instructions to a model. */
 export function toldIn(method: string, answer: string): readonly ToldText[] {
   const result = resultOf(answer);
   if (!result) return [];
@@ -76,11 +76,14 @@ export function toldIn(method: string, answer: string): readonly ToldText[] {
   });
 }
 
-/** A name that is not kept as it is must not hide its list: it stands for itself in a form that every store holds and operators can name. */
+/** A name that stores would change must not hide its list, so it is replaced by a form that every store keeps and operators can type. */
 const storable = (text: string): string =>
   text === '__proto__' ? String.raw`\__proto__` : text.toWellFormed().replaceAll('\0', String.raw`\0`);
 
-/** What a list says of a tool, all of it, in any order of keys: title, description, both schemas, annotations, icons, `_meta`, and what is not known yet. */
+/**
+ * Digest of everything a list says about a tool, whatever the order of keys: title, description, both schemas, annotations, icons, `_meta`,
+ * and members not known yet.
+ */
 export const definitionDigest = (tool: JsonObject): string => digestOf(tool);
 
 /** What an older Gate pinned of a tool (docs/architecture/requests-and-answers.md#tool-definitions). */
@@ -91,12 +94,12 @@ function digestOf(told: JsonObject): string {
   try {
     return sha256Hex(canonicalJson(told));
   } catch {
-    // A lone surrogate has no canonical form; JSON's own text escapes it.
+    // A lone surrogate has no canonical form, but JSON's own text escapes it.
     return sha256Hex(JSON.stringify(told));
   }
 }
 
-/** How a list differs from what was pinned; all sorted. */
+/** How a list differs from the pins; all sorted. */
 export interface ToolDrift {
   readonly changed: readonly string[];
   readonly added: readonly string[];
@@ -104,8 +107,8 @@ export interface ToolDrift {
 }
 
 /**
- * Compares what was seen of a list, whole or not, with the pins. A name that came twice with two meanings is changed, and so is every one
- * where the pins are not Gate's own.
+ * Compares a list, complete or not, with the pins. A name with two different definitions counts as changed. If the pins are not Gate's own,
+ * every name does.
  */
 export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): ToolDrift {
   const names = [...seen.digests.keys()];
@@ -123,12 +126,12 @@ export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): T
   };
 }
 
-/** What the pages of one list add up to. */
+/** The collected pages of one list. */
 export interface SeenTools {
-  /** What each name stood for when it came first. */
+  /** The first definition of each name. */
   readonly digests: Map<string, string>;
   readonly narrow: Map<string, string>;
-  /** Every meaning of the names that came with more than one. */
+  /** All definitions of names that came with more than one. */
   readonly twice: Map<string, Set<string>>;
   readonly injected: Map<string, { readonly found: Set<string>; readonly sha256: Set<string> }>;
 }
@@ -153,7 +156,7 @@ export function addPage(seen: SeenTools, { tools }: ToolPage): void {
   }
 }
 
-/** Every digest a name came with, sorted; none of a name that did not come. */
+/** All digests of a name, sorted; empty for an unknown name. */
 export function digestsOf({ digests, twice }: SeenTools, name: string): string[] {
   const first = digests.get(name);
   return first === undefined ? [] : [...(twice.get(name) ?? [first])].toSorted();

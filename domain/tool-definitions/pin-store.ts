@@ -8,43 +8,43 @@ export interface ToolPinTables {
   tool_seen_sets: TaggedSet & { tenant: string; upstream: string; agent: string };
 }
 
-/** Whose list of tools is pinned. */
+/** The agent whose list of tools is pinned. */
 export interface PinOwner {
   readonly tenant: string;
   readonly agent: string;
 }
 
-/** What an agent's tools looked like at first: digest by tool. */
+/** An agent's tools when it first saw them: digest by tool. */
 export interface PinnedTools {
   readonly digests: ReadonlyMap<string, string>;
-  /** Those of them that an older Gate made, over description and input schema alone. */
+  /** Tools whose pin is from an older Gate and covers only description and input schema. */
   readonly narrow: ReadonlySet<string>;
-  /** When the first of them was pinned, ISO 8601: another moment after they were let go. */
+  /** When the first of them was pinned, ISO 8601. It changes after they were forgotten. */
   readonly since: string | null;
-  /** A whole list was seen. */
+  /** A complete list was seen. */
   readonly complete: boolean;
-  /** Somebody other than Gate wrote them: they say nothing, and nothing is pinned over them until they are let go. */
+  /** Somebody other than Gate wrote them. They prove nothing, and nothing is pinned until they are forgotten. */
   readonly tampered: boolean;
 }
 
-/** Keeps what was seen first; nothing replaces it but `accept`, `widen` and `forget`. What it keeps is authenticated with Gate's keys. */
+/** Stores what was seen first; only `accept`, `widen` and `forget` replace it. Its content is authenticated with Gate's keys. */
 export interface ToolPinStore {
   read(owner: PinOwner): Promise<PinnedTools>;
-  /** A tool that is pinned already stays as it is. */
+  /** Does not change tools that are pinned already. */
   pin(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   complete(owner: PinOwner): Promise<void>;
-  /** Puts digests of whole definitions in the place of narrow ones. */
+  /** Replaces narrow digests with digests of whole definitions. */
   widen(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;
-  /** What the agent's list of this upstream said last of each tool, also where it is not what is pinned. */
+  /** What the agent's last list of this upstream said about each tool, whether or not it is pinned. */
   seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
-  /** What the lists of this upstream said to a tenant's agents of each tool, the one that came last. */
+  /** What any of a tenant's agents was last told about each tool of this upstream. */
   seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
-  /** Adds to the names that were seen, up to a limit; with `whole`, names that are not in the list are removed. */
+  /** Adds to the names that were seen, up to a limit. With `whole`, names that are not in the list are removed. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
-  /** Pins exactly these digests, whatever was seen meanwhile; `null` takes a tool out. Returns the tools whose pin is another one now. */
+  /** Pins exactly these digests, whatever was seen meanwhile; `null` removes a tool. Returns the tools whose pin changed. */
   accept(owner: PinOwner, accepted: ReadonlyMap<string, string | null>): Promise<readonly string[]>;
-  /** The next list is the first again. Returns how many tools were pinned. */
+  /** Removes the pins; the next list is pinned again. Returns how many tools were pinned. */
   forget(owner: PinOwner): Promise<number>;
 }
 
@@ -56,12 +56,12 @@ interface PinSet {
 /** A digest alone is from an older Gate. */
 type SeenSet = Record<string, { sha256: string; at: string } | string>;
 const shownAs = (seen: SeenSet[string]) => (typeof seen === 'string' ? { sha256: seen, at: '' } : seen);
-/** How many names are kept of lists that were not read to their end, so that a server that makes up names cannot fill the store. */
+/** How many names of incomplete lists are kept, so that a server that invents names cannot fill the store. */
 const NAMES_KEPT = 5_000;
 
-/** The owner of no agent's list: the note that an earlier Gate left here once it had taken lists over. */
+/** The owner of a marker row that an earlier Gate left after converting lists. No agent's list has it. */
 const NOBODY = '';
-/** Stands for the upstream in what was seen before an upstream was kept with it. */
+/** Stands for the upstream in rows from before the upstream was stored with them. */
 const SOME_UPSTREAM = '';
 
 export interface ToolPinStoreOptions {
@@ -89,14 +89,14 @@ const seenSets = <Column extends 'tenant' | 'upstream' | 'agent'>(
     columns,
     empty: {},
     parse: (content) => content as SeenSet,
-    // What was seen is seen anew with the next list; what is pinned waits for the operator.
+    // What was seen is seen again with the next list; pins must wait for the operator.
     mendsItself: true,
   });
 const SEEN_BY = ['tenant', 'upstream', 'agent'] as const;
 
 /**
- * Gives the lists of an older Gate, which have no tag, theirs as they stand. To be run where the store gets the mark of its keys and at no
- * other time: a list without a tag in a marked store is one that somebody put there. Where one list has a tag, none is taken over.
+ * Tags the lists of an older Gate, which have no tag, unchanged. Run it only when the store gets the mark of its keys: a list without a tag
+ * in a marked store was put there by somebody else. If any list has a tag already, none is converted.
  */
 export async function adoptPins(
   transaction: Kysely<ToolPinTables>,
@@ -119,8 +119,8 @@ export async function adoptPins(
 }
 
 /**
- * Takes what was seen before an upstream was kept with it for what this upstream showed, as an earlier Gate did. To be run at every opening;
- * nothing is written over what was seen since, and what an earlier Gate did not write goes: the next list says it anew.
+ * Assigns what was seen before the upstream was stored to this upstream, as an earlier Gate did. Run it at every opening. It overwrites
+ * nothing that was seen since. Rows that an earlier Gate did not write are deleted; the next list restores their content.
  */
 export async function adoptSeen(
   { db }: Store<ToolPinTables>,
@@ -137,7 +137,7 @@ export async function adoptSeen(
   }
 }
 
-/** Lets an agent's pins go, and what it saw of any upstream. Returns how many tools were pinned. */
+/** Removes an agent's pins, and what it saw of any upstream. Returns how many tools were pinned. */
 export async function forgetPinsIn({ db }: Store<ToolPinTables>, keys: KeyRing, owner: PinOwner): Promise<number> {
   const { tenant, agent } = owner;
   const pinned = pinSets(db, keys);
@@ -234,7 +234,7 @@ const sinceOf = (set: PinSet): string | null =>
     .map(({ at }) => at)
     .toSorted()[0] ?? null;
 
-/** Whose tools are pinned; reads only, and takes what it reads as it stands. */
+/** Lists whose tools are pinned. Only reads, and does not check the tags. */
 export async function pinOwnersIn(
   db: Store<ToolPinTables>['db'],
 ): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]> {

@@ -8,7 +8,7 @@ import type { Operator } from '../operator.js';
 import { driftOf, nothingSeen } from './definitions.js';
 import type { PinOwner, ToolPinStore } from './pin-store.js';
 
-/** What operators do about the tools that agents saw first. What they decide is in the ledger before it counts. */
+/** The operators' actions on pinned tools. Every action is in the ledger before it takes effect. */
 export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; readonly ledger: Ledger }) {
   async function diff(tenant: string, agent: string): Promise<PinDiff> {
     const owner = { tenant, agent };
@@ -49,7 +49,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
 
     diff,
 
-    /** Pins what the operator was shown, if the list still says it. Returns the tools whose pin is another one now. */
+    /** Pins what the operator was shown, if the list still says it. Returns the tools whose pin changed. */
     async accept(by: Operator, { agent, seen, reason }: AcceptPins): Promise<{ accepted: string[] }> {
       const owner = { tenant: by.tenant, agent };
       const { tampered, tools: drifted } = await diff(by.tenant, agent);
@@ -60,7 +60,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
         );
       const named = drifted.filter(({ tool }) => Object.hasOwn(seen, tool));
       const flipped = named.filter(({ tool, seen_sha256 }) => seen[tool] !== seen_sha256).map(({ tool }) => tool);
-      // One that was shown and differs no longer went back to what is pinned.
+      // A tool that was shown as different but no longer is went back to its pinned definition.
       const back = Object.keys(seen).filter((tool) => !named.some((one) => one.tool === tool));
       if (flipped.length + back.length > 0)
         throw new GateError(
@@ -79,7 +79,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
       return { accepted: named.map(({ tool }) => tool) };
     },
 
-    /** The agent's next list is its first again. Returns how many tools were pinned. */
+    /** Removes the pins; the agent's next list is pinned again. Returns how many tools were pinned. */
     async forget(by: Operator, { agent, reason }: ForgetPins): Promise<{ forgotten: number }> {
       const owner = { tenant: by.tenant, agent };
       const { digests, tampered } = await pins.read(owner);

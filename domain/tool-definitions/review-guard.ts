@@ -3,23 +3,23 @@ import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './pin-store.js';
 
-/** The call whose review is opened, or that was approved. */
+/** A call whose review is opened, or that was approved. */
 export interface ReviewedCall extends UpstreamCaller {
   readonly correlation_id: string;
   readonly tool: string;
 }
 
-/** A person approves a call of a tool as its definition stands then: as another one it does not run. */
+/** Binds a review to the tool's definition at that time. Under another definition the approved call does not run. */
 export interface ReviewGuard {
-  /** The definition that the review is of, for the call's own record, and what the operator is to be told of it. */
+  /** The definition that the review is bound to, for the call's record, and a sentence about it for the operator. */
   open(call: ReviewedCall): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string }>;
-  /** Why an approved call is not to run, `null` where it may. Lists the tools anew, within the time that is left for the call. */
+  /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
 }
 
-/** The tool-call workflow leaves an activity this much, and more, beyond the call's own time. */
+/** The tool-call workflow gives an activity at least this much beyond the call's own time. */
 const LIST_LIMIT_MS = 5_000;
-/** Parking has 4 s for all it does. */
+/** Parking has 4 s in all. */
 const LIST_AT_OPENING_MS = 1_500;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
@@ -28,7 +28,7 @@ export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
 ): ReviewGuard {
-  /** What the upstream says of the tool now; throws where it does not list its tools in time. */
+  /** The digests of the tool's current definitions. Throws when the upstream does not list its tools in time. */
   async function listed(call: ReviewedCall, limitMs: number): Promise<readonly string[]> {
     const untilMs = Date.now() + limitMs;
     const seen = nothingSeen();
@@ -72,7 +72,7 @@ export function createReviewGuard(
     async fault(call, reviewed, leftMs) {
       if (!reviewed) return 'the review of the call is bound to no definition of the tool: ask anew under another id';
       const bound = reviewed.sha256;
-      // The operator was told so, and approved a call of whatever stands behind the name.
+      // The operator was told that the tool is unlisted, and approved the call by its name.
       if (bound === null) return null;
       let found: readonly string[];
       try {

@@ -21,15 +21,15 @@ import type { PinnedTools, PinOwner, ToolPinStore } from './pin-store.js';
 export interface ToolWatchOptions {
   readonly pins: ToolPinStore;
   readonly ledger: Ledger;
-  /** Answers 502 instead of handing on a list that changed or that holds instructions to a model. */
+  /** Answers 502 instead of forwarding a list that changed or that contains instructions to a model. */
   readonly block: boolean;
-  /** A list that could not be looked at is handed on, unless `block`. */
+  /** Called when a list could not be checked. It is then forwarded, unless `block` is set. */
   readonly onFault: (error: unknown) => void;
-  /** A list goes on beyond what is put together: told once per list. */
+  /** Called once per list that has more pages than are collected. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
 }
 
-/** Where the watch tells what it cannot do, in the same words in every edition. */
+/** Logs what the watch cannot do, with the same messages in every edition. */
 export const toolWatchLog = (
   logger: Pick<Logger, 'error' | 'warn'>,
 ): Pick<ToolWatchOptions, 'onFault' | 'onTooLong'> => ({
@@ -41,7 +41,7 @@ export const toolWatchLog = (
     ),
 });
 
-/** Where it is told that pins of an older Gate were taken over. */
+/** Logs that pins of an older Gate were converted. */
 export const pinsLog = (logger: Pick<Logger, 'warn'>) => ({
   onAdopted: (lists: number) =>
     logger.warn(
@@ -50,13 +50,13 @@ export const pinsLog = (logger: Pick<Logger, 'warn'>) => ({
     ),
 });
 
-/** A list under way, page by page. */
+/** A list in progress, page by page. */
 interface Walk {
   seen: SeenTools;
   readonly from: string | null;
   next: string | null;
   pages: number;
-  /** What was found so far and will be one row with what its further pages show. */
+  /** Findings so far, which become one row together with those of the next pages. */
   untold: readonly NewLedgerRow[];
 }
 
@@ -64,17 +64,17 @@ interface Walk {
 const LOOKED_AT: ReadonlySet<string> = new Set(['tools/list', 'initialize', 'prompts/list', 'resources/list']);
 const MAX_WALKS = 1_000;
 /**
- * An upstream may never end its list. So many pages are pinned and put together; what comes after is looked at page by page, and is not
- * pinned: a first list that is longer stays an open one, of which nothing can be said to be new or gone.
+ * An upstream may never end its list. This many pages are pinned and compared as one list. Later pages are checked one by one and not
+ * pinned: such a list is never complete, so nothing can be said to be new or gone.
  */
 const MAX_PAGES = 100;
 const MAX_NAMED = 50;
 const MAX_DETAIL = 100_000;
 
 /**
- * The upstream with its tool definitions watched (docs/architecture/requests-and-answers.md#tool-definitions): the first list an agent
- * sees is pinned; later ones are compared, pages of one list together, and a difference is one ledger row, however often it is seen.
- * Texts that instruct a model are another row. Detection only, unless `block`; pins are never replaced here.
+ * The upstream with its tool definitions watched (docs/architecture/requests-and-answers.md#tool-definitions). The first list an agent sees
+ * is pinned. Later ones are compared, all pages of a list together, and a difference is one ledger row, however often it is seen. Texts
+ * that instruct a model are another row. It only detects, unless `block` is set, and never replaces pins.
  */
 export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched, options: ToolWatchOptions): Watched {
   const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
@@ -82,7 +82,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     ...upstream,
     async control(caller, request, limits) {
       const reply = await upstream.control(caller, request, limits);
-      // Also of an answer that says that it failed: it is handed on, and whoever reads it may find tools in it.
+      // Failed answers are checked too: they are forwarded, and a reader may find tools in them.
       const method = request['method'] as string;
       if (!LOOKED_AT.has(method)) return reply;
       let poisoned: boolean;
@@ -113,7 +113,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     },
   };
 
-  /** True where what a server tells a model beside its tools instructs it. */
+  /** True when something other than a tool definition instructs a model. */
   async function listen(owner: PinOwner, method: string, text: string): Promise<boolean> {
     const told = toldIn(method, text);
     const injected: SeenTools['injected'] = new Map(
@@ -124,17 +124,17 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     return row !== null;
   }
 
-  /** True where something is wrong with what was seen of this list so far. */
+  /** True when something is wrong with what was seen of this list so far. */
   async function look(owner: PinOwner, request: JsonObject, page: ToolPage | null): Promise<boolean> {
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
     const known = walks.get(key);
-    // No further page comes of that list, and one that fails may not be asked for again: what was found is told now.
+    // That list has no further page, and a failed page may not be requested again, so append what was found now.
     if (known && known.untold.length > 0 && (known !== walk || !page)) {
       const { untold } = known;
       known.untold = [];
       await options.ledger.append(untold).catch((error: unknown) => {
-        // What the ledger refuses it refuses for good, and must not stand before every later list.
+        // A row that the ledger refuses is refused for good, so drop it; otherwise it would block every later list.
         if (!(error instanceof GateError && error.status < 500)) known.untold = untold;
         throw error;
       });
@@ -154,7 +154,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
 
     if (within) await options.pins.saw(owner, shownIn(seen), whole);
     let pinned = await options.pins.read(owner);
-    // Pins of description and input schema alone: where these are what they were, the whole definition is pinned from now on.
+    // Pins that cover only description and input schema: if those are unchanged, the whole definition is pinned from now on.
     const wider = new Map(
       [...seen.digests].filter(
         ([name]) => pinned.narrow.has(name) && pinned.digests.get(name) === seen.narrow.get(name),
@@ -168,20 +168,20 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (!pinned.complete && !pinned.tampered && within) {
       await options.pins.pin(owner, seen.digests);
       if (whole) await options.pins.complete(owner);
-      // What is said of a first list is said of the pins that came of it, as it will be when it is listed again.
+      // Compare a first list with the pins it just made, so that listing it again gives the same rows.
       pinned = { ...(await options.pins.read(owner)), complete: false };
     }
     const rows = [driftRow(owner, pinned, seen, whole), injectionRow(owner, seen.injected)].filter(
       (row) => row !== null,
     );
-    // One row for the list as far as it is put together; of a list that is refused page by page nothing more may come.
+    // One row for the whole list. When lists are blocked, no further page may be requested, so append at once.
     const tell = ended || walk.pages >= MAX_PAGES || options.block;
     walk.untold = tell ? [] : rows;
     if (tell && rows.length > 0) await options.ledger.append(rows);
     return rows.length > 0;
   }
 
-  /** The list that this page goes on with; a page nobody asked for in order is judged by itself. */
+  /** The list that this page continues. A page that was not requested in order is checked on its own. */
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
@@ -189,7 +189,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
   }
 }
 
-/** What each name stands for in a list; one with two meanings stands for neither. */
+/** The digest of each name in a list; a name with two definitions gets a digest of its own. */
 function shownIn(seen: SeenTools): Map<string, string> {
   const once = (name: string): string => {
     const digests = digestsOf(seen, name);
@@ -232,7 +232,7 @@ function driftRow(owner: PinOwner, pinned: PinnedTools, seen: SeenTools, whole: 
   );
 }
 
-/** Says which whole definitions were taken for those that an older Gate had pinned in part. */
+/** Records which whole definitions replaced the partial pins of an older Gate. */
 function widenedRow(
   { tenant, agent }: PinOwner,
   digests: ReadonlyMap<string, string>,
@@ -275,8 +275,8 @@ function injectionRow(owner: PinOwner, injected: SeenTools['injected']): NewLedg
 }
 
 /**
- * The same finding about the same agent's tools is the same row, whenever it is met. Which definitions were pinned and seen belongs to
- * the finding: another change of the same tool is another one, and so is the same change after the operator accepted what was there.
+ * The same finding about the same agent's tools always gives the same row. The pinned and seen definitions are part of the finding, so
+ * another change of the same tool is another row, and so is the same change after the operator accepted the present definition.
  */
 function supplyChainRow(
   { tenant, agent }: PinOwner,
@@ -288,7 +288,7 @@ function supplyChainRow(
   const whole = { ...names, ...definitions };
   const digest = sha256Hex(canonicalJson(whole));
   const id = uuidFromDigest('gate.tool-definitions', tenant, agent, signal, digest);
-  // A list of thousands must not grow a row beyond what a row may hold; its digest still tells two of them apart.
+  // A list of thousands must not exceed the size of a row; the digest still distinguishes two such lists.
   const detail = [whole, names].find((one) => Buffer.byteLength(canonicalJson(one)) < MAX_DETAIL) ?? {};
   return fittingRow({
     id,
