@@ -219,6 +219,12 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'The ledger store cannot be read or written.',
   },
+  report_too_large: {
+    status: 413,
+    retry: 'no',
+    meaning:
+      'What was asked for would take more memory than reports may have; nothing else stopped. Ask for a narrower window, one tenant or one agent.',
+  },
   signing_unavailable: {
     status: 503,
     retry: 'after_wait',

@@ -207,6 +207,61 @@ it('a thread that failed is made anew for the next question', async () => {
   }
 });
 
+it('a report that is larger than the memory it may have is refused with its code; process, ledger and later reports go on', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
+  // In a child process, because the fault this guards against ended the whole process. What a hunt remembers of each agent is wide here.
+  const program = `
+    const from = (path) => import(${JSON.stringify(pathToFileURL(join(PROJECT_ROOT, 'dist')).href)} + '/' + path);
+    const { openLedgerWithEvidenceThread } = await from('domain/evidence/evidence.js');
+    const { keyRing } = await from('domain/crypto/key-ring.js');
+    const { testRow } = await from('test/support/ledger.js');
+    const { ledger, evidence: { reports } } = await openLedgerWithEvidenceThread({
+      target: { file: ${JSON.stringify(join(folder, 'ledger.db'))} },
+      sidecarKeys: keyRing(new Map([['k', Buffer.alloc(32, 7)]])),
+      heapMb: 128,
+    });
+    // A server has something to wait for; an idle thread alone keeps no process alive.
+    const alive = setInterval(() => undefined, 1_000);
+    for (let page = 0; page < 10; page += 1)
+      await ledger.append(Array.from({ length: 50 }, (_, n) => testRow({
+        agent_id: 'agent-' + page + '-' + n, tenant: 'acme', event_kind: 'proxy.verdict', authorized: false,
+policy_decision: { padding: (page + '-' + n + ' ').padEnd(240_000, 'text ') },
+      })));
+    const hunt = () => reports.hunt({}, 10);
+    const answers = [];
+    for (const ask of [
+      () => [hunt()],
+      () => [hunt(), hunt()],
+      () => [reports.spend({ limit: 10 })],
+      () => [reports.narrative({ agentId: 'agent-0-0', window: '7d' })],
+    ]) {
+      const asked = ask().map((one) => one.then(() => 'answered', (error) => error.code ?? String(error)));
+      await ledger.append([testRow({ agent_id: 'meanwhile' })]);
+      answers.push(await Promise.all(asked));
+    }
+    answers.push(await ledger.verify());
+    await ledger.close();
+    clearInterval(alive);
+    process.stdout.write(JSON.stringify(answers));
+  `;
+  try {
+    const script = join(folder, 'large.mjs');
+    writeFileSync(script, program);
+    const ran = spawnSync(process.execPath, ['--no-warnings', script], { encoding: 'utf8' });
+    expect([ran.status, ran.signal, ran.stderr]).toEqual([0, null, '']);
+    expect(JSON.parse(ran.stdout)).toMatchObject([
+      ['report_too_large'],
+      ['report_too_large', 'report_too_large'],
+      // What only counts holds nothing of the rows.
+      ['answered'],
+      ['answered'],
+      { valid: true, entries_checked: 504 },
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 120_000);
+
 it('a close in the middle of a report or of a walk ends the process as usual', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
   const from = (path: string) => JSON.stringify(pathToFileURL(join(PROJECT_ROOT, 'dist', path)).href);

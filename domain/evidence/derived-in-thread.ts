@@ -8,7 +8,11 @@ import { answerCalls, callsOver, type ThreadCalls, type ThreadStream } from '../
 import { compiledScript } from '../threads.js';
 import type { ColdPlace } from './cold-tier/cold-place.js';
 import type { Derived, EvidenceLedger } from './derived.js';
+import { REPORT_HEAP_MB } from './heap-room.js';
 import type { Bundle } from './regulatory/bundle.js';
+
+/** Milliseconds since the epoch, for a thread whose time somebody else keeps; without it the thread reads the machine's clock. */
+export type SharedTime = Float64Array<SharedArrayBuffer>;
 
 /** What the thread is started with. */
 export interface DerivedThreadInput {
@@ -20,6 +24,7 @@ export interface DerivedThreadInput {
   readonly signs: boolean;
   readonly ending: EndFlag;
   readonly scratch: string | undefined;
+  readonly time: SharedTime | null;
   /** The thread calls the ledger over this port. */
   readonly ledger: MessagePort;
 }
@@ -30,6 +35,9 @@ export interface DerivedThreadOptions {
   readonly coldPlace: ColdPlace | undefined;
   readonly legalHold: boolean;
   readonly scratch?: string | undefined;
+  readonly time?: SharedTime | undefined;
+  /** What the thread may hold, in megabytes. */
+  readonly heapMb?: number | undefined;
 }
 
 /** A bundle as the thread sends it. */
@@ -42,10 +50,11 @@ const gone = (why: string): GateError => new GateError('ledger_store_unavailable
 
 /**
  * Runs everything that reads many rows in one thread with its own connection. The thread starts with the first question. When it fails,
- * open questions get `ledger_store_unavailable`, and the next question starts a new thread; asking again is safe.
+ * open questions get `ledger_store_unavailable`, and the next question starts a new thread; asking again is safe. A question whose answer would
+ * take more memory than the thread may have is `report_too_large`, and the ledger goes on.
  */
 export function derivedInThread(
-  { target, sidecarKeys, coldPlace, legalHold, scratch }: DerivedThreadOptions,
+  { target, sidecarKeys, coldPlace, legalHold, scratch, time, heapMb = REPORT_HEAP_MB }: DerivedThreadOptions,
   ledger: EvidenceLedger,
 ): Derived & { close(): Promise<void> } {
   const { signer, ...asked } = ledger;
@@ -64,23 +73,31 @@ export function derivedInThread(
       signs: signer !== null,
       ending,
       scratch,
+      time: time ?? null,
       ledger: port2,
     };
     const worker = new Worker(compiledScript(new URL('./derived-thread.js', import.meta.url)), {
       workerData,
       transferList: [port2],
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
     // An idle thread must not keep the process alive.
     worker.unref();
     port1.unref();
     const calls = callsOver(worker);
-    const lost = (why: string) => {
-      calls.refuseAll(gone(why));
+    const lost = (why: GateError) => {
+      calls.refuseAll(why);
       port1.close();
       if (running?.worker === worker) running = null;
     };
-    worker.on('error', (error) => lost(`failed: ${error.message}`));
-    worker.on('exit', () => lost('ended'));
+    worker.on('error', (error: NodeJS.ErrnoException) =>
+      lost(
+        error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+          ? new GateError('report_too_large')
+          : gone(`failed: ${error.message}`),
+      ),
+    );
+    worker.on('exit', () => lost(gone('ended')));
     running = { worker, calls };
     return calls;
   }

@@ -7,13 +7,25 @@ import type { BlobSignature } from '../ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../ledger/tables.js';
 import { openStore } from '../store/database.js';
 import { answerCalls, callsOver, type ThreadStream } from '../thread-calls.js';
+import { heapRoom } from './heap-room.js';
 import { coldSinkAt } from './cold-tier/cold-place.js';
 import { derivedOver, type EvidenceLedger } from './derived.js';
 import type { DerivedThreadInput } from './derived-in-thread.js';
 import { type BundleRequest, sweepLeftBundles } from './regulatory/bundle.js';
 
 /** The thread for reports. It reads over its own connection and asks the ledger's thread for anything that only the writer may do. */
-const { target, keys, coldPlace, legalHold, signs, ending, scratch, ledger: port } = workerData as DerivedThreadInput;
+const {
+  target,
+  keys,
+  coldPlace,
+  legalHold,
+  signs,
+  ending,
+  scratch,
+  time,
+  ledger: port,
+} = workerData as DerivedThreadInput;
+const clock = (): number => time?.[0] ?? Date.now();
 const sidecarKeys = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
 const asks = callsOver(port);
 /** Calls the function of the same name in the ledger's thread. */
@@ -35,19 +47,25 @@ const ledger: EvidenceLedger = {
   signer: signs ? { sign: (...asked) => asks.call('sign', ...asked) as Promise<BlobSignature> } : null,
   flagged: ask('flagged'),
 };
+const assertRoom = heapRoom();
 const store = await openStore<LedgerTables>(
   target,
   ledgerMigrations,
   {},
-  { beforeStatement: () => assertGoesOn(ending) },
+  {
+    beforeStatement() {
+      assertGoesOn(ending);
+      assertRoom();
+    },
+  },
 );
 const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledger, {
-  clock: Date.now,
+  clock,
   coldSink: coldPlace && coldSinkAt(coldPlace),
   legalHold,
   scratch,
 });
-void sweepLeftBundles(Date.now(), scratch);
+void sweepLeftBundles(clock(), scratch);
 
 /** The stream exists from the start: the receiver reads it or ends it, and both delete the bundle's temporary files. */
 const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {

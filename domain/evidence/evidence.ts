@@ -10,7 +10,7 @@ import { type Cases, createCases } from './cases/cases.js';
 import { type ColdPlace, coldSinkAt } from './cold-tier/cold-place.js';
 import { type ColdSink, type ColdTables, createColdTier } from './cold-tier/cold-tier.js';
 import { type Derived, derivedOver, type EvidenceLedger } from './derived.js';
-import { derivedInThread } from './derived-in-thread.js';
+import { derivedInThread, type SharedTime } from './derived-in-thread.js';
 import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
 import type { FlagKind } from './watchdogs/watchdogs.js';
 
@@ -68,10 +68,14 @@ export async function openLedgerWithEvidence(
  */
 export async function openLedgerWithEvidenceThread({
   coldPlace,
+  heapMb,
+  time,
   ...options
 }: OpenLedgerOptions &
   Omit<EvidenceOptions, 'clock' | 'coldSink'> & {
     readonly coldPlace?: ColdPlace | undefined;
+    readonly heapMb?: number | undefined;
+    readonly time?: SharedTime | undefined;
   }): Promise<LedgerWithEvidence> {
   const { ledger, store } = await openLedgerStore(options);
   const { target, sidecarKeys, legalHold = false, scratch } = options;
@@ -80,7 +84,7 @@ export async function openLedgerWithEvidenceThread({
     ...options,
     ...(coldPlace && { coldSink: coldSinkAt(coldPlace) }),
     derive(link) {
-      const thread = derivedInThread({ target, sidecarKeys, coldPlace, legalHold, scratch }, link);
+      const thread = derivedInThread({ target, sidecarKeys, coldPlace, legalHold, scratch, heapMb, time }, link);
       close = thread.close;
       return thread;
     },

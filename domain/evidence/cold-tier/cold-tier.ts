@@ -75,7 +75,7 @@ const BYTES_PER_FILE = 256 * 1_048_576;
 /** Rows are compressed in groups, so that only a small part of a file is held uncompressed at a time. */
 const GROUPS_PER_FILE = 8;
 /** A row may be half a megabyte, so pages are small. */
-const PAGE_ROWS = 250;
+const PAGE_ROWS = 200;
 const COLUMNS = [...new Set(COLD_COLUMNS.map(({ from }) => from))];
 
 export function createColdTier(

@@ -69,7 +69,7 @@ export interface BundleOptions {
 }
 
 const COLUMNS = [...ENTRY_COLUMNS, 'deleted_at', 'demo_deleted_at'] as readonly (keyof EntryTable)[];
-const PAGE_ROWS = 500;
+const PAGE_ROWS = 100;
 const SIGNATURE_LIFE_SECONDS = 300;
 const FOLDER_PREFIX = 'gate-bundle-';
 const DAY_MS = 86_400_000;

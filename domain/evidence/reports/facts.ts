@@ -52,7 +52,9 @@ export async function* factPages(
   filter: RowFilter,
   { light = false }: { readonly light?: boolean } = {},
 ): AsyncGenerator<Fact[]> {
-  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS)) {
+  // A decision may be a quarter of a megabyte, and a page of them is in memory at once.
+  const options = light ? {} : { pageRows: 100 };
+  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS, options)) {
     const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
     if (facts.length > 0) yield facts;
   }
