@@ -2,9 +2,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createLedgerService, type LedgerServiceOptions } from '../../api/ledger/app.js';
 import type { Caller } from '../../api/plugins/service.js';
-import type { EvidenceOptions } from '../../domain/evidence/evidence.js';
-import type { OpenLedgerOptions } from '../../domain/ledger/ledger-store.js';
-import { type EvidencedLedger, openEvidencedLedger } from './evidenced-ledger.js';
+import { type EvidencedLedger, type LikeProductOptions, openLikeProduct } from './evidenced-ledger.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 
 export interface LedgerAnswer<Body> {
@@ -27,16 +25,16 @@ export interface TestLedgerService {
   close(): Promise<void>;
 }
 
-/** The ledger's routes over a real store, called without a port. */
+/** The ledger's routes over a real store, called without a port; what reads many rows runs in its thread, as in the product. */
 export async function ledgerService(
   kind: (typeof STORES)[number],
   {
     ledger: ledgerOptions = {},
     service: serviceOptions = {},
-  }: { ledger?: Partial<OpenLedgerOptions & EvidenceOptions>; service?: Partial<LedgerServiceOptions> } = {},
+  }: { ledger?: Partial<LikeProductOptions>; service?: Partial<LedgerServiceOptions> } = {},
 ): Promise<TestLedgerService> {
   const place = await ledgerPlace(kind);
-  const ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, ...ledgerOptions });
+  const { ledger, tick } = await openLikeProduct({ target: place.target, sidecarKeys: place.keys, ...ledgerOptions });
   const registry = new Registry();
   const service = createLedgerService({
     ledger,
@@ -60,6 +58,7 @@ export async function ledgerService(
       body?: unknown,
       { as = 'service-console', headers = {} }: { as?: string | null; headers?: Readonly<Record<string, string>> } = {},
     ): Promise<LedgerAnswer<Body>> {
+      tick();
       const [method, url] = request.split(' ') as ['GET' | 'POST' | 'DELETE', string];
       const response = await service.app.inject({
         method,

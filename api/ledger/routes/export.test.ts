@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { folderFiles } from '../../../domain/evidence/cold-tier/folder.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { testRow } from '../../../test/support/ledger.js';
 
@@ -14,7 +13,7 @@ let directory: string;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gate-export-'));
-  gate = await ledgerService('sqlite', { ledger: { coldSink: { files: folderFiles({ directory }), retentionMs: 0 } } });
+  gate = await ledgerService('sqlite', { ledger: { coldPlace: { at: { directory }, retentionMs: 0 } } });
 });
 afterEach(async () => {
   await gate.close();
