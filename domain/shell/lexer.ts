@@ -1,12 +1,12 @@
-/** One word of a command, as a shell hands it to the program. */
+/** One word of a command, as a shell passes it to the program. */
 export interface Word {
-  /** Quotes, escapes and what stands for a blank undone. */
+  /** The word without quotes and escapes, and with substitutes for blanks replaced. */
   readonly text: string;
-  /** As written. */
+  /** The word as written. */
   readonly raw: string;
-  /** A part of it stood between quotes or was escaped. */
+  /** Part of the word was quoted or escaped. */
   readonly quoted: boolean;
-  /** What the shell runs to make the word: `$(...)`, backticks, `<(...)`. */
+  /** What the shell runs to build the word: `$(...)`, backticks, `<(...)`. */
   readonly runs: readonly Command[];
 }
 
@@ -15,29 +15,29 @@ export interface Redirect {
   readonly target: Word | null;
 }
 
-/** One simple command: a program, its arguments, and where its input and output go. */
+/** One simple command: a program, its arguments, and where its input comes from and its output goes. */
 export interface Command {
   readonly words: readonly Word[];
   readonly redirects: readonly Redirect[];
-  /** The command whose output it reads. */
+  /** The command whose output this one reads. */
   readonly reads: Command | null;
-  /** Between backticks: in a text for people, its letters are shown as code. */
+  /** The command is between backticks, which Markdown shows as code. */
   readonly ticked: boolean;
 }
 
-/** Substitutions within each other; what lies deeper is read as if it stood beside. */
+/** The deepest nesting of substitutions. Deeper ones are read as if they were not nested. */
 const DEEPEST = 32;
-/** What is put in for a variable that the text itself sets, so that `$a$a$a` stays as long as it is. */
+/** Limits the value inserted for a variable that the text itself sets, so that `$a$a$a` cannot grow without bound. */
 const LONGEST_VALUE = 64;
 const LONGEST_EXPANDED = 1_024;
-/** Characters put in for the variables of a text together: `$a`, two characters, can stand for thirty words at each use. */
+/** Characters inserted for all variables of a text together: `$a`, two characters, can stand for thirty words each time. */
 const MOST_EXPANDED = 8_192;
 
-/** Words of a command that are kept where none of them is worth more: sentences are long, and begin with no program. */
+/** Words kept of a command in which no word matters. Sentences are long and do not start with a program. */
 const KEPT = 8;
 
 const BLANKS = new Set([' ', '\t', '\r', '\u00a0']);
-/** By the unit: 1 for a blank, 2 for what else means something to a shell. */
+/** By character code: 1 for a blank, 2 for any other character that means something to a shell. */
 const SIGNS = new Uint8Array(256);
 for (const sign of '\n;|&<>()`$\'"\\') SIGNS[sign.charCodeAt(0)] = 2;
 for (const blank of BLANKS) SIGNS[blank.charCodeAt(0)] = 1;
@@ -60,18 +60,18 @@ interface OpenCommand {
 
 export interface Commands {
   readonly commands: readonly Command[];
-  /** The text's variables stand for more than is put in: what it runs was not all read. */
+  /** The text's variables stand for more than is inserted, so not everything it runs was read. */
   readonly more: boolean;
 }
 
-/** Adds one by one: a list of any length does not fit into the arguments of one call. */
+/** Adds one by one, because a very long list does not fit into the arguments of one call. */
 const addAll = (list: Command[], more: readonly Command[]): void => {
   for (const one of more) list.push(one);
 };
 
 /**
- * Every simple command of a text, those inside of substitutions included, in time that grows with its length: each character is read
- * once. A quote that nobody closes is a character. Of a command none of whose first words may matter only those are kept. Never throws.
+ * Every simple command of a text, including those inside substitutions. Takes linear time: each character is read once. An unclosed quote
+ * counts as an ordinary character. When none of a command's first words may matter, only those words are kept. Never throws.
  */
 export function readCommands(text: string, mayMatter: (word: string) => boolean = () => true): Commands {
   const found: Command[] = [];
@@ -89,7 +89,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
     return end;
   };
 
-  /** `$x`, `${x}`, `$(...)`, `$'...'`: what it stands for goes into the word. */
+  /** Reads `$x`, `${x}`, `$(...)` or `$'...'` and puts its value into the word. */
   function dollar(word: OpenWord, depth: number, inQuotes: boolean): string | null {
     const next = text[at + 1];
     word.raw = '$';
@@ -120,7 +120,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
     at = end;
     let fallback = '';
     if (braced) {
-      // ${x:-value}: where nothing sets it, its value.
+      // ${x:-value}: the default is used when nothing sets the variable.
       if (text[at] === ':' && (text[at + 1] === '-' || text[at + 1] === '=')) {
         const close = text.slice(at + 2, at + 2 + LONGEST_VALUE).indexOf('}');
         if (close >= 0) fallback = text.slice(at + 2, at + 2 + close);
@@ -141,7 +141,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
     return null;
   }
 
-  /** Behind `$'`, to the closing quote. */
+  /** Reads from after `$'` to the closing quote. */
   function ansi(): string {
     let out = '';
     while (at < length && text[at] !== "'") {
@@ -169,7 +169,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
     return out;
   }
 
-  /** Up to the closing sign, or the end. */
+  /** Reads commands up to the closing sign or the end of the text. */
   function commands(close: ')' | '`' | null, depth: number, ticked: boolean): Command[] {
     const here: Command[] = [];
     const fresh = (reads: Command | null): OpenCommand => ({ words: [], redirects: [], reads, ticked });
@@ -192,12 +192,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       const equals = done.text.indexOf('=');
       if (equals > 0 && command.words.length === 0 && NAME.test(done.text.slice(0, equals))) {
         variables.set(done.text.slice(0, equals), done.text.slice(equals + 1, equals + 1 + LONGEST_VALUE));
-        // FOO=bar in front of a program is no program; what it runs is.
+        // FOO=bar before a program is not a program, but the substitutions in it run.
         addAll(here, done.runs);
         return;
       }
       matters ||= done.quoted || done.raw.length !== done.text.length || mayMatter(done.text);
-      // A variable that holds several words is several words.
+      // An unquoted variable with several words becomes several words.
       if (!done.quoted && done.raw.includes('$') && done.text.includes(' ')) {
         const parts = done.text.split(' ').filter((part) => part !== '');
         for (const [index, part] of parts.entries())
@@ -212,12 +212,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       matters = false;
       const done = command;
       const empty = done.words.length === 0 && done.redirects.length === 0;
-      // A sentence that nothing reads and that writes nowhere is none.
+      // Drops sentences: no word matters, no pipe on either side, and no redirect.
       if (!empty && (mattered || reads || done.reads !== null || done.redirects.length > 0)) {
         here.push(done);
         found.push(done);
       }
-      // A row of a table begins with the sign that joins commands.
+      // In a table row, the first "|" joins no commands.
       command = fresh(reads && !empty ? done : null);
     };
 
@@ -238,7 +238,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       if (kind === 1) {
         endWord();
         at += 1;
-        // A comment reaches to the end of its line.
+        // A comment ends with its line.
         if (text[at] === '#' && command.words.length > 0) {
           const end = text.indexOf('\n', at);
           at = end < 0 ? length : end;
@@ -247,7 +247,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       }
       switch (sign) {
         case '\n':
-          // A line that ends with a pipe goes on in the next.
+          // A line that ends with a pipe continues on the next line.
           if (!(command.words.length === 0 && word === null && command.reads !== null)) endCommand();
           at += 1;
           break;
@@ -284,7 +284,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
             open.text += sign;
             break;
           }
-          // 2>file: the number belongs to the sign.
+          // 2>file: the digit belongs to the operator.
           if (word !== null && /^\d$/.test((word as OpenWord).text)) word = null;
           endWord();
           redirect = sign;
@@ -295,12 +295,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
           }
           break;
         case '(':
-          // name(): a function; else a group.
+          // name() is a function; otherwise a bracket opens a group.
           if (word !== null && text[at + 1] === ')') {
             begin().text += '()';
             at += 2;
           } else if (word !== null) {
-            // f(x): code of another kind, kept in the word.
+            // f(x) is code of another kind and stays in the word.
             begin().text += '(';
             at += 1;
           } else {
@@ -372,7 +372,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
           break;
         }
         default:
-          // A backslash: the next character as it is; the end of a line is none.
+          // A backslash keeps the next character as it is and removes a line break.
           if (text[at + 1] === '\n' || (text[at + 1] === '\r' && text[at + 2] === '\n'))
             at += text[at + 1] === '\n' ? 2 : 3;
           else {

@@ -1,18 +1,18 @@
 import type { Command } from './lexer.js';
 
 /**
- * From the least to the worst. `changes` destroys, stops or alters something; `takes_over` runs what comes from elsewhere, hands a shell
- * to somebody, or writes over a disk; `removes_root` removes a root, a home or everything.
+ * From the least to the worst. `changes` destroys, stops or alters something. `takes_over` runs code from elsewhere, gives somebody a
+ * shell, or overwrites a disk. `removes_root` removes a root folder, a home folder or everything.
  */
 export type ShellEffect = 'changes' | 'takes_over' | 'removes_root';
 
 export interface ShellReading {
   readonly effect: ShellEffect;
-  /** What it does, in a few words of Gate's own. */
+  /** What the command does, in a few words chosen by Gate. */
   readonly kind: string;
 }
 
-/** A program that is called, what stands in front of it (sudo, env, nohup) taken off. */
+/** A call of a program, with its prefixes (sudo, env, nohup) removed. */
 export interface Call {
   /** In lower case, without folder and `.exe`. */
   readonly program: string;
@@ -29,7 +29,7 @@ const takesOver = (kind: string): ShellReading => ({ effect: 'takes_over', kind 
 const isOption = (arg: string): boolean => arg.length > 1 && arg.startsWith('-');
 const plainArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => !isOption(arg));
 
-/** Whether one of the options is given, short ones also among others: `-rf` gives r and f. */
+/** Whether one of the options is given. Short options may be combined: `-rf` gives r and f. */
 const gives = (args: readonly string[], letters: string, ...long: readonly string[]): boolean =>
   args.some((arg) =>
     arg.startsWith('--')
@@ -55,7 +55,9 @@ const removal: Judge = ({ args }) => {
   return targets.length > 0 && (recursive || forced || reaching) ? changes(REMOVES_FILES) : null;
 };
 
-/** The programs whose second word says what they do: those of their words that change something, with an object or without. */
+/**
+ * For programs whose second word says what they do. `alone` lists the changing words that need no object, `withObject` those that need one.
+ */
 const spoken = (kind: string, alone: string, withObject = ''): Judge => {
   const bare = words(alone);
   const transitive = words(withObject);
@@ -78,11 +80,11 @@ const withOption =
     gives(args, letters, ...long) ? changes(kind) : null;
 
 const DISK = /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|md|loop|mem|kmem|port|nst|rdisk)/;
-/** A disk, or memory, by its name in a file system. */
+/** Whether a path names a disk or memory device. */
 export const isDisk = (path: string): boolean => DISK.test(path) || /^\\\\\.\\physicaldrive/i.test(path);
 const overwritesDisk = takesOver('a disk written over');
 
-/** Files that decide who may do what. */
+/** Files that control access or how the system and its shells start. */
 export const isVitalFile = (path: string): boolean =>
   /^\/(?:etc|boot|bin|sbin|lib|lib64|usr|root|proc|sys|var\/spool\/cron)\//.test(path) ||
   /(?:^|\/)\.(?:ssh\/|bashrc$|bash_profile$|profile$|zshrc$|netrc$|aws\/|kube\/)/.test(path);
@@ -95,7 +97,7 @@ const readsFile: Judge = ({ args }) => (args.some(isSecretFile) ? changes('secre
 
 const SQL_CHANGES =
   /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
-/** A database's own program with a statement in an option: what it says is found by its words, behind the program nobody writes prose. */
+/** A database client with a statement in an argument. Words are enough to judge it, because nobody writes prose after this program. */
 const sqlProgram: Judge = ({ args }) =>
   args.some((arg) => SQL_CHANGES.test(arg) && arg.includes(' '))
     ? changes('a statement that changes a database')
@@ -109,7 +111,7 @@ const mongo: Judge = ({ args }) =>
 const CODE_ACTS =
   /\b(?:os\.(?:system|popen|remove|unlink|rmdir|removedirs|exec[lv]p?e?|spawn\w{1,4}|kill|fork)|subprocess|shutil\.(?:rmtree|move)|pty\.spawn|socket|__import__|exec|eval|system|popen|passthru|shell_exec|proc_open|fsockopen|child_process|execSync|spawnSync|rmSync|unlinkSync|unlink|rmtree|FileUtils|Runtime|TCPSocket|fork|urlopen|base64|b64decode|kernel\.exec|io\.popen|os\.execute|%x)\b|`/i;
 const TAKES_OVER_CODE = /\b(?:socket|fsockopen|TCPSocket|pty\.spawn|urlopen|base64|b64decode|fork)\b/i;
-/** An interpreter that gets its program as an argument. */
+/** An interpreter that takes its program as an argument. */
 const codeRunner =
   (letters: string): Judge =>
   ({ args }) => {
@@ -129,7 +131,7 @@ const codeRunner =
 const cloudWords =
   /^(?:delete|terminate|deregister|detach|purge|remove|revoke|disable|cancel|stop|reboot|reset|release|disassociate|unsubscribe|destroy|rm|rb|deallocate|attach|put|create|update|modify|add|set|run|authorize|start|restore|import|change|schedule)(?:-|$)/;
 const cloudReads = /^(?:get|list|describe|show|ls|head|help|wait|search|lookup|batch-get|query|scan)(?:-|$)/;
-/** `aws s3 rm`, `gcloud sql instances delete`, `az group delete`: the first word of a verb's kind says. */
+/** `aws s3 rm`, `gcloud sql instances delete`, `az group delete`: the first word that is a known verb decides. */
 const cloud: Judge = ({ args }) => {
   const plain = plainArgs(args).slice(0, 6);
   const verb = plain.slice(1).find((word) => cloudWords.test(word) || cloudReads.test(word));
@@ -138,7 +140,7 @@ const cloud: Judge = ({ args }) => {
 };
 
 const push: Judge = ({ args }) => {
-  // -C and -c take a value, which is no verb.
+  // -C and -c take a value, which is not the verb.
   const plain = plainArgs(args.filter((_, at) => !/^-[Cc]$/.test(args[at - 1] ?? '')));
   const verb = plain[0] ?? '';
   const after = args.slice(args.indexOf(verb) + 1);
@@ -789,7 +791,7 @@ for (const [names, judge] of PROGRAMS)
 
 const MKFS = /^mkfs(?:\.[a-z0-9]{1,8})?$|^mke2fs$|^newfs$/;
 
-/** What a program does with these arguments, where that is more than to look. */
+/** What a program does with these arguments, or null when it only looks. */
 export function judgeProgram(call: Call): ShellReading | null {
   if (MKFS.test(call.program))
     return onDisk(call) ?? (call.args.length > 0 && call.args.some((arg) => /^-|\//.test(arg)) ? overwritesDisk : null);

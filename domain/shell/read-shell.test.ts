@@ -5,7 +5,7 @@ import { growthFault } from '../../test/support/expressions.js';
 import { RuleVerdicts, type Way } from '../../test/support/rule-verdicts.js';
 import { readShell } from './read-shell.js';
 
-/** One text a line; ␤ stands for the end of a line in it. */
+/** One text per line; ␤ stands for a line break inside a text. */
 const textsOf = (name: string): string[] =>
   readFileSync(new URL(`../../test/vectors/${name}.txt`, import.meta.url), 'utf8')
     .split('\n')
@@ -13,7 +13,7 @@ const textsOf = (name: string): string[] =>
     .map((line) => line.replaceAll('␤', '\n'));
 const ATTACKS = textsOf('shell-attacks');
 const NEAR_MISSES = textsOf('shell-near-misses');
-/** About commands, and commands all the same where a shell gets them. */
+/** Sentences about commands that still run when a shell gets them. */
 const SENTENCES = textsOf('shell-sentences');
 
 let rules: RuleVerdicts;
@@ -102,7 +102,7 @@ describe('shell commands in the arguments of a tool that plainly reads', () => {
     'kubectl delete ns prod; the a one two ```',
     'the one is here ``` then␤rm -rf /srv',
     '`rm -rf /srv` the one is',
-    // Read as questions by people; a shell that gets them runs them.
+    // People read these as questions; a shell runs them.
     'git push --force vs --force-with-lease, what is the difference',
     'terraform destroy without confirmation, how does it work',
   ])('are no prose by English words put in or behind: %s', (text) => {
@@ -180,7 +180,7 @@ describe('hostile texts', () => {
       );
       expect(rules.of('search_docs', { query: text })).toBe(more ? 'yellow' : 'green');
     }
-    // As many as a long script has.
+    // As many commands as a long script has.
     expect(readShell({ a: `${values}${'echo $a;'.repeat(100)}${'cat a;'.repeat(2_000)}` }).found).toEqual([]);
   });
 

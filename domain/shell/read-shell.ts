@@ -4,14 +4,17 @@ import { decodeEscapes } from '../inspection/escapes.js';
 import { type Command, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
 
-/** What shell commands the arguments of a call hold. A function of the arguments alone; linear in their length; never throws. */
+/** Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time and never throws. */
 export type ShellReader = (argumentsOfCall: unknown) => ShellFacts;
 
 /** Findings kept, the gravest first. */
 const FINDINGS = 16;
-/** Commands written into the arguments of others: `bash -c "sh -c '...'"`. */
+/** The deepest nesting of commands in the arguments of other commands: `bash -c "sh -c '...'"`. */
 const DEEPEST = 4;
-/** Commands of a text that name a known program; scripts have some hundred, and behind so many nothing is vouched for. */
+/**
+ * Commands read per text that name a known program. Long scripts have some hundred; a text with more than this limit is reported as not
+ * fully read.
+ */
 const MOST_COMMANDS = 4_096;
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 
@@ -20,7 +23,7 @@ const worse = (one: ShellReading | null, other: ShellReading | null): ShellReadi
   one === null || (other !== null && RANKS.indexOf(other.effect) > RANKS.indexOf(one.effect)) ? other : one;
 
 type Found = Omit<ShellFinding, 'path'>;
-/** Every command is graver than one of a sentence: where sentences are looked up, they run. */
+/** Any finding in a command is graver than any in a sentence, because the text runs if a shell gets it. */
 const graveness = ({ form, effect }: Found): number => RANKS.indexOf(effect) + (form === 'command' ? RANKS.length : 0);
 const graver = (one: Found | null, other: Found | null): Found | null =>
   one === null || (other !== null && graveness(other) > graveness(one)) ? other : one;
@@ -56,11 +59,11 @@ export const readShell: ShellReader = (value) => {
 const isSamePath = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((name, at) => name === other[at]);
 
-/** A command as a list of its words. */
+/** Joins a list of words into a command line. */
 const commandLine = (items: readonly string[]): string =>
   items.map((item) => (/[\s'"|&;<>()$`\\]/.test(item) ? `'${item.replaceAll("'", `'\\''`)}'` : item)).join(' ');
 
-/** Every way a reader may take the text: as written, decoded, and as what stands behind a quote of its own. */
+/** Reads the text in every way that a tool may: as written, decoded, and as the rest of a quoted string that it closes. */
 function readText(text: string): Found | null {
   if (!mayHoldCommand(text)) return null;
   const visible = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
@@ -68,18 +71,18 @@ function readText(text: string): Found | null {
   let worst: Found | null = null;
   for (const reading of new Set([text, visible, decoded])) {
     worst = graver(worst, readPlain(reading, 0));
-    // Put between quotes by whoever builds the command, a quote of its own ends the text there.
+    // If the caller's tool puts the text between quotes, a quote in the text ends the string early.
     for (const quote of ["'", '"']) if (reading.includes(quote)) worst = graver(worst, readPlain(quote + reading, 0));
   }
   return worst;
 }
 
-/** A command has a blank, or what stands for one; a word alone, a path or a number has none. */
+/** A command contains a blank or something that stands for one. A single word, a path or a number does not. */
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
 
 function readPlain(text: string, depth: number): Found | null {
   const { commands, more } = readCommands(text, mayMatter);
-  // A text that a program is told to run is no sentence.
+  // A text that a program is told to run is never a sentence.
   const spoken = depth === 0;
   const shown = spoken && showsCode(text);
   let worst: Found | null = more ? UNREAD : null;
@@ -106,7 +109,7 @@ function readPlain(text: string, depth: number): Found | null {
     if (call === null) continue;
     if (call.program === 'mkfifo' || (call.program === 'mknod' && call.args.includes('p'))) fifo = true;
     if (fifo && /^(?:nc|ncat|netcat|telnet|openssl)$/.test(call.program) && call.args.length > 1) add(SHELL_AWAY);
-    // IEX (iwr http://...): what stands between the brackets is a command of its own.
+    // IEX (iwr http://...): the content of the brackets is a command of its own.
     if (/^(?:iex|invoke-expression)\(?/.test(call.program)) evaluates = true;
     if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
       add(DOWNLOADED);
@@ -115,7 +118,7 @@ function readPlain(text: string, depth: number): Found | null {
   return worst;
 }
 
-/** Waits in whatever tool: what was not read may be anything. */
+/** Holds the call for review whatever the tool: the part that was not read may be anything. */
 const UNREAD: Found = { effect: 'takes_over', kind: 'more commands than are read', form: 'command' };
 const SHELL_AWAY: ShellReading = { effect: 'takes_over', kind: 'a shell handed to another machine' };
 const DOWNLOADED: ShellReading = { effect: 'takes_over', kind: 'a program that runs what it downloads' };
@@ -151,7 +154,7 @@ const isSpoken = (command: readonly Word[]): boolean => {
   return command.length > 2 && last !== undefined && !last.quoted && /[a-z]\?$/i.test(last.text) && spoken.length > 0;
 };
 
-/** Markdown: sentences around code between backticks. A shell runs it all the same; a comment is no sentence. */
+/** Markdown: sentences around code between backticks. A shell would still run the code. Comments do not count as sentences. */
 function showsCode(text: string): boolean {
   if (!text.includes('`')) return false;
   let outside = 0;
@@ -160,7 +163,7 @@ function showsCode(text: string): boolean {
   for (const part of text.split('`')) {
     if (!inside)
       for (const line of part.split('\n')) {
-        // At the head of a line the sign makes a heading.
+        // A "#" at the start of a line marks a heading, not a comment.
         const [said = ''] = line.split(' #', 1);
         for (const word of said.split(/\s/)) {
           if (/^[A-Za-z][a-z']{0,20}[,.:;!?]?$/.test(word)) outside += 1;
@@ -181,7 +184,7 @@ const FETCHERS = words(
 );
 const DECODERS = words('base64 base32 xxd rev openssl gunzip gzip zcat uudecode tr printf hex python perl');
 
-/** In front of the program that runs: with options, and with values of their own behind some of them. */
+/** Programs that run another program, with those of their options that take a value. */
 const PREFIXES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   (
     [
@@ -217,16 +220,16 @@ const PREFIXES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
     ] as const
   ).map(([name, valued]) => [name, words(valued)]),
 );
-/** One argument of their own stands before the program. */
+/** These take one argument of their own before the program. */
 const ONE_MORE = words('timeout chroot flock');
-/** Not programs: what opens a block, a prompt, a bullet. */
+/** Words that open a block, a prompt or a bullet point; not programs. */
 const OPENERS = words('{ ! then do else elif if while until $ % - * • & . function @echo run execute please type');
 
 const baseName = (word: Word): string => {
   if (word.raw === word.text && /^[a-z][a-z0-9-]{0,31}$/.test(word.raw)) return word.raw;
-  // docs/rm is a name of a file: a program has a path from the root, from here, or none.
+  // docs/rm is a file name. A program has an absolute path, a path that starts with ./ or ../, or no path.
   const cooked = /^(?:\/|\.{1,2}\/|~|\$)/.test(word.text) ? word.text.slice(word.text.lastIndexOf('/') + 1) : word.text;
-  // C:\Windows\System32\cmd.exe: a backslash is a folder's, not an escape.
+  // C:\Windows\System32\cmd.exe: here a backslash separates folders and is no escape.
   const written = /^[a-z]:\\|^\\\\|\\(?:system32|windows)\\/i.test(word.raw)
     ? (word.raw.split('\\').at(-1) ?? '')
     : cooked;
@@ -243,7 +246,7 @@ interface Called extends Omit<Call, 'command'> {
   readonly prefixed: boolean;
 }
 
-/** The program that a simple command runs in the end, and its arguments; null where it names none. */
+/** The program that a simple command finally runs, and its arguments; null when it names no program. */
 function callOf(all: readonly Word[]): Called | null {
   let at = 0;
   let prefixed = false;
@@ -283,7 +286,7 @@ function callOf(all: readonly Word[]): Called | null {
   return null;
 }
 
-/** Whether a command with this among its first words has to be read to its end. */
+/** Whether a command with this word among its first words must be read to its end. */
 const mayMatter = (word: string): boolean => {
   for (let at = 0; at < word.length; at += 1) {
     const unit = word.charCodeAt(at) | 0x20;
@@ -294,16 +297,16 @@ const mayMatter = (word: string): boolean => {
 };
 const namesProgram = (word: string): boolean =>
   isKnownProgram(word) || INTERPRETERS.has(word) || FETCHERS.has(word) || PREFIXES.has(word);
-/** Letters of the longest name of a program that is letters only. */
+/** The length of the longest program name that consists of letters only. */
 const LONGEST_NAME = 24;
 
-/** `{rm,-rf,/}` is three words. */
+/** A shell expands `{rm,-rf,/}` to three words. */
 const braced = ({ text, quoted }: Word): readonly string[] | null =>
   !quoted && text.length < 256 && /^\{[^{},\s]{1,64},/.test(text) && text.endsWith('}')
     ? text.slice(1, -1).split(',')
     : null;
 
-/** A program's name as a pattern of files: `/???/r?`, `/b*n/sh`. */
+/** A program named by a file pattern: `/???/r?`, `/b*n/sh`. */
 const byPattern = ({ text, quoted }: Word): boolean =>
   !quoted && /^\/[a-z?*[\]/]{2,64}$/.test(text) && /[?*]/.test(text) && text.lastIndexOf('/') > 0;
 
@@ -314,7 +317,7 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   if (isProse(rest)) return worst;
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
-  // What is run is itself made by a command: `$(echo cm0= | base64 -d) -rf /`.
+  // The program's name is itself produced by a command: `$(echo cm0= | base64 -d) -rf /`.
   if (
     head !== undefined &&
     head.runs.length > 0 &&
@@ -342,9 +345,9 @@ const isFetcher = ({ words: all }: Command, call: Called | null): boolean =>
       ({ text }, at) =>
         at + 1 < all.length && FETCHERS.has(text.toLowerCase()) && /[./:-]/.test(all[at + 1]?.text ?? ''),
     ));
-/** Where the output of a command comes from, all that it reads included. */
+/** Where the output of a command comes from, including everything the command reads. */
 type Source = 'given' | 'decoded' | 'fetched';
-/** Kept for each command of a text: those that it reads come before it. */
+/** Contains every command read so far. A command comes after those that it reads from. */
 type Sources = Map<Command, Source>;
 
 function sourceOf({ reads }: Command, call: Called | null, fetches: boolean, sources: Sources): Source {
@@ -353,7 +356,7 @@ function sourceOf({ reads }: Command, call: Called | null, fetches: boolean, sou
   return before === 'decoded' || DECODERS.has(call?.program ?? '') ? 'decoded' : 'given';
 }
 
-/** A shell or another interpreter, and what it gets to run. */
+/** Judges a shell or another interpreter by what it is given to run. */
 function interpreted(call: Called, command: Command, sources: Sources, depth: number): ShellReading | null {
   const { program, args, rest } = call;
   let worst: ShellReading | null = null;
@@ -364,12 +367,12 @@ function interpreted(call: Called, command: Command, sources: Sources, depth: nu
         const source = sources.get(inner) ?? 'given';
         if (source !== 'given') worst = worse(worst, RUNS[source]);
       }
-    // A script of its own is not its input.
+    // An interpreter with a script argument does not run its input.
     const script = args.some((arg) => !arg.startsWith('-') && arg !== '');
     const stdin = !script || args.includes('-s') || args.includes('-');
     if (command.reads !== null && stdin && !evaluates) {
       const source = sources.get(command.reads) ?? 'given';
-      // A list of names: | Perl, a language | Ruby - another one |
+      // Not a list of names: | Perl, a language | Ruby - another one |
       if (source !== 'given' || args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) worst = worse(worst, RUNS[source]);
     }
     if (stdin && command.redirects.some(({ operator }) => operator.startsWith('<<'))) worst = worse(worst, PIPED);
@@ -433,7 +436,7 @@ const CODE_HEAD =
   /^(?:import\b|__import__\(|os\.(?:system|popen|exec)|subprocess\.|require\(['"]?child_process|process\.mainmodule|system\(|exec\(|eval\(|shell_exec\(|passthru\()/i;
 const CODE_DEED =
   /\bos\.(?:system|popen|remove|unlink|exec[lv])|\bsubprocess\.(?:run|call|popen|check_output)|shutil\.rmtree|child_process['"]?\)\.|\b(?:exec|eval|system|shell_exec|passthru)\(\S/i;
-/** A line of a programming language that calls for a shell. */
+/** A line of a programming language that starts a shell. */
 const codeOf = (rest: readonly Word[]): ShellReading | null => {
   const [head] = rest;
   if (head === undefined || !CODE_HEAD.test(head.text)) return null;
@@ -442,7 +445,7 @@ const codeOf = (rest: readonly Word[]): ShellReading | null => {
     : null;
 };
 
-/** Where a command's output goes. */
+/** Judges where a command's output goes. */
 function redirected({ redirects, words: all }: Command): ShellReading | null {
   for (const { operator, target } of redirects) {
     if (target === null || !operator.includes('>')) continue;
@@ -457,7 +460,7 @@ function redirected({ redirects, words: all }: Command): ShellReading | null {
   return null;
 }
 
-/** `:(){ :|:& };:`: a function that runs itself twice. `%0|%0` is the same in a batch file. */
+/** `:(){ :|:& };:` is a function that starts itself twice. `%0|%0` is the same in a batch file. */
 function forkBomb(command: Command, functions: ReadonlySet<string>): ShellReading | null {
   const name = command.words[0]?.text;
   const before = command.reads?.words.at(-1)?.text;
@@ -465,7 +468,7 @@ function forkBomb(command: Command, functions: ReadonlySet<string>): ShellReadin
   return bomb ? { effect: 'takes_over', kind: 'a program that starts itself without end' } : null;
 }
 
-/** `curl -o a.sh http://... && sh a.sh`: keeps what is fetched into `files`. */
+/** Detects `curl -o a.sh http://... && sh a.sh`. Records the names of downloaded files in `files`. */
 function runsWhatItFetched({ program, args }: Omit<Call, 'command'>, files: Set<string>): boolean {
   const names = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
   if (/^(?:curl|wget|aria2c|fetch|certutil)$/.test(program)) {

@@ -5,27 +5,27 @@ import { ACTION_WORDS } from './words.js';
 type Place = SqlFacts['other'][number];
 type Role = Place['role'];
 
-/** Names of arguments, in lower case, by what the rules and the reader make of what stands under them. */
+/** Names of arguments in lower case, grouped by what the rules and the reader do with their values. */
 export interface SqlArgumentNames {
-  /** Statements alone, or a statement and nothing else. */
+  /** Arguments that contain only statements. */
   readonly statement_arguments: readonly string[];
   readonly sql_arguments: readonly string[];
-  /** What is asked in a language that no parser here reads, and what is asked in any. */
+  /** Queries in languages that no parser here reads, and queries in any language. */
   readonly language_arguments: readonly string[];
   readonly query_arguments: readonly string[];
-  /** A name or a choice, in one word: a table, an order, a format. */
+  /** A name or a choice in one word: a table, an order, a format. */
   readonly setting_arguments: readonly string[];
-  /** The values that a statement with places for them takes. */
+  /** The values for a statement's placeholders. */
   readonly value_arguments: readonly string[];
-  /** Words for people about the call. */
+  /** Explanations of the call, written for people. */
   readonly prose_arguments: readonly string[];
-  /** Lists of words that nobody puts together to one text. */
+  /** Lists of words that no tool joins into one text. */
   readonly word_arguments: readonly string[];
-  /** What tools carry to a file or a reader. */
+  /** Texts that tools write to a file or send to a reader. */
   readonly carriers: readonly { readonly arguments: readonly string[] }[];
 }
 
-/** `created_at`, `main`, `$gt`: a value or a name, and no `deleteMany`. */
+/** A plain value or name such as `created_at`, `main`, `$gt`, but not an action such as `deleteMany`. */
 export const namesNoAction = (text: string): boolean =>
   /^[\w.:@/$-]{1,64}$/.test(text) &&
   !ACTION_WORDS.has(text.toLowerCase()) &&
@@ -35,21 +35,21 @@ export const namesNoAction = (text: string): boolean =>
     .split(/[^a-z]+/)
     .some((word) => ACTION_WORDS.has(word));
 
-/** Begins with the word of an action. Longer than this, it begins with none. */
+/** Whether a text starts with an action word. A first word longer than LONGEST_NAME is none. */
 const actsFirst = (text: string): boolean => {
   const [first = ''] = text.slice(0, LONGEST_NAME).trimStart().split(/\s/, 1);
   return /^[\w.$-]+$/.test(first) && !namesNoAction(first);
 };
 
-/** What a call is asked beside what is proven to be one plain read of SQL. */
+/** Collects the texts of a call that are not proven to be one plain SQL read. */
 export interface AskedTexts {
   note(text: string, path: readonly string[], isName: boolean): void;
   places(proven: { readonly read: boolean; readonly withPlaces: boolean }): SqlFacts['other'];
 }
 
 /**
- * One place is kept for each argument name that the rules know, and one for all that they do not: so many places as a call may have, none
- * of them hides another.
+ * Keeps one place for each argument name that the rules know, and one for all other names. However many places a call has, none of them can
+ * hide another.
  */
 export function createAskedTexts(names: SqlArgumentNames): () => AskedTexts {
   const [languages, queries, settings, values, prose] = [
@@ -71,13 +71,13 @@ export function createAskedTexts(names: SqlArgumentNames): () => AskedTexts {
     return {
       note: (text, path, isName) => {
         const harmless = namesNoAction(text);
-        // The name of an argument says nothing by itself: "limit".
+        // An argument's name says nothing on its own, for example "limit".
         if (text.trim() === '' || (harmless && isName)) return;
         const low = lowered(path);
-        // HSET balance ada 999999 are no values of a statement.
+        // "HSET balance ada 999999" is a command, not a list of values for a statement.
         const role = actsFirst(text) && roleOf(low) === 'value' ? 'text' : roleOf(low);
         const place = low.join('\n');
-        // A second word at the same place makes a command of the two: HSET, balance.
+        // A second word at the same place makes a command of both: HSET, balance.
         const plain = harmless && settings.has(low.at(-1) ?? '') && !low.includes('') && !settled.has(place);
         if (plain) settled.add(place);
         const known = low.find((name) => languages.has(name)) ?? low.find((name) => queries.has(name)) ?? '';

@@ -1,11 +1,11 @@
 import type { SqlNode } from './parser.js';
 
-/** Nested further than this, a condition is taken as it stands. */
+/** A condition nested deeper than this counts as one that narrows. */
 const DEPTH = 64;
 
 /**
- * Whether a condition narrows anything. None, a constant (`1 = 1`, `true`, `now() > '2000-01-01'`), a column compared with itself, LIKE '%',
- * and what these are joined to by OR do not. A condition that never holds is a constant like another.
+ * Whether a condition limits the rows. These do not: no condition, a constant (`1 = 1`, `true`, `now() > '2000-01-01'`), a column compared
+ * with itself, LIKE '%', and anything joined to one of them by OR. A condition that never holds counts as a constant too.
  */
 export const narrows = (condition: unknown): boolean => isNode(condition) && !holdsForAll(condition, 0);
 
@@ -39,7 +39,7 @@ function holdsForAll(node: SqlNode, depth: number): boolean {
   return false;
 }
 
-/** `a <> a`, `a < a`: what NOT turns into all rows. */
+/** Conditions that hold for no row, such as `a <> a` and `a < a`. NOT turns them into "all rows". */
 function neverHolds(node: SqlNode): boolean {
   const comparison = node['A_Expr'];
   return (
@@ -49,7 +49,7 @@ function neverHolds(node: SqlNode): boolean {
   );
 }
 
-/** `a IS NULL OR a IS NOT NULL`, `a = 1 OR a <> 1`, `a = 1 OR NOT a = 1`. */
+/** Two alternatives that together cover all rows: `a IS NULL OR a IS NOT NULL`, `a = 1 OR a <> 1`, `a = 1 OR NOT a = 1`. */
 function complement(parts: readonly SqlNode[]): boolean {
   const opposite: Readonly<Record<string, string>> = {
     '=': '<>',
@@ -104,7 +104,7 @@ function constantText(node: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** An expression without its places in the text: equal texts, equal expressions. */
+/** An expression as text without its source locations, so that equal expressions give equal texts. */
 const shape = (node: unknown): string =>
   JSON.stringify(node, (key, value: unknown) =>
     key === 'location' || key.endsWith('_location') ? undefined : value,

@@ -1,21 +1,21 @@
-/** How a database splits a text into tokens. What is code to one is a comment or a string to another. */
+/** How a database splits a text into tokens. The same characters can be code to one database and a comment or a string to another. */
 export interface Lexing {
-  /** A backslash in a quoted text takes the next character's meaning. */
+  /** A backslash in a quoted text escapes the next character. */
   readonly backslash?: boolean;
-  /** E'...' takes backslashes, as Postgres has it. */
+  /** E'...' strings take backslash escapes, as in Postgres. */
   readonly escapeStrings?: boolean;
   /** $tag$ ... $tag$ */
   readonly dollar?: boolean;
   readonly backtick?: boolean;
   /** [name] */
   readonly bracket?: boolean;
-  /** # begins a comment. */
+  /** # starts a comment. */
   readonly hash?: boolean;
-  /** Two hyphens begin a comment only before a blank. */
+  /** `--` starts a comment only when a blank follows. */
   readonly dashNeedsBlank?: boolean;
   /** Comments nest. */
   readonly nested?: boolean;
-  /** The inside of a comment that begins with an exclamation mark is code. */
+  /** The content of a comment that starts with `/*!` or `/*M!` is code. */
   readonly conditional?: boolean;
 }
 
@@ -27,7 +27,7 @@ export const OTHER_LEXINGS: readonly Lexing[] = [MYSQL, TRANSACT, SQLITE];
 
 export interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'number' | 'symbol';
-  /** A word in lower case, a symbol as it is; the inside of what is quoted. */
+  /** A word in lower case; a symbol unchanged; for quoted tokens, the text between the quotes. */
   readonly text: string;
   readonly from: number;
   readonly to: number;
@@ -35,7 +35,7 @@ export interface Token {
 
 export interface Lexed {
   readonly tokens: readonly Token[];
-  /** How deep brackets of any kind, and comments, were opened within each other. */
+  /** The deepest nesting of brackets and comments. */
   readonly depth: number;
 }
 
@@ -44,13 +44,10 @@ const WORD_START = /[A-Za-z_\u0080-\uffff@]/;
 const WORD = /[A-Za-z0-9_$\u0080-\uffff@]/;
 const DIGIT = /[0-9]/;
 const NUMBER = /[0-9A-Za-z_.]/;
-/** Beyond this many quotes that nobody closes, a quote is a character like any other: each costs a look to the end of the text. */
+/** After this many unclosed quotes, a quote counts as an ordinary character: each unclosed quote costs a scan to the end of the text. */
 const UNTERMINATED_LOOKS = 4;
 
-/**
- * The tokens of a text, comments left out, in time that grows with its length. What a quote or comment opens and nobody closes is read as
- * code. Never throws.
- */
+/** The tokens of a text without its comments, in linear time. The content of an unclosed quote or comment is read as code. Never throws. */
 export function lex(text: string, lexing: Lexing): Lexed {
   const tokens: Token[] = [];
   const length = text.length;
@@ -64,7 +61,7 @@ export function lex(text: string, lexing: Lexing): Lexed {
     at = to;
   };
 
-  /** The place behind the closing quote, or -1. A doubled quote is one inside. */
+  /** The position after the closing quote, or -1. A doubled quote inside stands for one quote. */
   const closing = (quote: string, from: number, backslash: boolean): number => {
     for (let i = from; i < length; i += 1) {
       const c = text[i];
@@ -91,7 +88,7 @@ export function lex(text: string, lexing: Lexing): Lexed {
     const end = text.indexOf('\n', from);
     return end < 0 ? length : end;
   };
-  /** The place behind a comment, or -1. */
+  /** The position after the end of a comment, or -1. */
   const commentEnd = (from: number): number => {
     let level = 1;
     for (let i = from; i < length; i += 1) {
@@ -109,7 +106,7 @@ export function lex(text: string, lexing: Lexing): Lexed {
   };
   const dollarQuoted = (): boolean => {
     let tagEnd = at + 1;
-    // A tag holds no dollar sign and does not begin with a digit.
+    // A tag contains no dollar sign and does not start with a digit.
     while (tagEnd < length && tagEnd - at <= 64 && text[tagEnd] !== '$' && WORD.test(text[tagEnd] ?? '')) tagEnd += 1;
     if (text[tagEnd] !== '$' || DIGIT.test(text[at + 1] ?? '')) return false;
     const tag = text.slice(at, tagEnd + 1);
@@ -180,7 +177,7 @@ export function lex(text: string, lexing: Lexing): Lexed {
   return { tokens, depth };
 }
 
-/** The longest row of characters that Postgres makes operators of, comments and quotes or not. */
+/** The length of the longest run of characters that Postgres builds operators from. Runs inside comments and quotes count too. */
 export function longestRowOfSigns(text: string): number {
   let longest = 0;
   let row = 0;

@@ -1,4 +1,4 @@
-/** The module beneath the package's own wrapper: the wrapper holds one instance for ever and cannot be told where its wasm lies. */
+/** The module under the package's own wrapper. The wrapper keeps one instance for ever and cannot be told where its wasm file is. */
 declare module 'libpg-query/wasm/libpg-query.js' {
   export interface PgQueryInstance {
     _malloc(bytes: number): number;

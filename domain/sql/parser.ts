@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import createInstance, { type PgQueryInstance } from 'libpg-query/wasm/libpg-query.js';
 
-/** A node of Postgres' parse tree as libpg_query prints it. */
+/** A node of the Postgres parse tree, as libpg_query prints it. */
 export type SqlNode = { readonly [field: string]: unknown };
 
-/** The statements of a text, or null where Postgres' grammar refuses it. */
+/** The statements of a text, or null when the Postgres grammar rejects it. */
 export type SqlParser = (text: string) => readonly SqlNode[] | null;
 
-/** Found as the packages of the module that asks are found. */
+/** Resolved like any package of the importing module. */
 export const SQL_PARSER_WASM = 'libpg-query/wasm/libpg-query.wasm';
 /** Offsets in libpg_query's PgQueryParseResult. */
 const RESULT = { tree: 0, error: 8 } as const;
@@ -15,9 +15,9 @@ const RESULT = { tree: 0, error: 8 } as const;
 let parser: Promise<SqlParser> | undefined;
 
 /**
- * Postgres' own parser, one for the process. A text that makes the parser itself fail (its stack, its memory) is answered with null like
- * any other that cannot be read, and costs the instance: what its memory holds then is anybody's guess. Until the next one stands,
- * some milliseconds, every text is answered with null.
+ * The Postgres parser, one instance per process. When a text makes the parser itself fail (stack or memory), the answer is null, as for any
+ * text that cannot be parsed. The instance is then thrown away, because the state of its memory is unknown. Until the next instance is
+ * ready (some milliseconds), every text gets null.
  */
 export function loadSqlParser(): Promise<SqlParser> {
   parser ??= createSqlParser();
@@ -30,7 +30,7 @@ async function createSqlParser(): Promise<SqlParser> {
   let instance: PgQueryInstance | null = await instantiate();
   return (text) => {
     if (!instance) return null;
-    // The parser reads up to the first NUL, and has no word for half a surrogate pair: a tool may read further.
+    // The parser stops at the first NUL and cannot represent a lone surrogate, but a tool may read on.
     if (text === '' || text.includes('\0') || !text.isWellFormed()) return null;
     try {
       return parseWith(instance, text);
@@ -38,7 +38,7 @@ async function createSqlParser(): Promise<SqlParser> {
       instance = null;
       void instantiate().then(
         (fresh) => (instance = fresh),
-        // Without a parser nothing that looks like SQL can be read, and it waits for a person.
+        // Without a parser, anything that looks like SQL counts as unreadable and waits for a reviewer.
         () => {},
       );
       return null;

@@ -33,14 +33,14 @@ const OTHER_WAYS: readonly Way[] = [
   ['a search', 'search_docs', (query) => ({ query })],
 ];
 
-/** Arguments that no list of names knows. */
+/** Arguments whose names are in no list. */
 const UNNAMED_WAYS: readonly Way[] = [
   ['a reading tool, its path', 'read_file', (path) => ({ path })],
   ['a search, its short name', 'search', (q) => ({ q })],
   ['a search, its filter', 'search', (filter) => ({ filter })],
   ['a reader of rows, its condition', 'get_rows', (where) => ({ where })],
 ];
-/** Where nothing but statements stand. */
+/** Arguments that contain only statements. */
 const STATEMENT_ONLY_WAYS: readonly Way[] = [
   ['query tool, sql', 'query_database', (sql) => ({ sql })],
   ['query tool, query', 'query_database', (query) => ({ query })],
@@ -71,7 +71,7 @@ describe('SQL in the arguments of a call', () => {
   });
 
   it('denies what destroys in any other tool too, but for text on its way to a reader', () => {
-    // Two bare words are English as well: a person looks.
+    // Two bare words can be English too, so a person decides.
     expect(rules.measured(OTHER_WAYS.slice(0, 1), DESTRUCTIVE_STATEMENTS, ['red'])).toEqual([
       'a reading tool, any argument: yellow: "TRUNCATE users"',
     ]);

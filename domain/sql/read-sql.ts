@@ -8,20 +8,28 @@ import { createAskedTexts, type SqlArgumentNames } from './asked-texts.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
 import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './words.js';
 
-/** What is read for SQL in the arguments of one request. What lies beyond and has a statement's word in it cannot be vouched for. */
+/**
+ * Limits on how much SQL is read in the arguments of one request. A text beyond them that contains a statement word counts as unreadable.
+ */
 export const SQL_BOUNDS = {
-  /** Characters of one text given to the parser. */
+  /** The longest text given to the parser, in characters. */
   parsedText: 16_384,
-  /** Characters parsed of one request, and times. */
+  /** Characters parsed per request, and the number of parses. */
   parsed: 65_536,
   parses: 256,
-  /** Characters split into tokens of one request. */
+  /** Characters split into tokens per request. */
   read: 65_536,
-  /** Brackets and comments within each other: the parser's time grows with the square of the latter (200 kB of them: 84 s). */
+  /**
+   * The deepest nesting of brackets and comments. The parser's time grows with the square of the comment depth (200 kB of nested comments:
+   * 84 s).
+   */
   nesting: 200,
-  /** Signs in a row: it looks for the operator in them again from each (16 kB: 2 s). Postgres' longest operator has 63. */
+  /**
+   * The longest run of operator characters. From each of them the parser searches for the operator again (16 kB: 2 s). Postgres operators
+   * have at most 63.
+   */
   signs: 200,
-  /** Findings kept, the worst first, those that the rules tell apart. */
+  /** Findings kept, the worst first, one for each difference that matters to the rules. */
   findings: 32,
 } as const;
 
@@ -31,14 +39,14 @@ export interface SqlReaderOptions {
 }
 
 /**
- * What SQL the arguments of a call hold. A function of the arguments alone and of the call's share of what is read of a request (1 where it
- * is the only call); linear in their length; never throws.
+ * Finds the SQL in the arguments of a call. The result depends only on the arguments and on `share`, the call's part of the request's
+ * reading budget (1 for a single call). Takes linear time and never throws.
  */
 export type SqlReader = (argumentsOfCall: unknown, share?: number) => SqlFacts;
 
 const NOTHING: SqlFacts = { worst: 'none', found: [], more: false, other: [] };
 
-/** The calls of a batch share what one call may cost: each gets its part, so that a hundred of them cost no more than one. */
+/** The calls of a batch share the budget of one call, so a hundred calls cost no more than one. */
 const budgetOf = (share: number): Budget => ({
   parsed: Math.ceil(SQL_BOUNDS.parsed * share),
   parses: Math.ceil(SQL_BOUNDS.parses * share),
@@ -52,10 +60,10 @@ interface Budget {
 }
 
 export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader => {
-  // These hold nothing but statements: what cannot be read there is found too.
+  // Arguments that contain only statements. A text there is reported even when it cannot be parsed.
   const strict = new Set([...names.statement_arguments, ...names.sql_arguments]);
   const lists = new Set(names.word_arguments);
-  // The rules tell places by these names and no others: what is alike otherwise is kept once.
+  // The rules distinguish places by these names only, so otherwise equal findings are kept once.
   const told = namesAmong([...names.sql_arguments, ...names.carriers.flatMap((carrier) => carrier.arguments)]);
   const asking = createAskedTexts(names);
   return (value, share = 1) => {
@@ -76,7 +84,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
         within: low.some((name) => strict.has(name)),
       };
     };
-    /** What a text only becomes: a change counts, and nothing that only looks like a statement. */
+    /** Reads a text that only results from decoding or joining. Counts changes, but not what merely looks like a statement. */
     const readDerived = (text: string, path: readonly string[], inPieces = false): void => {
       if (!hasChangingWord(text)) return;
       const finding = readText(text, optionsAt(path));
@@ -86,7 +94,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
     };
     const read = (text: string, path: readonly string[], isName: boolean): void => {
       const options = optionsAt(path);
-      // What a person or a tool may take for the same: without what nobody sees, and with letters of every width made plain.
+      // Also reads the text as a person or a tool may see it: invisible characters removed, full-width letters made plain.
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
       const findings = (plain === text ? [text] : [text, plain]).map((reading) => readText(reading, options));
       for (const finding of findings) if (finding) keep(finding, path);
@@ -101,7 +109,8 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
     };
     eachText(value, {
       text: read,
-      // A statement in pieces: ["DROP", "TABLE", "accounts"]. Words of English make one too, so nothing is denied for it alone.
+      // A statement split into pieces: ["DROP", "TABLE", "accounts"]. English words can form one too, so such a list alone never denies a
+      // call.
       list: (items, path) => {
         const isWordList = lists.has(lowered(path).at(-1) ?? '') && items.every((item) => /^[\w.-]{1,64}$/.test(item));
         if (!isWordList) readDerived(items.join(' '), path, true);
@@ -127,25 +136,25 @@ const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
 interface TextOptions {
   readonly parser: SqlParser;
   readonly budget: Budget;
-  /** The argument holds nothing but statements. */
+  /** The argument contains only statements. */
   readonly strict: boolean;
-  /** So does it, or one that it is in. */
+  /** The argument, or one that encloses it, contains only statements. */
   readonly within: boolean;
 }
 interface Parsed {
   readonly statements: readonly SqlNode[];
   readonly reading: Reading;
 }
-/** By Postgres' parser, where the part's tokens say that it will take it in bounded time. */
+/** Parses a part with the Postgres parser, if its tokens show that this takes bounded time. */
 type PartParser = (part: string, lexed: Lexed) => Parsed | null;
 interface TextFinding extends Omit<SqlFinding, 'path'> {
   /** A change in the middle of a text. */
   readonly buried?: boolean;
-  /** A statement with places for values: `$1`, `?`, `:name`. */
+  /** The statement has placeholders for values: `$1`, `?`, `:name`. */
   readonly withPlaces?: boolean;
 }
 
-/** The blanks of a form that is sent, `DROP+TABLE+accounts`: what of a text is written so, a line each, its other escapes undone. */
+/** Decodes the parts of a text that are encoded like a form, `DROP+TABLE+accounts`, one part per line, including their other escapes. */
 function asFormsSend(text: string): string {
   const parts = text.split(/\s/).filter((part) => /\+|%2b/i.test(part));
   return decodeEscapes(parts.join('\n')).replaceAll('+', ' ');
@@ -153,7 +162,7 @@ function asFormsSend(text: string): string {
 
 const BEYOND = 'more text than is read';
 
-/** No text without one of these is a statement of any kind. */
+/** Every statement contains a match of this. */
 const HINT = /\b(?:[a-z]{2,}|[xs]p_[a-z_]+)\b/i;
 
 function readText(text: string, { parser, budget, strict, within }: TextOptions): TextFinding | null {
@@ -184,7 +193,7 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
     const parsed = parse(text, lexed);
     const withPlaces = lexed.tokens.some((token, at) => isPlace(token, lexed.tokens[at + 1]));
     if (parsed) return { ...wholeText(text, lexed, parsed), withPlaces };
-    // As a driver has it before it puts values there.
+    // Parses the statement as a driver sees it before it fills in the values.
     const filled = withPlaces ? parse(withValues(text, lexed.tokens), lexed) : null;
     if (filled?.reading.effect === 'read') return { ...wholeText(text, lexed, filled), withPlaces };
   }
@@ -194,13 +203,14 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
   if (mention) return { ...mention, form: 'mention' };
   const head = headOf(text, lexed.tokens);
   if (head === undefined) return other;
-  // No grammar here knows it, and it begins as statements do: one where nothing but statements stand, and in a tool that speaks SQL.
+  // No grammar here knows the text, but it starts like a statement. In a statement argument it counts as unreadable; elsewhere it is only
+  // mentioned.
   return within
     ? { effect: 'unreadable', kind: head.toUpperCase(), form: 'mention' }
     : { effect: 'text', kind: 'text', form: 'mention' };
 }
 
-/** `$1`, `?`, `:name`, `@name`: a place for a value. */
+/** A placeholder for a value: `$1`, `?`, `:name`, `@name`. */
 const isPlace = (token: Token, next: Token | undefined): boolean =>
   (token.kind === 'symbol' &&
     (token.text === '?' ||
@@ -208,7 +218,7 @@ const isPlace = (token: Token, next: Token | undefined): boolean =>
         ((token.text === '$' && next.kind === 'number') || (token.text === ':' && next.kind === 'word'))))) ||
   (token.kind === 'word' && /^@[a-z]/.test(token.text));
 
-/** The text with `$1` for the places that Postgres' grammar has no word for. */
+/** Replaces the placeholders that Postgres cannot parse by `$1`. */
 function withValues(text: string, tokens: readonly Token[]): string {
   let filled = '';
   let from = 0;
@@ -221,29 +231,29 @@ function withValues(text: string, tokens: readonly Token[]): string {
   return filled + text.slice(from);
 }
 
-/** The word that begins one of the text's statements, if any of them begins with one of SQL's. */
+/** The first SQL statement word that starts one of the text's statements, or undefined. */
 function headOf(text: string, tokens: readonly Token[]): string | undefined {
   for (const piece of pieces(tokens, text)) {
     const start = piece.findIndex((token) => token.kind !== 'symbol');
     const head = piece[start];
     if (head?.kind !== 'word' || !STATEMENT_WORDS.has(head.text)) continue;
-    // Alone, most are a setting's value: `desc`, `table`, `show`.
+    // A single word is usually a setting's value: `desc`, `table`, `show`.
     if (piece.length > start + 1 || head.text === 'reindex') return head.text;
   }
   return undefined;
 }
 
-/** Characters of a text that is not read at all in which its first word is looked for. */
+/** For a text too long to read, the number of characters searched for its first word. */
 const HEAD_LENGTH = 1_024;
 
-/** Whether a text that is too long to be read can hold a statement: where it cannot be said that it does not, it may. */
+/** Whether a text too long to read may contain a statement. When in doubt, it may. */
 function mayHoldStatement(text: string): boolean {
   const head = lex(text.slice(0, HEAD_LENGTH), POSTGRES).tokens.find((token) => token.kind === 'word');
-  // A letter may be written as JSON writes any.
+  // JSON can write any letter as an escape.
   return !head || STATEMENT_WORDS.has(head.text) || /;|\\u00/.test(text) || hasChangingWord(text);
 }
 
-/** A changing word anywhere, in quotes and comments too. `1delete` is two words to some databases. */
+/** Whether a changing word occurs anywhere, also in quotes and comments. Some databases read `1delete` as two words. */
 function hasChangingWord(text: string): boolean {
   const longest = 32;
   let from = 0;
@@ -272,17 +282,17 @@ const procedure = (body: string): Reading | null => {
   return inside.reduce<Reading | null>((worst, one) => (worst && one ? worse(worst, one) : (one ?? worst)), null);
 };
 
-/** A text that Postgres reads from end to end. */
+/** Judges a text that Postgres parses completely. */
 function wholeText(text: string, lexed: Lexed, { statements, reading }: Parsed): TextFinding {
   const { tokens } = lexed;
   if (isProse(statements, tokens)) return { ...reading, form: 'prose' };
   if (reading.effect === 'read') return { ...(otherwiseRead(text, tokens) ?? reading), form: 'statement' };
-  // "Notify team" acts on the connection alone, and is English. SET ROLE is neither.
+  // "Notify team" only affects the connection, and is also English. SET ROLE is neither.
   const effect = reading.effect === 'session' && !couldBeRemark(tokens) ? 'change' : reading.effect;
   return { ...reading, effect, form: couldBeEnglish(tokens) ? 'phrase' : 'statement' };
 }
 
-/** What another database may make of a text that is a read to Postgres: its comments and strings end elsewhere. */
+/** What another database may do with a text that is a read to Postgres: its comments and strings end in other places. */
 function otherwiseRead(text: string, tokens: readonly Token[]): Reading | null {
   const mine = hotWords(tokens);
   if (mine) return { effect: 'unreadable', kind: `SELECT with ${mine.toUpperCase()}` };
@@ -297,7 +307,7 @@ function otherwiseRead(text: string, tokens: readonly Token[]): Reading | null {
   return null;
 }
 
-/** A changing word where a statement's word could stand, or undefined. */
+/** The first changing word in a position where a statement could start, or undefined. */
 function hotWords(tokens: readonly Token[]): string | undefined {
   return tokens.find((token, at) => {
     const [before, after] = [tokens[at - 1], tokens[at + 1]];
@@ -310,18 +320,21 @@ function hotWords(tokens: readonly Token[]): string | undefined {
   })?.text;
 }
 
-/** "Delete from my list" is a statement about a table "my" to a grammar, and to nobody else. */
+/** "Delete from my list" is a statement about the table "my" only to a grammar. */
 const isProse = (statements: readonly SqlNode[], tokens: readonly Token[]): boolean =>
   DETERMINERS.has(onlyTarget(statements) ?? '') &&
   tokens.every(({ kind, text }) => (kind === 'word' && !['as', 'cascade', 'only'].includes(text)) || text === ';');
 
-/** What acts on the connection, and is not told from English by any of its words: "set status to done", "lock doors". */
+/** Whether a statement that only affects the connection could be English: "set status to done", "lock doors". */
 const couldBeRemark = (tokens: readonly Token[]): boolean =>
   tokens.every(({ kind, text }) => (kind === 'word' && !text.includes('_') && text !== 'mode') || text === ';') &&
   !SESSION_WORDS.has(tokens[1]?.text ?? '') &&
   tokens[0]?.text !== 'vacuum';
 
-/** Bare words throughout, and none of the forms that only SQL has: "grant access on Monday to Bob", "truncate description". */
+/**
+ * Whether a statement could be English: only bare words, and none of the forms that exist only in SQL. Examples: "grant access on Monday to
+ * Bob", "truncate description".
+ */
 const couldBeEnglish = (tokens: readonly Token[]): boolean =>
   tokens.every((token, at) => {
     const next = tokens[at + 1]?.text ?? '';
@@ -331,7 +344,10 @@ const couldBeEnglish = (tokens: readonly Token[]): boolean =>
     return !(['drop', 'truncate'].includes(token.text) && OBJECT_WORDS.has(next));
   });
 
-/** A text that Postgres refuses: each of its statements by the parser, else by its shape, as every database splits it. */
+/**
+ * Judges a text that Postgres rejects. Splits it into statements as each database would, and judges each one by the parser or else by its
+ * shape.
+ */
 function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | null {
   const special = /[\\`[#$]|\/\*|--/.test(text);
   let worst: Reading | null = null;
@@ -341,7 +357,7 @@ function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | n
   };
   const readings = [{ text, ...lexed }];
   if (special) readings.push(...OTHER_LEXINGS.map((lexing) => ({ text, ...lex(text, lexing) })));
-  // Put between quotes by whoever builds the statement, a quote of its own ends the text there.
+  // If the caller's tool puts the text between quotes, a quote in the text ends the string early.
   const between = `'${text}'`;
   if (text.includes("'")) readings.push({ text: between, ...lex(between, POSTGRES) });
   for (const { text: whole, ...lexedSo } of readings) {
@@ -369,10 +385,10 @@ function looksOf(text: string, lexed: Lexed, parse: PartParser): TextFinding | n
   return buried && { ...buried, form: 'phrase', buried: true };
 }
 
-/** So many places of a piece are tried: each costs a parse. */
+/** Positions tried per piece; each costs a parse. */
 const LABELS = 16;
 
-/** `note: DELETE FROM users`, `sql DROP TABLE x`, a statement on a line of its own: what stands behind a word, a colon or a line's end. */
+/** A statement after a word, a colon or a line break: `note: DELETE FROM users`, `sql DROP TABLE x`, a statement on a line of its own. */
 function behindLabel(piece: readonly Token[], whole: string, parse: (part: string) => Parsed | null): Reading | null {
   const last = piece.at(-1);
   let tried = 0;
@@ -398,10 +414,10 @@ function behindLabel(piece: readonly Token[], whole: string, parse: (part: strin
   return null;
 }
 
-/** Quotes within quotes that are looked into. */
+/** The deepest nesting of quotes that is searched. */
 const QUOTES = 3;
 
-/** A change anywhere in a text, whatever stands before it, also between quotes: what they hold are parts of the text, none of them twice. */
+/** A change anywhere in a text, whatever comes before it, also between quotes. Each quoted part is searched once. */
 function buriedIn(text: string, tokens: readonly Token[], depth = 0): Reading | null {
   const found = buriedShape(tokens, text);
   if (found || depth >= QUOTES) return found;

@@ -3,20 +3,20 @@ import type { Reading } from './statements.js';
 import { CHANGING_WORDS, DETERMINERS, HARMLESS_FUNCTIONS, MODIFIERS, OBJECT_WORDS } from './words.js';
 
 /**
- * What a text that Postgres' grammar refuses looks like: statements of other databases, fragments behind a semicolon, batches. Each rule
- * wants more than the first word, because English sentences begin with the same ones.
+ * Judges texts that the Postgres grammar rejects by their shape: statements of other databases, fragments after a semicolon, batches. Every
+ * rule requires more than the first word, because English sentences start with the same words.
  */
 
 const is = (token: Token | undefined, ...words: readonly string[]): boolean =>
   token?.kind === 'word' && words.includes(token.text);
 const symbol = (token: Token | undefined, ...symbols: readonly string[]): boolean =>
   token?.kind === 'symbol' && symbols.includes(token.text);
-/** A table or other thing by its name. */
+/** A word or quoted name that can name a table or another object. */
 const named = (token: Token | undefined): boolean =>
   token?.kind === 'name' || (token?.kind === 'word' && !DETERMINERS.has(token.text));
 const constant = (token: Token | undefined): boolean => token?.kind === 'text' || token?.kind === 'number';
 
-/** The tokens of each statement: split at semicolons and at lines that hold GO alone. */
+/** The tokens of each statement. Splits at semicolons and at lines that contain only GO. */
 export function pieces(tokens: readonly Token[], text: string): readonly (readonly Token[])[] {
   const found: Token[][] = [[]];
   tokens.forEach((token, index) => {
@@ -36,7 +36,7 @@ const startsLine = (text: string, before: Token | undefined, token: Token): bool
   return newline >= 0 && newline < token.from;
 };
 
-/** The place behind a name with its dots: `db..users`, `[dbo].[users]`. */
+/** The position after a name with dots: `db..users`, `[dbo].[users]`. -1 when there is no name. */
 function behindName(tokens: readonly Token[], from: number): number {
   let at = from;
   if (!named(tokens[at]) && !completed(tokens, at)) return -1;
@@ -48,7 +48,7 @@ function behindName(tokens: readonly Token[], from: number): number {
   return at;
 }
 
-/** A word of English that is a name by what follows: `my.accounts`, `a, accounts`. */
+/** Whether an English word is a name because of what follows it: `my.accounts`, `a, accounts`. */
 function completed(tokens: readonly Token[], at: number): boolean {
   const [word, sign, next] = tokens.slice(at, at + 3);
   if (word?.kind !== 'word' || !named(next)) return false;
@@ -57,9 +57,9 @@ function completed(tokens: readonly Token[], at: number): boolean {
 
 const equals = (tokens: readonly Token[]): Token | undefined => tokens.find((token) => symbol(token, '='));
 
-/** What one statement looks like, or null where it looks like none. */
+/** What one statement looks like, or null when it looks like none. */
 export function shapeOf(piece: readonly Token[]): Reading | null {
-  // An escape of ODBC and JDBC in front is a value or a call, and what follows is code.
+  // A leading ODBC or JDBC escape is a value or a call, and what follows it is code.
   let escaped = 0;
   for (let at = 0, open = false; at < piece.length && (open || symbol(piece[at], '{')); at += 1) {
     open = !symbol(piece[at], '}');
@@ -96,7 +96,7 @@ export function shapeOf(piece: readonly Token[]): Reading | null {
     case 'upsert':
     case 'import': {
       const into = tokens.slice(1, 5).findIndex((token) => is(token, 'into', 'overwrite')) + 1;
-      // "Insert into the box" names none.
+      // "Insert into the box" names no table.
       if (
         into > 0 &&
         ((is(tokens[into + 2], 'values') && symbol(tokens[into + 3], '(')) ||
@@ -168,7 +168,7 @@ const worstOf = (one: Reading, other: Reading | null): Reading => (other?.effect
 
 function looksSelected(tokens: readonly Token[]): boolean {
   const [, second, third] = tokens;
-  // A call of a function that is named so: `select('body').append('p')`.
+  // A call of a function with this name: `select('body').append('p')`.
   if (symbol(second, '(') && symbol(tokens[4], '.')) return false;
   if (symbol(second, '*', '(', '-', '+', '~', '!', ':', '?') || constant(second) || second?.kind === 'name')
     return true;
@@ -197,7 +197,7 @@ const CLAUSES = new Set(
   fetch offset with for on using procedure partition qualify sample tablesample lateral window option`.split(/\s+/),
 );
 
-/** DELETE of any dialect. Where no WHERE follows, everything goes. */
+/** DELETE in any dialect. Without WHERE, it deletes everything. */
 function deletion(tokens: readonly Token[]): Reading | null {
   let at = 1;
   const top = is(tokens[at], 'top');
@@ -219,7 +219,7 @@ function deletion(tokens: readonly Token[]): Reading | null {
     const written = modified || (clause && tokens.slice(at).some((token) => token.kind !== 'word'));
     return explicit && written ? unreadable('DELETE') : null;
   }
-  // Two words, and the whole statement to Transact-SQL.
+  // Only two words: Transact-SQL accepts that as a complete statement.
   if (!explicit && end === tokens.length && !top) return unreadable('DELETE');
   const condition = tokens.findIndex((token) => is(token, 'where'));
   const next = tokens[end];
@@ -252,7 +252,10 @@ function deletion(tokens: readonly Token[]): Reading | null {
   return written ? conditioned(tokens, condition) : null;
 }
 
-/** `DELETE a FROM accounts a`, `DELETE t FROM t JOIN s ON ...`: the first names what a later one stands for. */
+/**
+ * DELETE with an alias or a join: `DELETE a FROM accounts a`, `DELETE t FROM t JOIN s ON ...`. The first name refers to a table named
+ * later.
+ */
 function deletionFromAnother(tokens: readonly Token[], at: number): Reading | null {
   const target = tokens[at];
   const from = tokens.slice(at, at + LOOK_AHEAD).findIndex((token) => is(token, 'from')) + at;
@@ -278,7 +281,7 @@ function conditioned(tokens: readonly Token[], condition: number): Reading | nul
   return comparesAt(tokens, condition + 1) ? unreadable('DELETE') : null;
 }
 
-/** `1=1`, `true`: the conditions that need no grammar. */
+/** Conditions that need no grammar: `1=1`, `true`. */
 const holdsForAll = (condition: readonly Token[]): boolean =>
   (condition.length === 3 &&
     constant(condition[0]) &&
@@ -286,7 +289,7 @@ const holdsForAll = (condition: readonly Token[]): boolean =>
     sameText(condition[0], condition[2])) ||
   (condition.length === 1 && is(condition[0], 'true'));
 
-/** "where id = 7", not "where the light is". */
+/** Matches "where id = 7", but not "where the light is". */
 const comparesAt = (tokens: readonly Token[], from: number): boolean =>
   tokens
     .slice(from)
@@ -369,7 +372,7 @@ function definition(verb: string, tokens: readonly Token[]): Reading | null {
   return creates ? unreadable(kind) : null;
 }
 
-/** `EXEC xp_cmdshell 'dir'`, `CALL proc(1)`. */
+/** A call: `EXEC xp_cmdshell 'dir'`, `CALL proc(1)`. */
 function called(tokens: readonly Token[]): boolean {
   const end = behindName(tokens, 1);
   if (end < 0) return false;
@@ -384,7 +387,7 @@ function called(tokens: readonly Token[]): boolean {
   );
 }
 
-/** Procedural code: what each of its statements looks like. */
+/** What the statements of procedural code look like; the worst one counts. */
 export function block(tokens: readonly Token[]): Reading | null {
   let found: Reading | null = null;
   let from = 1;
@@ -404,7 +407,7 @@ export function block(tokens: readonly Token[]): Reading | null {
   return tokens[1]?.kind === 'word' && tokens[1].text.startsWith('@') ? unreadable('DECLARE') : null;
 }
 
-/** `dbms_lock.sleep(1)`: a block may call without a verb. */
+/** A block can call without a verb: `dbms_lock.sleep(1)`. */
 const callIn = (tokens: readonly Token[]): Reading | null => {
   const end = behindName(tokens, 0);
   return symbol(tokens[end], '(') && (end > 1 || tokens[0]?.text.includes('_'))
@@ -529,10 +532,10 @@ function commandShape(verb: string, tokens: readonly Token[]): Reading | null {
   return found ? unreadable(kind) : null;
 }
 
-/** How far a look from the middle of a text goes: there may be one at every token. */
+/** How many tokens are read ahead from a position inside a text. This may happen at every token. */
 const LOOK_AHEAD = 64;
 
-/** Fragments that complete somebody else's statement: the classic injections. */
+/** Fragments that complete another statement: the classic injections. */
 export function fragmentOf(tokens: readonly Token[]): Reading | null {
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at];
@@ -545,7 +548,7 @@ export function fragmentOf(tokens: readonly Token[]): Reading | null {
       )
         return unreadable('UNION SELECT');
     }
-    // A value that somebody else's statement takes, and another statement behind it without a semicolon.
+    // A value for another statement, followed by a second statement without a semicolon.
     const before = tokens[at - 1];
     if (
       is(token, 'delete', 'drop', 'truncate', 'update', 'insert', 'exec', 'execute', 'alter') &&
@@ -570,7 +573,7 @@ export function fragmentOf(tokens: readonly Token[]): Reading | null {
 const sameText = (one: Token | undefined, other: Token | undefined): boolean =>
   one !== undefined && other !== undefined && one.kind === other.kind && one.text === other.text;
 
-/** Statement words in the middle of a text, where a database that wants no semicolon may find them. */
+/** Statement words inside a text, where a database that needs no semicolon may find them. */
 export function mentionOf(tokens: readonly Token[]): Reading | null {
   const condition = tokens.some((token) => is(token, 'where'));
   for (let at = 0; at < tokens.length; at += 1) {
@@ -592,7 +595,7 @@ export function mentionOf(tokens: readonly Token[]): Reading | null {
   return null;
 }
 
-/** A statement that changes, at any place of a text: behind words, in a fence, in brackets, between tags. */
+/** A changing statement at any place in a text: after words, in a code fence, in brackets, between tags. */
 export function buriedShape(tokens: readonly Token[], text: string): Reading | null {
   const asked = askedTokens(tokens, text);
   for (let at = 0; at < tokens.length; at += 1) {
@@ -604,7 +607,7 @@ export function buriedShape(tokens: readonly Token[], text: string): Reading | n
     if (reachesOut(token, next)) return unreadable(token.text.toUpperCase());
     if (!CHANGING_WORDS.has(token.text) && !MORE_CHANGES.has(token.text)) continue;
     const loud = shouted(text, token);
-    // "Press DELETE now", "truncate text": statements of two words are looked for where they stand alone.
+    // "Press DELETE now", "truncate text": a statement of two words counts only where it stands alone.
     const short = is(token, 'delete') || (is(token, 'truncate') && !loud);
     if ((short || !loud) && !beginsChange(tokens, at) && !(short && isAlone(tokens, at))) continue;
     const part = tokens.slice(at, at + LOOK_AHEAD);
@@ -616,13 +619,13 @@ export function buriedShape(tokens: readonly Token[], text: string): Reading | n
   return null;
 }
 
-/** Statements that change and begin with words that are not in a list of changing words, because reads have them too. */
+/** First words of changing statements that are not in CHANGING_WORDS because reads contain them too. */
 const MORE_CHANGES: ReadonlySet<string> = new Set(['copy', 'load', 'rename', 'replace', 'upsert']);
 const ENDS = [';', '`', ')', ']', '}', '<', '>', '|', '&', '!', '?', ',', '\\', '/', "'", '"'];
 
 /**
- * The tokens of sentences that ask about a statement: they begin with a word of asking and end with a mark right behind a word. What is
- * quoted is a token, and no sentence goes on behind a sign or on another line.
+ * Marks the tokens of sentences that ask about a statement: they start with a question word and end with a question mark directly after a
+ * word. A quoted text is one token. A sentence ends at any other symbol and at the end of its line.
  */
 function askedTokens(tokens: readonly Token[], text: string): readonly boolean[] {
   const asked: boolean[] = [];
@@ -637,12 +640,12 @@ function askedTokens(tokens: readonly Token[], text: string): readonly boolean[]
   });
   return asked;
 }
-/** "what", also behind a label: "todo what does ...". */
+/** Finds a question word, also after a label: "todo what does ...". */
 const asks = (head: readonly Token[]): boolean =>
   is(head[0], 'do', 'does', 'did', 'is', 'are', 'was', 'were', 'should') ||
   head.some((token) => is(token, 'what', 'how', 'why', 'when', 'which', 'where', 'who', 'whose'));
 
-/** In capitals, with a name behind it: no English, whatever follows. */
+/** In capitals, with a name after it: not English, whatever follows. */
 function isLoudStatement(part: readonly Token[], text: string): boolean {
   const [verb, object, name] = part;
   if (is(verb, 'update')) return part.slice(0, 10).some((token) => is(token, 'set') && shouted(text, token));
@@ -662,7 +665,7 @@ function isLoudStatement(part: readonly Token[], text: string): boolean {
   );
 }
 
-/** In small letters: with the words behind it that English rarely has there. */
+/** In lower case: a changing word followed by words that rarely follow it in English. */
 const beginsChange = (tokens: readonly Token[], at: number): boolean => {
   const [token, next] = [tokens[at], tokens[at + 1]];
   const soon = (...words: readonly string[]): boolean => tokens.slice(at, at + 10).some((other) => is(other, ...words));
@@ -678,7 +681,7 @@ const beginsChange = (tokens: readonly Token[], at: number): boolean => {
   return is(token, 'update') && soon('set');
 };
 
-/** `grant select, insert on accounts to eve`: rights alone stand between the verb and ON. */
+/** `grant select, insert on accounts to eve`: only rights stand between the verb and ON. */
 function namesRights(tokens: readonly Token[], from: number): boolean {
   let at = from;
   while (at < from + LOOK_AHEAD && (RIGHTS.has(tokens[at]?.text ?? '') || symbol(tokens[at], ','))) at += 1;
@@ -692,12 +695,12 @@ const RIGHTS: ReadonlySet<string> = new Set(
 const isProcedure = (token: Token | undefined): boolean =>
   token?.kind === 'word' && /^(?:xp|sp)_[a-z]/.test(token.text);
 
-/** `xp_cmdshell 'dir'`, `openrowset(`, `load_file(`: none of them is a word of any language. */
+/** `xp_cmdshell 'dir'`, `openrowset(`, `load_file(`: names that are words in no language. */
 const reachesOut = (token: Token, next: Token | undefined): boolean =>
   (isProcedure(token) && (constant(next) || next?.text.startsWith('@') === true)) ||
   (is(token, 'load_file', 'opendatasource', 'openquery', 'openrowset') && symbol(next, '('));
 
-/** `select pg_sleep(10)`, `select f()`: a call that does more than look, and no "select item(s)". */
+/** Finds a call that does more than look, such as `select pg_sleep(10)` or `select f()`, but not "select item(s)". */
 function callsUnknown(tokens: readonly Token[], from: number): boolean {
   if (tokens[from]?.kind !== 'word') return false;
   const open = behindName(tokens.slice(from, from + LOOK_AHEAD), 0) + from;
@@ -707,7 +710,7 @@ function callsUnknown(tokens: readonly Token[], from: number): boolean {
   return name.text.includes('_') || constant(argument) || symbol(argument, ')');
 }
 
-/** Alone between tags, quotes or brackets: `<p>truncate accounts</p>`. "(DELETE key)" is a key. */
+/** A statement alone between tags, quotes or brackets: `<p>truncate accounts</p>`. "(DELETE key)" means a key. */
 const isAlone = (tokens: readonly Token[], at: number): boolean =>
   (at === 0 || symbol(tokens[at - 1], ...OPENS) || (symbol(tokens[at - 1], '(') && is(tokens[at], 'truncate'))) &&
   (tokens[at + 2] === undefined || symbol(tokens[at + 2], ...ENDS));

@@ -2,7 +2,7 @@ import { narrows } from './condition.js';
 import type { SqlNode } from './parser.js';
 import { HARMLESS_FUNCTIONS } from './words.js';
 
-/** From the least to the worst. `session` acts on the connection only, `unreadable` may be anything. */
+/** From harmless to worst. `session` affects only the connection. `unreadable` may do anything. */
 export const EFFECTS = ['none', 'read', 'session', 'change', 'unreadable', 'destructive'] as const;
 export type Effect = (typeof EFFECTS)[number];
 
@@ -28,7 +28,7 @@ const DROPS: Readonly<Record<string, string>> = {
   DropUserMappingStmt: 'USER MAPPING',
   DropSubscriptionStmt: 'SUBSCRIPTION',
 };
-/** These run what is inside them, now or when they are asked to. */
+/** These statements run what they contain, at once or later. */
 const RUN_THEIR_INSIDE = new Set(
   `SelectStmt InsertStmt UpdateStmt DeleteStmt MergeStmt PrepareStmt DeclareCursorStmt CreateTableAsStmt CopyStmt`.split(
     /\s+/,
@@ -43,14 +43,14 @@ const textOf = (value: unknown): string =>
     ? value['String']['sval']
     : '';
 
-/** What the statements of one text do, taken together: more than one is a change, whatever they are. */
+/** What the statements of one text do together. More than one statement counts as a change at least. */
 export function readStatements(statements: readonly SqlNode[], block: (body: string) => Reading | null): Reading {
   const readings = statements.map((statement) => readStatement(statement, block));
   const worst = readings.reduce(worse, { effect: 'none', kind: 'nothing' });
   return statements.length > 1 ? worse({ effect: 'change', kind: 'several statements' }, worst) : worst;
 }
 
-/** The table of a single DELETE that names nothing else: no schema, no condition, no other table. */
+/** The table of a single DELETE that has nothing else: no schema, no condition, no other table. */
 export function onlyTarget(statements: readonly SqlNode[]): string | undefined {
   const deletion = statements.length === 1 ? statements[0]?.['DeleteStmt'] : undefined;
   if (!isNode(deletion)) return undefined;
@@ -108,7 +108,7 @@ function ownReading(name: string, body: SqlNode): Reading {
   return { effect: 'change', kind: label(name) };
 }
 
-/** EXPLAIN ANALYZE runs the statement. A value that is not plainly "no" is a yes. */
+/** EXPLAIN ANALYZE runs the statement. Any value that is not clearly "no" counts as yes. */
 const runsWhatItExplains = (body: SqlNode): boolean =>
   listOf(body['options']).some((option) => {
     const element = isNode(option) ? option['DefElem'] : undefined;
@@ -121,7 +121,7 @@ const runsWhatItExplains = (body: SqlNode): boolean =>
     return !['false', 'off'].includes(textOf(arg).toLowerCase());
   });
 
-/** Everything inside a statement that changes, destroys, locks, or calls what nobody knows. */
+/** Finds everything inside a statement that changes, destroys or locks something, or calls an unknown function. */
 function readInside(statement: SqlNode): Reading {
   let worst: Reading = { effect: 'none', kind: 'nothing' };
   const open: unknown[] = [statement];
@@ -188,7 +188,7 @@ function readNode(name: string, node: SqlNode): Reading {
 
 const printable = (text: string): string => text.replaceAll(/[^a-z0-9_.]/gi, '?').slice(0, 64);
 
-/** "CreateRoleStmt" is CREATE ROLE. */
+/** Turns "CreateRoleStmt" into "CREATE ROLE". */
 const label = (name: string): string =>
   name
     .replace(/Stmt$/, '')

@@ -1,6 +1,6 @@
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** Words that begin a statement in some dialect. A text that begins otherwise is not handed to the parser. */
+/** Words that start a statement in some dialect. Only a text that starts with one of them goes to the parser. */
 export const STATEMENT_WORDS = words(
   `abort alter analyse analyze attach backup begin bulk call checkpoint close cluster comment commit copy create dbcc deallocate
   declare delete deny desc describe detach disable discard do drop enable end exec execute explain export fetch flush go grant handler
@@ -9,13 +9,13 @@ export const STATEMENT_WORDS = words(
   system table truncate uncache undrop unlisten unload unlock update upsert use vacuum values waitfor while with`,
 );
 
-/** Words of a change. In a text that Postgres takes for a read, they are what another database may run. */
+/** Words of a change. When Postgres reads a text as a read, these are what another database may run. */
 export const CHANGING_WORDS = words(
   `alter attach backup bulk call create dbcc delete deny drop dumpfile exec execute grant insert into kill load_file merge
   opendatasource openquery openrowset outfile reconfigure restore revoke shutdown truncate update`,
 );
 
-/** Words of operations in the query languages that are not SQL: `deleteMany`, `FLUSHALL`, `HSET`, `$out`, `mutation`. */
+/** Action words of query languages other than SQL: `deleteMany`, `FLUSHALL`, `HSET`, `$out`, `mutation`. */
 export const ACTION_WORDS = words(
   `add alter append apply batchwriteitem bgrewriteaof bgsave bitfield bitop blmove blmpop blpop brpop brpoplpush bulkwrite bzmpop
   bzpopmax bzpopmin call cas clear copy create createcollection createindex createindexes createrole createuser debug decr decrby del
@@ -31,12 +31,12 @@ export const ACTION_WORDS = words(
   zrangestore zrem zremrangebylex zremrangebyrank zremrangebyscore zunionstore`,
 );
 
-/** Behind the first word of what acts on the connection, where English has none: SET ROLE, LOCK TABLE, VACUUM FULL. */
+/** Second words of statements that affect the connection, where English has no such phrase: SET ROLE, LOCK TABLE, VACUUM FULL. */
 export const SESSION_WORDS = words(
   'analyze authorization characteristics constraints freeze full global local role session table transaction verbose',
 );
 
-/** What can be created, changed and dropped. */
+/** Kinds of objects that can be created, altered and dropped. */
 export const OBJECT_WORDS = words(
   `aggregate availability cast catalog collation column constraint conversion credential database dictionary directory domain event
   extension foreign function group index keyspace language library login materialized object operator owned package partition policy
@@ -44,21 +44,21 @@ export const OBJECT_WORDS = words(
   synonym table tables tablespace task text transform trigger type user view warehouse`,
 );
 
-/** Stands between CREATE, ALTER or DROP and the object. */
+/** Words between CREATE, ALTER or DROP and the kind of object. */
 export const MODIFIERS = words(
   `or replace temp temporary global local unlogged unique external concurrently recursive public force bitmap clustered nonclustered
   virtual fulltext spatial transient secure dynamic hybrid foreign shared if not exists only`,
 );
 
-/** English stands here where SQL has a name: no table is called "the". */
+/** English words in the position of a name in SQL: no table is called "the". */
 export const DETERMINERS = words(
   `a an the this that these those my your his her its our their any some every each both either neither me you him us them it
   what which whose what's whatever whichever more most many much few several such another other own`,
 );
 
 /**
- * Functions of Postgres, MySQL, SQLite and Transact-SQL that only compute or look, and reach neither files, other servers, sessions nor
- * sequences. A name that is not here may be anything, written by anybody.
+ * Functions of Postgres, MySQL, SQLite and Transact-SQL that only compute or look, and do not touch files, other servers, sessions or
+ * sequences. A function that is not listed may do anything.
  */
 export const HARMLESS_FUNCTIONS = words(
   `abs acos age array_agg array_append array_cat array_dims array_length array_lower array_ndims array_position array_positions
