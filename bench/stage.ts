@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { findTemporal } from '../stack/programs/find-program.js';
 import { freePort } from '../stack/programs/free-port.js';
 import { startTemporal, type TemporalServer } from '../stack/programs/temporal-server.js';
+import { FREE_PORTS } from '../stack/process-settings.js';
 import type { DevelopmentFile } from '../stack/development.js';
 import type { BareQuestions } from './bare-process.js';
 import { type Child, startChildProcess } from './child.js';
@@ -72,7 +73,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
         mkdirSync(stateDir, { recursive: true });
         const child = startChildProcess<GateQuestions>('gate-process.js', {
           env: {
-            ...ANY_PORT,
+            ...FREE_PORTS,
             GATE_STATE_DIR: stateDir,
             GATE_TEMPORAL_ADDRESS: engine.address,
             GATE_TASK_QUEUE: `gate-tool-call-${name}`,
@@ -100,11 +101,3 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
     throw error;
   }
 }
-
-/** Any free port, so that a benchmark never meets a stack that runs beside it. */
-const ANY_PORT = Object.fromEntries(
-  ['PROXY', 'BRAIN', 'POLICY', 'LEDGER', 'HIL'].flatMap((service) => [
-    [`GATE_${service}_PORT`, '0'],
-    [`GATE_${service}_HEALTH_PORT`, '0'],
-  ]),
-);

@@ -7,6 +7,7 @@ import { findTemporal } from '../stack/programs/find-program.js';
 import { freePort } from '../stack/programs/free-port.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { startTemporal } from '../stack/programs/temporal-server.js';
+import { FREE_PORTS } from '../stack/process-settings.js';
 import type { DevelopmentFile } from '../stack/development.js';
 import { createAgentClient } from '../test/support/agent.js';
 import { cpuMsOf, describeMachine, type Machine } from './machine.js';
@@ -114,13 +115,6 @@ async function startEngine(binary: string, folder: string): Promise<number> {
   await server.stop();
   return tookMs;
 }
-
-const FREE_PORTS = Object.fromEntries(
-  ['PROXY', 'BRAIN', 'POLICY', 'HIL', 'LEDGER']
-    .flatMap((name) => [`GATE_${name}_PORT`, `GATE_${name}_HEALTH_PORT`])
-    .concat('GATE_TEMPORAL_PORT', 'GATE_TEMPORAL_UI_PORT', 'GATE_DEMO_UPSTREAM_PORT')
-    .map((variable) => [variable, '0']),
-);
 
 async function startGate(root: string, stateDir: string, binary: string): Promise<Started> {
   const file = join(stateDir, 'dev.json');

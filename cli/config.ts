@@ -1,7 +1,9 @@
 import Table from 'cli-table3';
 import { Argument, Option, type Command } from 'commander';
 import { LITE_SETTINGS } from '../config/lite.js';
-import { APART_SETTINGS, PROCESS_NAMES, type ProcessName, settingLines, START_SETTINGS } from '../config/processes.js';
+import { settingLines } from '../config/setting-lines.js';
+import { APART_SETTINGS, START_SETTINGS } from '../stack/process-settings.js';
+import { PROCESS_NAMES, type ProcessName } from '../stack/services.js';
 import { CliError } from './errors.js';
 
 /** `gate config`: prints every setting of a process. */

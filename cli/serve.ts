@@ -1,15 +1,15 @@
 import { Argument, type Command } from 'commander';
-import { PROCESS_NAMES, type ProcessName } from '../config/processes.js';
+import { commandOf, type ProcessName, SERVICES } from '../stack/services.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, stopSignals } from './stop-signals.js';
 
-const SERVICES = PROCESS_NAMES.filter((name) => name !== 'worker');
+const SERVED = SERVICES.filter((service) => commandOf(service) !== service.name).map(({ name }) => name);
 
 /** `gate serve`: runs one service in its own process. */
 export function registerServe(program: Command): void {
   program
     .command('serve')
     .description('run one service as a process of its own; `gate config <service>` lists its settings')
-    .addArgument(new Argument('<service>', 'which').choices(SERVICES))
+    .addArgument(new Argument('<service>', 'which').choices(SERVED))
     .action((service: ProcessName) => runApart(service));
 }
 

@@ -1,13 +1,9 @@
 import { z } from 'zod';
-import { type Config, type Env, port, readConfig, setting } from './env.js';
-
-const loopback = z.string().min(1).default('127.0.0.1');
+import { type Config, type Env, readConfig, setting } from './env.js';
+import { listenerSettings } from './listener.js';
 
 export const BRAIN_SETTINGS = {
-  host: setting('GATE_BRAIN_HOST', loopback, 'Address Brain listens on (mutual TLS).'),
-  port: setting('GATE_BRAIN_PORT', port(8081), 'Port of Brain.'),
-  healthHost: setting('GATE_BRAIN_HEALTH_HOST', loopback, 'Address of its plain health listener.'),
-  healthPort: setting('GATE_BRAIN_HEALTH_PORT', port(9081), 'Port of /health, /readyz and /metrics.'),
+  ...listenerSettings('GATE_BRAIN', 'Brain', { port: 8081, healthPort: 9081 }),
   personasDir: setting(
     'GATE_BRAIN_PERSONAS_DIR',
     z.string().min(1).optional(),

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
-import { errorText } from '../domain/errors.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
-import { port, readConfig, seconds, setting, type Config, type Env } from './env.js';
-import { reviewLimits } from './shared.js';
+import { readConfig, seconds, setting, type Config, type Env } from './env.js';
+import { listenerSettings } from './listener.js';
+import { keyRingText, parsedBy, reviewLimits } from './shared.js';
 
 /** Somebody who may decide: a name that goes into `decided_by`, the one tenant, and the bearer token that proves both. */
 export interface Operator {
@@ -41,34 +40,19 @@ export function parseOperators(text: string): readonly Operator[] {
   return operators;
 }
 
-const parsed = <Value>(parse: (text: string) => Value) =>
-  z.string().transform((text, context): Value => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: errorText(error) });
-      return z.NEVER;
-    }
-  });
-
-const loopback = z.string().min(1).default('127.0.0.1');
-
 /** Who speaks for a tenant; a proxy that knows none lets nobody class tools. */
 export const proxyOperators = setting(
   'GATE_HIL_OPERATORS',
-  parsed(parseOperators).optional(),
+  parsedBy(parseOperators).optional(),
   'Who may class tools (`gate tools`), as for decisions: name@tenant:token[,…]. Without it nobody may.',
   { secret: true },
 );
 
 export const HIL_SETTINGS = {
-  host: setting('GATE_HIL_HOST', loopback, 'Address the review service listens on (mutual TLS).'),
-  port: setting('GATE_HIL_PORT', port(8084), 'Port of the review service.'),
-  healthHost: setting('GATE_HIL_HEALTH_HOST', loopback, 'Address of its plain health listener.'),
-  healthPort: setting('GATE_HIL_HEALTH_PORT', port(9084), 'Port of /health, /readyz and /metrics.'),
+  ...listenerSettings('GATE_HIL', 'the review service', { port: 8084, healthPort: 9084 }),
   payloadKeys: setting(
     'GATE_HIL_PAYLOAD_KEYS',
-    parsed<KeyRing>(parseKeyRing),
+    keyRingText,
     'Keys that encrypt parked requests at rest: id:64hex[,id:64hex…]; the first seals, all open.',
     { secret: true },
   ),
@@ -79,7 +63,7 @@ export const HIL_SETTINGS = {
   ),
   operators: setting(
     'GATE_HIL_OPERATORS',
-    parsed(parseOperators),
+    parsedBy(parseOperators),
     'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Replaced by sign-in at the console.',
     { secret: true },
   ),

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { SINK_KINDS } from '../domain/evidence/egress/sinks.js';
 import { parseVkey } from '../domain/ledger/tlog/note.js';
-import { type Config, csv, type Env, port, readConfig, seconds, setting } from './env.js';
+import { type Config, csv, type Env, readConfig, seconds, setting } from './env.js';
+import { listenerSettings } from './listener.js';
 import { keyRingText, parsedBy } from './shared.js';
-
-const loopback = z.string().min(1).default('127.0.0.1');
 
 const webhookUrl = z
   .string()
@@ -12,10 +11,7 @@ const webhookUrl = z
   .optional();
 
 export const LEDGER_SETTINGS = {
-  host: setting('GATE_LEDGER_HOST', loopback, 'Address the ledger listens on (mutual TLS).'),
-  port: setting('GATE_LEDGER_PORT', port(8083), 'Port of the ledger.'),
-  healthHost: setting('GATE_LEDGER_HEALTH_HOST', loopback, 'Address of its plain health listener.'),
-  healthPort: setting('GATE_LEDGER_HEALTH_PORT', port(9083), 'Port of /health, /readyz and /metrics.'),
+  ...listenerSettings('GATE_LEDGER', 'the ledger', { port: 8083, healthPort: 9083 }),
   sidecarKeys: setting(
     'GATE_LEDGER_SIDECAR_KEYS',
     keyRingText,

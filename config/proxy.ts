@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
-import { csv, onOff, port, seconds, setting } from './env.js';
+import { csv, onOff, seconds, setting } from './env.js';
+import { listenerSettings } from './listener.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
 export const PROXY_SETTINGS = {
-  host: setting('GATE_PROXY_HOST', z.string().default('127.0.0.1'), 'Address of the mutual-TLS listener agents call.'),
-  port: setting('GATE_PROXY_PORT', port(8443), 'Port of the mutual-TLS listener.'),
+  ...listenerSettings('GATE_PROXY', 'the proxy', { port: 8443, healthPort: 8080 }),
   publicUrl: setting(
     'GATE_PROXY_PUBLIC_URL',
     z
@@ -15,12 +15,6 @@ export const PROXY_SETTINGS = {
       .optional(),
     'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
   ),
-  healthHost: setting(
-    'GATE_PROXY_HEALTH_HOST',
-    z.string().default('127.0.0.1'),
-    'Address of the plain health listener.',
-  ),
-  healthPort: setting('GATE_PROXY_HEALTH_PORT', port(8080), 'Port of the plain health listener.'),
   mode: setting(
     'GATE_MODE',
     mode.default('enforce'),

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { port, seconds, setting } from './env.js';
-
-const serviceUrl = (defaultUrl: string) =>
-  z.url({ protocol: /^https$/, message: 'must be an https:// URL' }).default(defaultUrl);
+import { seconds, setting } from './env.js';
+import { healthSettings } from './listener.js';
+import { PROXY_SETTINGS } from './proxy.js';
 
 /** Where the tools are: the worker calls them, the proxy forwards control methods to them. */
 export const UPSTREAM_SETTINGS = {
@@ -24,9 +23,18 @@ export const UPSTREAM_SETTINGS = {
   ),
 } as const;
 
+const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs } = PROXY_SETTINGS;
+
+/** What proxy and worker must agree on about a call. */
+export const CALL_LIMIT_SETTINGS = {
+  callbackAllowlist,
+  callbackAllowPrivate,
+  velocityWindowSecs,
+  upstreamTimeoutSecs,
+} as const;
+
 /** Settings of the worker: how decisions are checked, and how what broke is closed. */
 export const WORKER_SETTINGS = {
-  ...UPSTREAM_SETTINGS,
   decisionPublicKeyFile: setting(
     'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
     z.string().min(1),
@@ -56,19 +64,4 @@ export const WORKER_SETTINGS = {
 } as const;
 
 /** A worker that runs apart answers nobody but probes. */
-export const WORKER_HEALTH_SETTINGS = {
-  healthHost: setting(
-    'GATE_WORKER_HEALTH_HOST',
-    z.string().min(1).default('127.0.0.1'),
-    "Address of the worker's plain health listener.",
-  ),
-  healthPort: setting('GATE_WORKER_HEALTH_PORT', port(9091), 'Port of /health, /readyz and /metrics.'),
-} as const;
-
-/** Where the services are, for a worker or proxy that runs apart from them. */
-export const SERVICE_URL_SETTINGS = {
-  brainUrl: setting('GATE_BRAIN_URL', serviceUrl('https://127.0.0.1:8081'), 'Brain.'),
-  policyUrl: setting('GATE_POLICY_URL', serviceUrl('https://127.0.0.1:8082'), 'Policy engine.'),
-  ledgerUrl: setting('GATE_LEDGER_URL', serviceUrl('https://127.0.0.1:8083'), 'Ledger.'),
-  hilUrl: setting('GATE_HIL_URL', serviceUrl('https://127.0.0.1:8084'), 'Human review.'),
-} as const;
+export const WORKER_HEALTH_SETTINGS = healthSettings('GATE_WORKER', 9091);

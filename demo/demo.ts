@@ -11,6 +11,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { errorText } from '../domain/errors.js';
+import { FREE_PORTS } from '../stack/process-settings.js';
 import type { DevelopmentFile } from '../stack/development.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 
@@ -281,17 +282,11 @@ interface OwnStack {
 async function startOwn(): Promise<OwnStack> {
   const stateDir = await mkdtemp(join(tmpdir(), 'gate-demo-'));
   const inherited = Object.entries(process.env).filter(([name]) => !/^GATE_(?!.*_BIN$|CACHE_DIR$)/.test(name));
-  const ports = ['PROXY', 'BRAIN', 'POLICY', 'HIL', 'LEDGER'].flatMap((name) => [
-    `${name}_PORT`,
-    `${name}_HEALTH_PORT`,
-  ]);
   const child = spawn(process.execPath, [join(PROJECT_ROOT, 'bin', 'gate.mjs'), 'start', '--quiet'], {
     cwd: PROJECT_ROOT,
     env: {
       ...Object.fromEntries(inherited),
-      ...Object.fromEntries(
-        [...ports, 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'DEMO_UPSTREAM_PORT'].map((name) => [`GATE_${name}`, '0']),
-      ),
+      ...FREE_PORTS,
       GATE_STATE_DIR: stateDir,
       GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),
     },

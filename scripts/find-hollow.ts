@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LITE_SETTINGS } from '../config/lite.js';
 import { PREPARE_SETTINGS } from '../config/prepare.js';
-import { APART_SETTINGS, START_SETTINGS } from '../config/processes.js';
+import { APART_SETTINGS, START_SETTINGS } from '../stack/process-settings.js';
 import type { SettingGroups, Settings } from '../config/env.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
@@ -122,7 +122,9 @@ const outside = (sources: readonly Source[], ...paths: readonly string[]): reado
 export function hollowSettings(sources: readonly Source[]): readonly Hollow[] {
   const users = outside(sources, 'contracts/').map(withoutComments);
   const all = [START_SETTINGS, PREPARE_SETTINGS, ...Object.values(APART_SETTINGS)] as readonly SettingGroups[];
-  const groups: readonly Settings[] = [LITE_SETTINGS, ...all.flatMap((found) => Object.values<Settings>(found))];
+  // An address is made for each declared neighbour, and read by its name (stack/neighbours.ts).
+  const named = all.flatMap(({ addresses: _read, ...found }) => Object.values<Settings>(found));
+  const groups: readonly Settings[] = [LITE_SETTINGS, ...named];
   const hollow = new Map<string, Hollow>();
   for (const group of groups)
     for (const [key, { variable }] of Object.entries(group)) {

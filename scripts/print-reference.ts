@@ -1,25 +1,22 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import { observedInspector } from '../api/brain/metrics.js';
-import { reviewMetrics } from '../api/hil/metrics.js';
-import { ledgerMetrics } from '../api/ledger/metrics.js';
-import { policyMetrics } from '../api/policy/metrics.js';
-import { proxyMetrics } from '../api/proxy/metrics.js';
 import { READ_ELSEWHERE } from '../config/elsewhere.js';
 import type { SettingGroups } from '../config/env.js';
 import { LITE_SETTINGS } from '../config/lite.js';
 import { PREPARE_SETTINGS } from '../config/prepare.js';
-import { APART_SETTINGS, type ProcessName, settingLines, START_SETTINGS } from '../config/processes.js';
+import { settingLines } from '../config/setting-lines.js';
+import { APART_SETTINGS, START_SETTINGS } from '../stack/process-settings.js';
+import { commandOf, SERVICES } from '../stack/services.js';
 import { ERROR_CODES, type ErrorCode } from '../contracts/error-codes.js';
 import { EVENT_KINDS, type EventKind } from '../contracts/event-kinds.js';
-import { GATE_OWN_ROUTES, type GovernedService, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
+import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
 import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
-import { egressMetrics } from '../workers/egress-metrics.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
+import { printedCompose } from './compose-file.js';
 import { EXPLAINED } from './find-hollow.js';
 
 /** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
@@ -41,15 +38,6 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 
 const table = (columns: readonly string[], rows: readonly (readonly string[])[]): string =>
   [columns, columns.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
-
-const TITLES: Readonly<Record<ProcessName, string>> = {
-  proxy: 'gate serve proxy',
-  brain: 'gate serve brain',
-  'policy-engine': 'gate serve policy-engine',
-  hil: 'gate serve hil',
-  ledger: 'gate serve ledger',
-  worker: 'gate worker',
-};
 
 function settingsPage(): string {
   const section = (title: string, groups: SettingGroups, note = ''): string =>
@@ -77,7 +65,7 @@ function settingsPage(): string {
           START_SETTINGS,
           'Secrets and keys that are required here it makes itself, once, under the state folder.\n\n',
         ),
-        ...Object.entries(APART_SETTINGS).map(([name, groups]) => section(TITLES[name as ProcessName], groups)),
+        ...SERVICES.map((service) => section(`gate ${commandOf(service)}`, APART_SETTINGS[service.name])),
         section(
           'gate lite',
           { lite: LITE_SETTINGS },
@@ -224,11 +212,10 @@ function notYetPage(): string {
   );
 }
 
-const SERVICES: readonly GovernedService[] = ['hil', 'identity', 'ledger', 'policy-engine', 'brain', 'proxy'];
-
 function routesPage(): string {
   const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES];
-  const sections = SERVICES.map((service) => {
+  const governed = [...new Set(rows.map(({ service }) => service))];
+  const sections = governed.map((service) => {
     const own = rows.filter((row) => row.service === service);
     const built = own.filter((row) => row.built);
     const later = own.filter((row) => !row.built);
@@ -267,28 +254,10 @@ function routesPage(): string {
 }
 
 async function metricsPage(): Promise<string> {
-  const unobserved = () => undefined;
   const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
-    [
-      'proxy',
-      (registry) => {
-        const metrics = proxyMetrics(registry);
-        metrics.watchInFlight(() => 0);
-        metrics.watchStuck(() => Promise.resolve(0));
-      },
-    ],
-    ['brain', (registry) => observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry)],
-    ['policy-engine', policyMetrics],
-    ['hil', (registry) => reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now)],
-    ['worker', (registry) => [egressMetrics(registry), alarmsTold(pino({ level: 'silent' }), registry)]],
-    [
-      'ledger',
-      (registry) =>
-        ledgerMetrics(registry, {
-          ledger: { observe: unobserved, observeWalks: unobserved, observeVacuum: unobserved },
-          evidence: { observeFlags: unobserved },
-        }),
-    ],
+    ...SERVICES.flatMap((service) =>
+      service.metrics ? [[service.name, (registry: Registry) => service.metrics?.(registry)] as const] : [],
+    ),
     [
       'lite, beside those of proxy',
       (registry) => [liteMetrics(registry), alarmsTold(pino({ level: 'silent' }), registry)],
@@ -297,7 +266,7 @@ async function metricsPage(): Promise<string> {
   const sections: string[] = [];
   for (const [service, register] of services) {
     const registry = new Registry();
-    register(registry);
+    await register(registry);
     const metrics = await registry.getMetricsAsJSON();
     const lines = metrics.map(({ name, type, help }) => {
       // The library keeps label names beside the values; its type leaves them out.
@@ -326,4 +295,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
     writeFileSync(join(REFERENCE_DIRECTORY, file), text);
     process.stdout.write(`docs/reference/${file}\n`);
   }
+  const compose = join(PROJECT_ROOT, 'docker-compose.yml');
+  writeFileSync(compose, printedCompose(readFileSync(compose, 'utf8')));
+  process.stdout.write('docker-compose.yml\n');
 }

@@ -1,34 +1,43 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig, readGroups, type Env } from '../config/env.js';
+import { readConfig, type Env } from '../config/env.js';
 import type { Mode } from '../contracts/call.js';
-import { START_SETTINGS } from '../config/processes.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { tightenFile } from '../domain/store/durable-file.js';
 import { diskFault, writeIn } from '../domain/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
+import { madeEnvironment } from './certificates/made-secrets.js';
 import { startEngine } from './engine-process.js';
+import { readStartConfig } from './process-settings.js';
 import { claimStateFolder } from './single-instance.js';
 import { StartError } from '../config/start-error.js';
 import { createVoice } from './voice.js';
 
+interface Address {
+  readonly url: string;
+}
+
+/** Every service that listens, by its key; named here are those that the command line and the tests ask. */
+export interface ServiceAddresses {
+  readonly proxy: Address;
+  readonly brain: Address;
+  readonly policy: Address;
+  readonly hil: Address;
+  readonly ledger: Address;
+}
+
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
-export interface DevelopmentFile {
+export interface DevelopmentFile extends ServiceAddresses {
   /** Absent where another container rules it. */
   readonly mode?: Mode;
-  readonly proxy: {
-    readonly url: string;
+  readonly proxy: Address & {
     readonly ca: string;
     readonly cert: string;
     readonly key: string;
     readonly agent_spiffe: string;
   };
-  readonly brain: { readonly url: string };
-  readonly policy: { readonly url: string };
-  readonly hil: { readonly url: string };
-  readonly ledger: { readonly url: string };
   readonly console_workload: { readonly cert: string; readonly key: string };
   readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;
@@ -72,19 +81,9 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   }
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
-  const config = readGroups('gate start', START_SETTINGS, {
-    GATE_PAYLOAD_KEYS: secrets.payloadKeys,
-    GATE_RECORD_KEYS: secrets.recordKeys,
-    GATE_HIL_PAYLOAD_KEYS: secrets.hilPayloadKeys,
-    GATE_LEDGER_SIDECAR_KEYS: secrets.ledgerSidecarKeys,
+  const config = readStartConfig({
+    ...madeEnvironment(secrets),
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
-    GATE_LEDGER_CHECKPOINT_KEY_FILE: secrets.checkpointKey.keyFile,
-    GATE_LEDGER_EXPORT_KEY_FILE: secrets.exportKey.keyFile,
-    GATE_CALLBACK_SECRET: secrets.callbackSecret,
-    GATE_SIGNING_KEY_FILE: secrets.ledgerKey.keyFile,
-    GATE_HIL_DECISION_KEY_FILE: secrets.hilDecisionKey.keyFile,
-    GATE_HIL_DECISION_PUBLIC_KEY_FILE: secrets.hilDecisionKey.pubFile,
-    GATE_HIL_OPERATORS: `dev@acme:${secrets.operatorToken}`,
     // Whoever brings tools of his own brings calls of his own.
     ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
     ...env,

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { settingLines, START_SETTINGS } from '../config/processes.js';
+import { settingLines } from '../config/setting-lines.js';
+import { START_SETTINGS } from './process-settings.js';
 import { freePort } from './programs/free-port.js';
 import { examine } from './doctor.js';
 

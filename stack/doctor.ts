@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError, type Env, readGroups, type Settings } from '../config/env.js';
-import { START_SETTINGS } from '../config/processes.js';
+import { START_SETTINGS } from './process-settings.js';
 import { errorText } from '../domain/errors.js';
 import { diskFault, writeIn } from '../domain/store/writable.js';
 import { presentTemporal } from './programs/find-program.js';

@@ -6,7 +6,7 @@ import { errorText } from '../domain/errors.js';
 import { bundleWorkflows } from '../workers/bundle.js';
 import { connectEngine } from '../workers/client.js';
 import { prepareNamespace } from './programs/temporal-namespace.js';
-import { engineAddress } from './parts.js';
+import { engineAddress } from './engine-address.js';
 import { StartError } from '../config/start-error.js';
 
 export interface PrepareOptions {

@@ -7,7 +7,7 @@ import { SHARED_SETTINGS } from '../config/shared.js';
 import { AUTHENTICATED, NOT_AUTHENTICATED } from '../domain/call-record/sealed-record.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { editedSqlite } from '../test/support/edited-store.js';
-import { openProxyStore } from './parts.js';
+import { openProxyStore, storeTarget } from './proxy-store.js';
 
 const ring = (name: string) => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
 
@@ -48,7 +48,7 @@ describe('the store of the proxy and the worker', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
   const open = (name: string) =>
-    openProxyStore(readConfig('gate', SHARED_SETTINGS, { GATE_STATE_DIR: folder }), {
+    openProxyStore(storeTarget(readConfig('gate', SHARED_SETTINGS, { GATE_STATE_DIR: folder }), 'calls'), {
       keys: ring(name),
       upstream: 'own',
     });

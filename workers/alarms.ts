@@ -3,7 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { OnAlarm } from '../activities/ledger.js';
 
 /** Tells people of alarms: a log line each, and a counter to alert on. The row in the ledger is the record of it. */
-export function alarmsTold(logger: Logger, registry: Registry): OnAlarm {
+export function alarmsTold(logger: Pick<Logger, 'warn'>, registry: Registry): OnAlarm {
   const alarms = new Counter({
     name: 'gate_worker_alarms_total',
     help: 'Alarms of the pipeline by the kind of their ledger row: rows the ledger refused, calls that were closed or are stuck, forged decisions.',

@@ -36,6 +36,8 @@ import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createLedgerService } from '../ledger/app.js';
 import { createPolicyService } from '../policy/app.js';
+import { readGroups } from '../../config/env.js';
+import { SERVICES } from '../../stack/services.js';
 import { registeredRoutes } from './caller-authority.js';
 import { type Caller, createService, type Service } from './service.js';
 
@@ -143,7 +145,6 @@ beforeAll(async () => {
     policies: await loadPolicySet({ directory: shippedPolicyDirectory() }),
   });
   running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
-  running.identity = null;
   // Only the operators' routes of the proxy; its other routes are for agents.
   const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {
     tool_classes: toolClassMigrations,
@@ -167,6 +168,7 @@ beforeAll(async () => {
     }),
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
+  for (const service of services) running[service] ??= await openedByItself(service, common());
   for (const service of Object.values(running)) {
     await service?.app.ready();
     if (service) closing.unshift(() => service.close());
@@ -176,6 +178,19 @@ afterAll(async () => {
   for (const close of closing) await close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** A service that needs nothing that is put together above, opened as it declares; `null` when there is none of this name. */
+async function openedByItself(name: GovernedService, parts: object): Promise<Service | null> {
+  const service = SERVICES.find((declared) => (declared.name as string) === name);
+  if (!service) return null;
+  const { listener } = await (await service.open()).open({
+    ...parts,
+    config: readGroups(name, service.settings, {}),
+    storeTarget: (store: string) => ({ file: join(folder, `${store}.db`) }),
+    onStop: (_phase: string, _what: string, step: () => Promise<unknown>) => void closing.push(step),
+  } as never);
+  return listener?.().service as Service;
+}
 
 describe.each(services)('what %s registers and what the table says are the same', (service) => {
   const names = () => (running[service] ? registeredRoutes(running[service].app).map(routeName) : []);

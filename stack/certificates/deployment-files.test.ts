@@ -8,6 +8,7 @@ import { parseDatabaseRoles } from '../../config/prepare.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { DevelopmentFile } from '../development.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
+import { SERVICES } from '../services.js';
 import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from './deployment-files.js';
 
 let folder: string;
@@ -75,12 +76,22 @@ describe('the files of a deployment', () => {
 
   it('give each authority a role of its own', () => {
     const roles = parseDatabaseRoles(text('prepare', 'database-roles').trim());
-    expect(roles.map(({ name }) => name)).toEqual(['gate_calls', 'gate_ledger', 'gate_hil', 'temporal']);
-    expect(new Set(roles.map(({ password }) => password)).size).toBe(4);
-    expect(text('ledger', 'database-url').trim()).toBe(
-      `postgresql://gate_ledger:${roles[1]?.password}@postgres:5432/gate`,
-    );
-    expect(text('temporal', 'postgres-password').trim()).toBe(roles[3]?.password);
+    const names = roles.map(({ name }) => name);
+    const stores = [...new Set(SERVICES.flatMap((service) => service.stores))];
+    expect(stores).toEqual(expect.arrayContaining(['calls', 'ledger', 'hil']));
+    expect(names).toEqual([...stores.map((store) => `gate_${store}`), 'temporal']);
+    expect(new Set(roles.map(({ password }) => password)).size).toBe(names.length);
+    const passwordOf = (role: string) => roles.find(({ name }) => name === role)?.password;
+    for (const {
+      name,
+      stores: [store],
+    } of SERVICES)
+      if (store !== undefined)
+        expect([name, text(name, 'database-url').trim()]).toEqual([
+          name,
+          `postgresql://gate_${store}:${passwordOf(`gate_${store}`)}@postgres:5432/gate`,
+        ]);
+    expect(text('temporal', 'postgres-password').trim()).toBe(passwordOf('temporal'));
   });
 
   it('are for their owner alone, except where an image has a user of its own', () => {

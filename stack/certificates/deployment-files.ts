@@ -1,14 +1,19 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
-import type { DevelopmentFile } from '../development.js';
+import { settingLines } from '../../config/setting-lines.js';
+import type { DevelopmentFile, ServiceAddresses } from '../development.js';
+import { APART_SETTINGS, defaultPort } from '../process-settings.js';
+import { keyOf, SERVICES, workloadOf } from '../services.js';
 import {
   DEVELOPMENT_AGENTS,
+  type DevelopmentService,
   type DevLeaf,
   type DevPki,
   ensureDevelopmentPki,
   ensureDevelopmentSecrets,
   ensureToken,
 } from './dev-pki.js';
+import { MADE_SETTINGS } from './made-secrets.js';
 import { replaceFile } from '../../domain/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
@@ -28,31 +33,32 @@ export interface DeploymentFilesOptions {
 /** Where a container finds its folder. */
 export const MOUNTED_AT = '/run/gate';
 
-/** The roles of Postgres, one per authority (`gate prepare database`). The engine's owns its two databases. */
-const DATABASE_ROLES = {
-  gate_calls: [],
-  gate_ledger: [],
-  gate_hil: [],
+/** The role of Postgres that owns a store. */
+const roleOf = (store: string): string => `gate_${store}`;
+
+/** The roles of Postgres, one per store (`gate prepare database`). The engine's owns its two databases. */
+const DATABASE_ROLES: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(SERVICES.flatMap(({ stores }) => stores.map((store) => [roleOf(store), []]))),
   temporal: ['temporal', 'temporal_visibility'],
-} as const;
+};
 
 /** Who talks to the engine, each with a certificate of the engine's CA; `temporal` is the engine itself. */
-const ENGINE_WORKLOADS = ['temporal', 'temporal-ui', 'proxy', 'hil', 'worker', 'prepare'] as const;
+const ENGINE_WORKLOADS: readonly string[] = [
+  'temporal',
+  'temporal-ui',
+  ...SERVICES.filter(({ engine }) => engine).map(({ name }) => name),
+  'prepare',
+];
 
 /** The containers that get a folder, each with what it needs and nothing of another's. */
-export const DEPLOYMENT_FOLDERS = [
-  'proxy',
-  'worker',
-  'brain',
-  'policy-engine',
-  'hil',
-  'ledger',
+export const DEPLOYMENT_FOLDERS: readonly string[] = [
+  ...SERVICES.map(({ name }) => name),
   'temporal',
   'temporal-ui',
   'postgres',
   'prepare',
   'operator',
-] as const;
+];
 
 /**
  * Development certificates and secrets for services in containers of their own: `<into>/<container>/<file>`, read-only for their owner.
@@ -73,50 +79,26 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
   const passwordOf = (role: string) => ensureToken(join(stateDir, 'secrets', `postgres-${role}`));
   const urlOf = (role: string) => `postgresql://${role}:${passwordOf(role)}@${database}`;
   const tls = ({ cert, key }: DevLeaf) => ({ 'ca.crt': pki.ca, 'tls.crt': cert, 'tls.key': key });
-  const engine = (workload: (typeof ENGINE_WORKLOADS)[number]) => {
+  const engine = (workload: string) => {
     const { cert, key } = enginePki.also[workload] as DevLeaf;
     return { 'engine-ca.crt': enginePki.ca, 'engine.crt': cert, 'engine.key': key };
   };
   const { services, agents } = pki;
-  const callStore = {
-    'payload-keys': secrets.payloadKeys,
-    'record-keys': secrets.recordKeys,
-    'database-url': urlOf('gate_calls'),
+  /** What a service's settings name, and nothing else. */
+  const filesOf = (service: (typeof SERVICES)[number]): Record<string, string> => {
+    const read = new Set(settingLines(APART_SETTINGS[service.name]).map(({ variable }) => variable));
+    const [store] = service.stores;
+    return {
+      ...tls(services[workloadOf(service) as DevelopmentService]),
+      ...(service.engine && engine(service.name)),
+      ...Object.fromEntries(
+        MADE_SETTINGS.filter(({ variable }) => read.has(variable)).map(({ file, text }) => [file, text(secrets)]),
+      ),
+      ...(store !== undefined && { 'database-url': urlOf(roleOf(store)) }),
+    };
   };
-  const folders: Record<(typeof DEPLOYMENT_FOLDERS)[number], Record<string, string>> = {
-    proxy: {
-      ...tls(services.proxy),
-      ...engine('proxy'),
-      ...callStore,
-      'signing.key': secrets.ledgerKey.key,
-      'hil-operators': `dev@acme:${secrets.operatorToken}`,
-      'hil-decision.pub': secrets.hilDecisionKey.pub,
-    },
-    worker: {
-      ...tls(services.proxy),
-      ...engine('worker'),
-      ...callStore,
-      'callback-secret': secrets.callbackSecret,
-      'hil-decision.pub': secrets.hilDecisionKey.pub,
-    },
-    brain: tls(services.brain),
-    'policy-engine': tls(services['policy-engine']),
-    hil: {
-      ...tls(services.hil),
-      ...engine('hil'),
-      'payload-keys': secrets.payloadKeys,
-      'hil-payload-keys': secrets.hilPayloadKeys,
-      'hil-decision.key': secrets.hilDecisionKey.key,
-      'hil-operators': `dev@acme:${secrets.operatorToken}`,
-      'database-url': urlOf('gate_hil'),
-    },
-    ledger: {
-      ...tls(services.ledger),
-      'sidecar-keys': secrets.ledgerSidecarKeys,
-      'checkpoint.key': secrets.checkpointKey.key,
-      'export.key': secrets.exportKey.key,
-      'database-url': urlOf('gate_ledger'),
-    },
+  const folders: Readonly<Record<string, Record<string, string>>> = {
+    ...Object.fromEntries(SERVICES.map((service) => [service.name, filesOf(service)])),
     temporal: { ...engine('temporal'), 'postgres-password': passwordOf('temporal') },
     'temporal-ui': engine('temporal-ui'),
     postgres: { 'admin-password': passwordOf('postgres') },
@@ -174,18 +156,21 @@ function writeFolder(
 /** What `gate pending`, `decide`, `audit` and `verify` read inside the network of the containers. */
 function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFile {
   const at = (file: string) => posix.join(MOUNTED_AT, file);
+  const addresses = Object.fromEntries(
+    SERVICES.flatMap((service) => {
+      const port = defaultPort(service);
+      return port === null ? [] : [[keyOf(service), { url: `https://${service.name}:${port}` }]];
+    }),
+  ) as unknown as ServiceAddresses;
   const agentOf = (name: keyof typeof agents) => ({ cert: at(`${name}.crt`), key: at(`${name}.key`) });
   return {
+    ...addresses,
     proxy: {
-      url: 'https://proxy:8443',
+      url: addresses.proxy.url,
       ca: at('ca.crt'),
       ...agentOf('support-bot'),
       agent_spiffe: agents['support-bot'].spiffe,
     },
-    brain: { url: 'https://brain:8081' },
-    policy: { url: 'https://policy-engine:8082' },
-    ledger: { url: 'https://ledger:8083' },
-    hil: { url: 'https://hil:8084' },
     console_workload: { cert: at('console.crt'), key: at('console.key') },
     // The proxy's key stays with the proxy.
     proxy_workload: { cert: '', key: '' },

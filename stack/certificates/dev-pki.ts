@@ -16,19 +16,16 @@ import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '..
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../domain/store/durable-file.js';
 import { withFileLock } from '../file-lock.js';
+import { type ProcessName, SERVICES, workloadOf } from '../services.js';
 
-/** Every workload of the development stack. The worker acts for the proxy and carries the proxy's certificate. */
+/** Workloads that call services and are no service of Gate yet. */
+const FURTHER_WORKLOADS = ['identity', 'console', 'simulator'] as const;
+export type DevelopmentService = Exclude<ProcessName, 'worker'> | (typeof FURTHER_WORKLOADS)[number];
+
+/** Every workload of the development stack. */
 export const DEVELOPMENT_SERVICES = [
-  'proxy',
-  'brain',
-  'policy-engine',
-  'hil',
-  'ledger',
-  'identity',
-  'console',
-  'simulator',
-] as const;
-export type DevelopmentService = (typeof DEVELOPMENT_SERVICES)[number];
+  ...new Set([...SERVICES.map(workloadOf), ...FURTHER_WORKLOADS]),
+] as readonly DevelopmentService[];
 
 /** The tenant and the agents that exist after the first start. `dev-agent` has no persona: it is the one for tools of one's own. */
 export const DEVELOPMENT_TENANT = 'acme';

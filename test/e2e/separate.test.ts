@@ -7,11 +7,14 @@ import { connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import type { ServiceDeclaration } from '../../api/plugins/declaration.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import { defaultPort } from '../../stack/process-settings.js';
+import { SERVICES } from '../../stack/services.js';
 import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
 import { type AgentClient, createAgentClient } from '../support/agent.js';
 import { filesOf, gateServices, readCompose, type ComposeService } from '../support/compose.js';
@@ -23,7 +26,13 @@ import { bareEnvironment, eventually, STACK_START_LIMIT_MS, type ToolsState } fr
  * folders are this machine's. A real Postgres, and a real engine behind mutual TLS.
  */
 const compose = readCompose();
-const SERVICES = ['tools', 'ledger', 'policy-engine', 'brain', 'hil', 'worker', 'proxy'] as const;
+const afterItsNeighbours = ({ neighbours }: Pick<ServiceDeclaration, 'neighbours'>): number =>
+  Math.max(0, ...neighbours.map((neighbour) => 1 + afterItsNeighbours(neighbour)));
+/** Whoever asks another stands behind it. */
+const CONTAINERS: readonly string[] = [
+  'tools',
+  ...SERVICES.toSorted((one, other) => afterItsNeighbours(one) - afterItsNeighbours(other)).map(({ name }) => name),
+];
 
 interface Running {
   readonly child: ChildProcess;
@@ -72,14 +81,12 @@ const databaseHere = (): string => {
 };
 
 /** Its listeners move to the free ports that its neighbours are told. */
-const listensOn: Readonly<Record<string, { variable: string; port: number; health: number }>> = {
-  proxy: { variable: 'GATE_PROXY', port: 8443, health: 8080 },
-  brain: { variable: 'GATE_BRAIN', port: 8081, health: 9081 },
-  'policy-engine': { variable: 'GATE_POLICY', port: 8082, health: 9082 },
-  ledger: { variable: 'GATE_LEDGER', port: 8083, health: 9083 },
-  hil: { variable: 'GATE_HIL', port: 8084, health: 9084 },
-  worker: { variable: 'GATE_WORKER', port: 0, health: 9091 },
-};
+const listensOn: Readonly<Record<string, { variable: string; port: number; health: number }>> = Object.fromEntries(
+  SERVICES.map((service) => {
+    const health = new URL(String(compose.services[service.name]?.environment?.['GATE_HEALTHCHECK_URL'])).port;
+    return [service.name, { variable: service.prefix, port: defaultPort(service) ?? 0, health: Number(health) }];
+  }),
+);
 
 function environmentOf(name: string): NodeJS.ProcessEnv {
   const service = compose.services[name] as ComposeService;
@@ -184,7 +191,7 @@ beforeAll(async () => {
   engineDoor = await openEngineDoor(engine.address);
   await finish('prepare-engine');
 
-  for (const name of SERVICES) running.set(name, start(name));
+  for (const name of CONTAINERS) running.set(name, start(name));
   const { GATE_TLS_CERT_FILE, GATE_TLS_KEY_FILE } = environmentOf('worker');
   refused = start('worker', {
     GATE_TEMPORAL_TLS_CERT_FILE: GATE_TLS_CERT_FILE,
@@ -240,7 +247,7 @@ afterAll(async () => {
 describe('docker-compose.yml, its services as separate processes', () => {
   it('runs every Gate service that stands in the file', () => {
     const long = gateServices(compose).filter(([, { restart }]) => restart !== 'no');
-    expect(long.map(([name]) => name).sort()).toEqual([...SERVICES].sort());
+    expect(long.map(([name]) => name).sort()).toEqual([...CONTAINERS].sort());
   });
 
   it('executes an allowed call once', async () => {
@@ -390,7 +397,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
     expect((await slow).status).toBe(200);
     expect(await proxy.ended).toBe(0);
     await expect(agent.call('list_files')).rejects.toThrow();
-    for (const name of [...SERVICES].reverse()) {
+    for (const name of [...CONTAINERS].reverse()) {
       const { child, ended } = running.get(name) as Running;
       child.kill('SIGTERM');
       expect([name, await ended]).toEqual([name, 0]);

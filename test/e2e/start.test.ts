@@ -9,11 +9,11 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
+import { FREE_PORTS } from '../../stack/process-settings.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import {
   bareEnvironment,
   eventually,
-  FREE_PORTS,
   GATE_PROGRAM,
   STACK_START_LIMIT_MS,
   startStack,

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import { FREE_PORTS } from '../../stack/process-settings.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import type { Reply } from '../support/agent.js';
@@ -14,7 +15,6 @@ import { until } from '../support/kill-host-driver.js';
 import {
   bareEnvironment,
   eventually,
-  FREE_PORTS,
   GATE_PROGRAM,
   STACK_START_LIMIT_MS,
   startStack,

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { PREPARE_SETTINGS } from '../../config/prepare.js';
-import { APART_SETTINGS, type ProcessName, settingLines, type SettingLine } from '../../config/processes.js';
+import { settingLines, type SettingLine } from '../../config/setting-lines.js';
+import { APART_SETTINGS } from '../../stack/process-settings.js';
+import type { ProcessName } from '../../stack/services.js';
 import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from '../../stack/certificates/deployment-files.js';
+import { printedCompose } from '../../scripts/compose-file.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { DYNAMIC_CONFIG } from '../../stack/programs/temporal-server.js';
 import { type ComposeService, filesOf, gateServices, readCompose, VARIABLE } from '../support/compose.js';
@@ -47,6 +50,10 @@ beforeAll(async () => {
 });
 
 describe('docker-compose.yml', () => {
+  it('has of every service what its declaration says (`npm run reference` prints it)', () => {
+    expect(printedCompose(compose.text)).toBe(compose.text);
+  });
+
   it('starts every process of Gate', () => {
     expect(configured.map(({ name }) => name)).toEqual(
       expect.arrayContaining([...Object.keys(APART_SETTINGS), 'prepare-database', 'prepare-engine']),

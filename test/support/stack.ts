@@ -9,6 +9,7 @@ import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import { FREE_PORTS } from '../../stack/process-settings.js';
 import type { DevelopmentFile } from '../../stack/development.js';
 import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from './agent.js';
 
@@ -53,19 +54,6 @@ export interface ToolsState {
 export const STACK_START_LIMIT_MS = 15 * 60_000;
 const STOP_LIMIT_MS = 30_000;
 const WAIT_LIMIT_MS = 15_000;
-
-/** Free ports for everything that listens. */
-export const FREE_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    ...['PROXY', 'BRAIN', 'POLICY', 'HIL', 'LEDGER'].flatMap((name) => [
-      `GATE_${name}_PORT`,
-      `GATE_${name}_HEALTH_PORT`,
-    ]),
-    'GATE_TEMPORAL_PORT',
-    'GATE_TEMPORAL_UI_PORT',
-    'GATE_DEMO_UPSTREAM_PORT',
-  ].map((variable) => [variable, '0']),
-);
 
 /** The environment without what a developer's shell says about Gate. */
 export const bareEnvironment = (): NodeJS.ProcessEnv =>

@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  APART_SETTINGS,
-  PROCESS_NAMES,
-  type ProcessName,
-  readApartConfig,
-  settingLines,
-  START_SETTINGS,
-} from './processes.js';
+import { settingLines } from '../config/setting-lines.js';
+import { APART_SETTINGS, readApartConfig, START_SETTINGS } from './process-settings.js';
+import { PROCESS_NAMES, type ProcessName } from './services.js';
 
 const required = (name: ProcessName): string[] =>
   settingLines(APART_SETTINGS[name])

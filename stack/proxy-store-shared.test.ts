@@ -7,7 +7,7 @@ import type { CallInput } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
 import { startPostgres, type TestPostgres } from '../test/support/postgres.js';
 import { openCallStore } from '../domain/call-record/call-store.js';
-import { openProxyStore, storeTarget } from './parts.js';
+import { openProxyStore, storeTarget } from './proxy-store.js';
 
 const KEYS = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
 const OWNER = { tenant: 'acme', agent: 'bot' };
@@ -35,11 +35,11 @@ const callOf = (): CallInput => ({
 describe.each(['sqlite', 'postgres'] as const)("the proxy's calls and pins in one place on %s", (kind) => {
   let stateDir: string;
   let postgres: TestPostgres | null = null;
-  let shared: Parameters<typeof openProxyStore>[0];
+  let place: ReturnType<typeof storeTarget>;
   beforeAll(async () => {
     stateDir = await mkdtemp(join(tmpdir(), 'gate-proxy-store-'));
     if (kind === 'postgres') postgres = await startPostgres();
-    shared = { stateDir, databaseUrl: postgres?.url } as typeof shared;
+    place = storeTarget({ stateDir, databaseUrl: postgres?.url }, 'calls');
   }, 60_000);
   afterAll(async () => {
     await postgres?.stop();
@@ -48,8 +48,8 @@ describe.each(['sqlite', 'postgres'] as const)("the proxy's calls and pins in on
 
   it('are written side by side, and found by the next process and by a worker beside it', async () => {
     // As before tools were pinned here.
-    await (await openCallStore({ target: storeTarget(shared, 'calls'), keys: KEYS })).close();
-    const { calls, pins } = await openProxyStore(shared, { keys: KEYS, upstream: 'own' });
+    await (await openCallStore({ target: place, keys: KEYS })).close();
+    const { calls, pins } = await openProxyStore(place, { keys: KEYS, upstream: 'own' });
     const made = Array.from({ length: 20 }, callOf);
     await Promise.all(
       made.flatMap((call, index) => [
@@ -64,8 +64,8 @@ describe.each(['sqlite', 'postgres'] as const)("the proxy's calls and pins in on
     await pins.complete(OWNER);
     await calls.close();
 
-    const again = await openProxyStore(shared, { keys: KEYS, upstream: 'own' });
-    const worker = await openProxyStore(shared, { keys: KEYS, upstream: 'own' });
+    const again = await openProxyStore(place, { keys: KEYS, upstream: 'own' });
+    const worker = await openProxyStore(place, { keys: KEYS, upstream: 'own' });
     const [first] = made;
     expect(await worker.calls.request(first?.correlation_id ?? '', 'sha256:one')).toMatchObject({ callback_url: null });
     expect(await again.pins.read(OWNER)).toMatchObject({ complete: true, digests: { size: 20 } });

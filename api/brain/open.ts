@@ -1,0 +1,41 @@
+import type { BRAIN_SETTINGS } from '../../config/brain.js';
+import type { Config } from '../../config/env.js';
+import { inspectLargeInThreads } from '../../domain/inspection/inspection-threads.js';
+import { createInspector } from '../../domain/inspection/inspector.js';
+import { loadPersonas } from '../../domain/inspection/personas.js';
+import type { Inspector } from '../../domain/inspection/port.js';
+import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { needed } from '../plugins/start.js';
+import { createBrainService } from './app.js';
+
+interface Settings {
+  readonly own: Config<typeof BRAIN_SETTINGS>;
+}
+
+/** Below the two seconds that a worker gives Brain apart. */
+const LIMIT_APART_MS = 1_800;
+
+export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<Inspector>> {
+  const { injectionLevel: level, personasDir } = own;
+  const personas = await needed('personas', loadPersonas(personasDir ? { directory: personasDir } : {}));
+  const inspector = inspectLargeInThreads(createInspector({ level, personas }), {
+    level,
+    personas,
+    ...(!parts.together && { limitMs: LIMIT_APART_MS }),
+  });
+  parts.onStop('threads', 'the threads that inspect', () => inspector.close());
+  return {
+    port: inspector,
+    // Something harmless, which no store sees: detectors are compiled, and read what they read once.
+    start: () =>
+      inspector.inspect({
+        agent_id: 'warm-up',
+        method: 'tools/call',
+        params: { name: 'list_files' },
+        prior_requests: [],
+      }),
+    listener: () => listenerOf(createBrainService({ ...parts, inspector }), own),
+    // For the first large request.
+    begin: () => inspector.warm(),
+  };
+}

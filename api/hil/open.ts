@@ -1,0 +1,52 @@
+import type { Config } from '../../config/env.js';
+import type { HIL_SETTINGS } from '../../config/hil.js';
+import type { Reviews } from '../../domain/review/ports.js';
+import { openReviewStore, reviewsOf } from '../../domain/review/review-store.js';
+import { createDecisionSender } from '../../workers/call-runner.js';
+import { engineAnswers } from '../../workers/readiness.js';
+import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { needed, readSigningKey } from '../plugins/start.js';
+import { createHilService } from './app.js';
+
+interface Settings {
+  readonly own: Config<typeof HIL_SETTINGS>;
+}
+
+export async function open({ config: { own }, shared, ...parts }: Opening<Settings>): Promise<Opened<Reviews>> {
+  const decisionKey = await readSigningKey(own.decisionKeyFile);
+  const reviews = await needed(
+    'the review store',
+    openReviewStore({
+      target: parts.storeTarget('hil'),
+      payloadKeys: own.payloadKeys,
+      perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
+    }),
+  );
+  parts.onStop('stores', 'the review store', () => reviews.close());
+  // Its row in the ledger is the worker's to write: at once where it stands here, else when the call ends.
+  if (!parts.together)
+    reviews.onTampered(({ id }, reason) =>
+      parts.logger.error({ pending_id: id, reason }, 'a review is not what Gate wrote'),
+    );
+  const engine = await shared.engine();
+  return {
+    port: reviewsOf(reviews),
+    ready: () => reviews.ready(),
+    listener: () =>
+      listenerOf(
+        createHilService({
+          ...parts,
+          reviews,
+          sender: createDecisionSender(engine),
+          decisionKey,
+          readiness: { orchestrator: engineAnswers(engine) },
+          operators: own.operators,
+          simulatorTenant: own.simulatorTenant,
+          decisionLifeSeconds: own.decisionLifeSeconds,
+          bodyLimit: own.bodyLimitBytes,
+          ttlSeconds: { auto: own.ttlAutoSeconds, standard: own.ttlStandardSeconds, strict: own.ttlStrictSeconds },
+        }),
+        own,
+      ),
+  };
+}

@@ -1,0 +1,44 @@
+import type { Config } from '../../config/env.js';
+import type { LEDGER_SETTINGS } from '../../config/ledger.js';
+import { egressSource } from '../../domain/evidence/egress/source.js';
+import { openLedgerWithEvidenceThread } from '../../domain/evidence/evidence.js';
+import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { needed } from '../plugins/start.js';
+import { createLedgerService } from './app.js';
+import { coldPlace } from './cold-place.js';
+import type { LedgerPort } from './port.js';
+import { checkpointKeys, ledgerSignatures } from './signing.js';
+import { startLedgerSweeps } from './sweeps.js';
+
+interface Settings {
+  readonly own: Config<typeof LEDGER_SETTINGS>;
+}
+
+export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<LedgerPort>> {
+  const { logger, trustDomain } = parts;
+  const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(own, trustDomain));
+  const signatures = await needed(
+    'the keys of the ledger (GATE_LEDGER_EXPORT_KEY_FILE, GATE_LEDGER_ANCHOR_TSA_CA_FILE)',
+    ledgerSignatures(own, trustDomain),
+  );
+  const { ledger, evidence } = await needed(
+    'the ledger store',
+    openLedgerWithEvidenceThread({
+      target: parts.storeTarget('ledger'),
+      sidecarKeys: own.sidecarKeys,
+      verifyThreads: { threads: own.verifyThreads },
+      coldPlace: coldPlace(own),
+      logger,
+      ...checkpoints,
+      ...signatures,
+    }),
+  );
+  parts.onStop('stores', 'the ledger', () => ledger.close());
+  const sweeps = startLedgerSweeps({ ledger, evidence }, own, logger, signatures.timeStamps?.trust ?? null);
+  parts.onStop('sweeps', 'the sweeps of the ledger', () => sweeps.stop());
+  return {
+    port: { ledger, egress: egressSource(ledger) },
+    ready: () => ledger.ready(),
+    listener: () => listenerOf(createLedgerService({ ...parts, ledger, evidence }), own),
+  };
+}

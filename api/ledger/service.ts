@@ -1,0 +1,35 @@
+import { LEDGER_SETTINGS, vacuumFault } from '../../config/ledger.js';
+import { declareService, type Remote } from '../plugins/declaration.js';
+import type { LedgerPort } from './port.js';
+
+/** A real read that the proxy's workload may make: the service answers and so does its store. */
+const NO_CALL = '00000000-0000-0000-0000-000000000000';
+
+export const LEDGER = declareService({
+  name: 'ledger',
+  title: 'Ledger',
+  prefix: 'GATE_LEDGER',
+  calledBy: 'services',
+  settings: { own: LEDGER_SETTINGS },
+  faults: ({ own }) => [vacuumFault(own)],
+  stores: ['ledger'],
+  neighbours: [],
+  async metrics(registry) {
+    const unobserved = () => undefined;
+    (await import('./metrics.js')).ledgerMetrics(registry, {
+      ledger: { observe: unobserved, observeWalks: unobserved, observeVacuum: unobserved },
+      evidence: { observeFlags: unobserved },
+    });
+  },
+  async remote(): Promise<Remote<LedgerPort>> {
+    const { createLedgerClient } = await import('../../activities/clients/ledger-client.js');
+    return {
+      connect(reach) {
+        const client = createLedgerClient(reach);
+        return { ledger: client, egress: client };
+      },
+      answers: ({ ledger }) => ledger.byCorrelation(NO_CALL),
+    };
+  },
+  open: () => import('./open.js'),
+});

@@ -1,0 +1,52 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../../config/env.js';
+import type { LEDGER_SETTINGS } from '../../config/ledger.js';
+import { StartError } from '../../config/start-error.js';
+import type { EvidenceOptions } from '../../domain/evidence/evidence.js';
+import { serviceSpiffe } from '../../domain/identity/spiffe.js';
+import { readTrust } from '../../domain/ledger/anchors/time-stamp.js';
+import type { LedgerOptions } from '../../domain/ledger/ledger-store.js';
+import { keyFileSigner } from '../../domain/ledger/signatures/blob-signer.js';
+import { keySetFile } from '../../domain/ledger/signatures/key-set-file.js';
+import type { CheckpointKeys } from '../../domain/ledger/tlog/transparency-log.js';
+
+/** What the ledger signs bundles with, and the keys it verifies signatures with (docs/decisions/bundle-signer.md). */
+export async function ledgerSignatures(
+  config: Config<typeof LEDGER_SETTINGS>,
+  trustDomain: string,
+): Promise<
+  Pick<LedgerOptions, 'keySet' | 'requireCryptography' | 'timeStamps' | 'legalHold'> & Pick<EvidenceOptions, 'signer'>
+> {
+  const { exportKeyFile, exportKeyId, keySetFile: keySetPath, requireCrypto, anchorTsaCaFile, anchorTsaUrl } = config;
+  const signer =
+    exportKeyFile === undefined
+      ? null
+      : keyFileSigner({
+          privateKey: createPrivateKey(await readFile(exportKeyFile, 'utf8')),
+          keyId: exportKeyId,
+          issuer: serviceSpiffe(trustDomain, 'ledger'),
+        });
+  const keySet = keySetPath === undefined ? signer?.keySet : keySetFile(keySetPath);
+  const trust = anchorTsaCaFile === undefined ? null : readTrust(await readFile(anchorTsaCaFile, 'utf8'));
+  const timeStamps = { trust, required: requireCrypto && anchorTsaUrl !== undefined };
+  return {
+    requireCryptography: requireCrypto,
+    legalHold: config.legalHold,
+    timeStamps,
+    ...(signer && { signer }),
+    ...(keySet && { keySet }),
+  };
+}
+
+/** What the ledger signs checkpoints with; nothing where no key is configured. */
+export async function checkpointKeys(
+  { checkpointKeyFile, checkpointOrigin, witnesses }: Config<typeof LEDGER_SETTINGS>,
+  trustDomain: string,
+): Promise<{ checkpoints?: CheckpointKeys }> {
+  if (checkpointKeyFile === undefined) return {};
+  const privateKey = createPrivateKey(await readFile(checkpointKeyFile, 'utf8'));
+  if (privateKey.asymmetricKeyType !== 'ed25519')
+    throw new StartError('GATE_LEDGER_CHECKPOINT_KEY_FILE: is not an Ed25519 key');
+  return { checkpoints: { origin: checkpointOrigin ?? `${trustDomain}/ledger`, privateKey, witnesses } };
+}

@@ -1,0 +1,32 @@
+import type { Config } from '../../config/env.js';
+import type { POLICY_SETTINGS } from '../../config/policy.js';
+import { createLocalEvaluator } from '../../domain/policy/local-evaluator.js';
+import { loadPolicySet } from '../../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { needed } from '../plugins/start.js';
+import { createPolicyService } from './app.js';
+import type { PolicyPort } from './port.js';
+
+interface Settings {
+  readonly own: Config<typeof POLICY_SETTINGS>;
+}
+
+export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<PolicyPort>> {
+  const policies = await needed('policies', loadPolicySet({ directory: own.directory ?? shippedPolicyDirectory() }));
+  // For neighbours in this process; the service makes one of its own, which its metrics observe.
+  const evaluator = createLocalEvaluator(policies);
+  parts.onStop('threads', 'the threads that judge', () => evaluator.close());
+  return {
+    port: { evaluate: (input) => evaluator.evaluate(input), tools: policies },
+    // Something harmless: the rules are compiled.
+    start: () =>
+      evaluator.evaluate({
+        tool_type: 'list_files',
+        agent_history: { last_tool: null, recent_sequence: [] },
+        intent_score: 0,
+        arguments: {},
+      }),
+    listener: () => listenerOf(createPolicyService({ ...parts, policies }), own),
+  };
+}

@@ -1,0 +1,109 @@
+import type { Config } from '../../config/env.js';
+import type { Operator } from '../../config/hil.js';
+import type { PROXY_SETTINGS } from '../../config/proxy.js';
+import { agentLimitsOf } from '../../config/shared.js';
+import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
+import { errorText } from '../../domain/errors.js';
+import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { toolPinning } from '../../domain/tool-definitions/pinning.js';
+import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
+import { createCallRunner } from '../../workers/call-runner.js';
+import { engineAnswers } from '../../workers/readiness.js';
+import { principalOf, scopeReader } from '../hil/scope.js';
+import { HIL } from '../hil/service.js';
+import { LEDGER } from '../ledger/service.js';
+import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
+import { POLICY_ENGINE } from '../policy/service.js';
+import { WORKER } from '../worker/service.js';
+import { createProxyService } from './app.js';
+
+interface Settings {
+  readonly own: Config<typeof PROXY_SETTINGS>;
+  readonly operators: { readonly operators?: readonly Operator[] | undefined };
+}
+
+export async function open({ config, shared, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+  const { own } = config;
+  const { logger } = parts;
+  const signer = await readSigner(own.signingKeyFile);
+  const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
+  const { ledger } = await parts.neighbour(LEDGER);
+  const { calls, pins, classes } = await shared.callStores();
+  if (!parts.together)
+    // The ledger may come up later than the proxy; until then a change that is not finished keeps its tool waiting.
+    classes
+      .settle()
+      .catch((error: unknown) =>
+        logger.warn(
+          { reason: errorText(error) },
+          'a change of a tool’s class that was left unfinished is not settled yet',
+        ),
+      );
+  const engine = await shared.engine();
+  const upstream = await shared.upstream();
+  const names = await namesOf(parts);
+  const { toolsName } = shared;
+  const readScope = scopeReader({ operators: config.operators.operators ?? [] });
+  const allowlist = parseCallbackAllowlist(own.callbackAllowlist);
+  if (own.verboseVerdicts)
+    logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
+  const service = () =>
+    createProxyService({
+      ...parts,
+      calls,
+      ledger,
+      signer,
+      verifyDecision,
+      runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
+      upstream: watchToolDefinitions(upstream, {
+        pins,
+        ledger,
+        block: own.blockPoisonedDefinitions,
+        ...toolWatchLog(logger),
+      }),
+      tools: {
+        classing: toolClassing({
+          store: classes,
+          pins,
+          upstream: toolsName,
+          byName: (tool) => names.classOf(toolsName, tool),
+        }),
+        pinning: toolPinning({ pins, ledger }),
+        operatorOf(request) {
+          const scope = readScope(request);
+          return { tenant: scope.tenant, subject: principalOf(scope).subject };
+        },
+      },
+      mode: own.mode,
+      ...(own.publicUrl !== undefined && { publicUrl: own.publicUrl }),
+      velocity: { limit: own.velocityLimit, windowMs: own.velocityWindowSecs * 1000 },
+      callDeadlineMs: own.callDeadlineSecs * 1000,
+      upstreamTimeoutMs: own.upstreamTimeoutSecs * 1000,
+      ttlSecs: { auto: own.ttlAutoSecs, standard: own.ttlStandardSecs, strict: own.ttlStrictSecs },
+      maxInFlight: own.maxInFlight,
+      agentLimits: agentLimitsOf(own),
+      demoAgents: new Set(own.demoAgents),
+      verboseVerdicts: own.verboseVerdicts,
+      checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: own.callbackAllowPrivate }).href,
+      readiness: {
+        orchestrator: engineAnswers(engine),
+        worker: parts.readinessOf(WORKER),
+        ledger: parts.readinessOf(LEDGER),
+        hil: parts.readinessOf(HIL),
+      },
+    });
+  const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + WRITING_DOWN_SECS) * 1000;
+  return { port: null, listener: () => listenerOf(service(), own, { drainMs }) };
+}
+
+/** What it takes to write down how a call ended, beyond the limits of the call itself. */
+const WRITING_DOWN_SECS = 10;
+
+/** What names and shipped data say of a tool: by the rules that judge it where they stand here, else by those that ship with Gate. */
+async function namesOf({ beside }: Pick<Opening<Settings>, 'beside'>): Promise<Pick<PolicySet, 'classOf'>> {
+  const policies = await beside(POLICY_ENGINE);
+  return policies?.tools ?? needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() }));
+}

@@ -1,0 +1,30 @@
+import { proxyOperators } from '../../config/hil.js';
+import { PROXY_SETTINGS } from '../../config/proxy.js';
+import { CALL_STORE_SETTINGS } from '../../config/shared.js';
+import { UPSTREAM_SETTINGS } from '../../config/worker.js';
+import { HIL } from '../hil/service.js';
+import { LEDGER } from '../ledger/service.js';
+import { declareService } from '../plugins/declaration.js';
+import { WORKER } from '../worker/service.js';
+
+export const PROXY = declareService({
+  name: 'proxy',
+  title: 'Proxy',
+  prefix: 'GATE_PROXY',
+  calledBy: 'agents',
+  settings: {
+    callStore: CALL_STORE_SETTINGS,
+    upstream: UPSTREAM_SETTINGS,
+    operators: { operators: proxyOperators },
+    own: PROXY_SETTINGS,
+  },
+  engine: true,
+  stores: ['calls'],
+  neighbours: [LEDGER, HIL, WORKER],
+  async metrics(registry) {
+    const metrics = (await import('./metrics.js')).proxyMetrics(registry);
+    metrics.watchInFlight(() => 0);
+    metrics.watchStuck(() => Promise.resolve(0));
+  },
+  open: () => import('./open.js'),
+});

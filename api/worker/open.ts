@@ -1,0 +1,200 @@
+import type { Client } from '@temporalio/client';
+import type { Registry } from 'prom-client';
+import { createCallbackSender } from '../../activities/callback.js';
+import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
+import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
+import type { Config } from '../../config/env.js';
+import type { CALL_STORE_SETTINGS } from '../../config/shared.js';
+import type {
+  CALL_LIMIT_SETTINGS,
+  UPSTREAM_SETTINGS,
+  WORKER_HEALTH_SETTINGS,
+  WORKER_SETTINGS,
+} from '../../config/worker.js';
+import type { EgressSource } from '../../contracts/ledger-egress.js';
+import { parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
+import type { DeliverCallback } from '../../domain/egress/ports.js';
+import { errorText } from '../../domain/errors.js';
+import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
+import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
+import { createActivities } from '../../workers/activities.js';
+import { alarmsTold } from '../../workers/alarms.js';
+import type { GateWorker } from '../../workers/both-queues.js';
+import { bundleWorkflows } from '../../workers/bundle.js';
+import { createRuns } from '../../workers/call-runner.js';
+import { egressMetrics } from '../../workers/egress-metrics.js';
+import { engineAnswers, workerRuns } from '../../workers/readiness.js';
+import { closeEngineRuntime, installEngineRuntime } from '../../workers/runtime.js';
+import { ensureReconcileSchedule } from '../../workers/schedules.js';
+import { ensureStreams } from '../../workers/streams.js';
+import { supervise, type Supervised } from '../../workers/supervisor.js';
+import { warmUp } from '../../workers/warm-up.js';
+import { createWorker, runWorker } from '../../workers/worker.js';
+import { BRAIN } from '../brain/service.js';
+import { HIL } from '../hil/service.js';
+import { LEDGER } from '../ledger/service.js';
+import type { EngineParts, Listener, Opened, Opening } from '../plugins/declaration.js';
+import { healthApp, type ReadinessChecks } from '../plugins/health.js';
+import { decisionVerifier, needed } from '../plugins/start.js';
+import { POLICY_ENGINE } from '../policy/service.js';
+
+interface Settings {
+  readonly own: Config<typeof WORKER_SETTINGS>;
+  readonly callStore: Config<typeof CALL_STORE_SETTINGS>;
+  readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
+  readonly limits: Config<typeof CALL_LIMIT_SETTINGS>;
+  readonly egress: Config<typeof EGRESS_SETTINGS>;
+  readonly health?: Config<typeof WORKER_HEALTH_SETTINGS>;
+}
+
+export async function open({ config, shared, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+  const { own, limits, health } = config;
+  const { logger, registry } = parts;
+  // The engine's own library reads it when it is first used.
+  installEngineRuntime(logger);
+  parts.onStop('runtime', 'the engine runtime', closeEngineRuntime);
+  const bundling = bundleWorkflows();
+  bundling.catch(() => undefined);
+  const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
+  const [brain, policies, reviews, { ledger, egress }, { calls, pins, classes }, upstream, engine] = await Promise.all([
+    parts.neighbour(BRAIN),
+    parts.neighbour(POLICY_ENGINE),
+    parts.neighbour(HIL),
+    parts.neighbour(LEDGER),
+    shared.callStores(),
+    shared.upstream(),
+    shared.engine(),
+  ]);
+  const connection = await engine.native();
+  const { namespace, taskQueue, payloadKeys: keys } = engine.settings;
+  const streams = streamsOf(config.egress, egress, registry);
+  let warmed: () => void = () => undefined;
+  const options: Parameters<typeof createWorker>[0] = {
+    connection,
+    namespace,
+    taskQueue,
+    keys,
+    activities: createActivities({
+      calls,
+      inspector: brain,
+      policies,
+      tools: operatorsClasses({
+        store: classes,
+        pins,
+        upstream: shared.toolsName,
+        onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
+      }),
+      reviews,
+      ledger,
+      upstream,
+      definitions: createReviewGuard(upstream, pins),
+      deliver: callbackDelivery(limits, own),
+      runs: createRuns(engine.client),
+      verifyDecision,
+      reconcile: {
+        graceMs: own.reconcileGraceSecs * 1000,
+        retentionMs: own.retentionDays * 86_400_000,
+        windowMs: limits.velocityWindowSecs * 1000,
+      },
+      onAlarm: alarmsTold(logger, registry),
+    }),
+    egress: streams.activities,
+    bundle: await bundling,
+    parkedAfter: new Promise<void>((resolve) => (warmed = resolve)),
+    shutdownGraceMs: limits.upstreamTimeoutSecs * 1000,
+  };
+
+  let worker: Supervised<GateWorker> | null = null;
+  const runs = () => {
+    if (!worker) throw new Error('the worker is being started');
+    workerRuns(worker);
+  };
+  return {
+    port: null,
+    ready: runs,
+    async start() {
+      const working = superviseWorker(engine, () => createWorker(options), parts.say);
+      const drainMs = (limits.upstreamTimeoutSecs + WRITING_DOWN_SECS) * 1000;
+      parts.onStop('worker', 'the worker', () => working.then((running) => running.stop()), drainMs);
+      worker = await working;
+      worker.finished.catch((error: unknown) => parts.failed(error));
+      await Promise.all([
+        needed('the worker takes no work', warmUp(engine.client, taskQueue)),
+        ensureReconcileSchedule(engine.client, { taskQueue, everySecs: own.reconcileEverySecs }),
+        streams.start(engine.client, taskQueue),
+      ]).finally(warmed);
+    },
+    ...(health && {
+      listener: () =>
+        probesAt(
+          health,
+          healthApp('worker', registry, {
+            orchestrator: engineAnswers(engine),
+            worker: runs,
+            call_store: () => calls.ready(),
+            brain: parts.readinessOf(BRAIN),
+            policy_engine: parts.readinessOf(POLICY_ENGINE),
+            hil: parts.readinessOf(HIL),
+            ledger: parts.readinessOf(LEDGER),
+          } as ReadinessChecks),
+        ),
+    }),
+  };
+}
+
+/** What it takes to write down how an attempt ended, beyond the time of the attempt itself. */
+const WRITING_DOWN_SECS = 10;
+
+/** A worker that fails, or stops without being told to, is made anew once the engine answers. */
+const superviseWorker = (
+  { circuit }: Pick<EngineParts, 'circuit'>,
+  create: () => Promise<GateWorker>,
+  say: (line: string) => void,
+): Promise<Supervised<GateWorker>> =>
+  supervise({
+    name: 'the worker',
+    ready: () => circuit.up(),
+    async start() {
+      const worker = await create();
+      const { finished, stop } = runWorker(worker);
+      return { handle: worker, ended: finished.then(() => 'it stopped by itself'), stop };
+    },
+    say,
+  });
+
+const probesAt = (
+  { healthHost: host, healthPort }: Config<typeof WORKER_HEALTH_SETTINGS>,
+  probes: ReturnType<typeof healthApp>,
+): Listener => ({
+  service: { name: 'worker', close: () => probes.close().then(() => undefined) },
+  async listen() {
+    await needed('the health listener (GATE_WORKER_HEALTH_PORT)', probes.listen({ host, port: healthPort }));
+    const listening = probes.server.address();
+    return { healthPort: listening !== null && typeof listening === 'object' ? listening.port : healthPort };
+  },
+});
+
+/** The streams of a worker: their activities, and how they are started once the worker runs; nothing where no sink is configured. */
+function streamsOf(
+  config: Config<typeof EGRESS_SETTINGS>,
+  source: EgressSource,
+  registry: Registry,
+): { readonly activities: EgressActivities; start(client: Client, taskQueue: string): Promise<void> } {
+  const sinks = config.intervalSecs === 0 ? [] : sinksOf(config);
+  const settings = { interval_ms: config.intervalSecs * 1000, batch_size: config.batchSize };
+  return {
+    // Also without a sink: a stream that was started before and is not configured any more must find its activity.
+    activities: createEgressActivities({ source, sinks, onSweep: egressMetrics(registry) }),
+    start: (client, taskQueue) => ensureStreams(client, { taskQueue, sinks: sinks.map(({ kind }) => kind), settings }),
+  };
+}
+
+const callbackDelivery = (
+  { callbackAllowlist, callbackAllowPrivate }: Config<typeof CALL_LIMIT_SETTINGS>,
+  { callbackSecret: secret }: Config<typeof WORKER_SETTINGS>,
+): DeliverCallback =>
+  createCallbackSender({
+    allowlist: parseCallbackAllowlist(callbackAllowlist),
+    allowPrivate: callbackAllowPrivate,
+    ...(secret && { secret }),
+  });

@@ -1,0 +1,59 @@
+import type { DevelopmentSecrets } from './dev-pki.js';
+
+/** A setting that names a secret or a key which development makes itself. */
+interface MadeSetting {
+  readonly variable: string;
+  /** Its name in a container's folder. */
+  readonly file: string;
+  text(secrets: DevelopmentSecrets): string;
+  /** Where it lies on this machine, for a setting that is the path of a file. */
+  path?(secrets: DevelopmentSecrets): string;
+}
+
+/** Every secret that development makes, once, for whichever process reads the setting. */
+export const MADE_SETTINGS: readonly MadeSetting[] = [
+  { variable: 'GATE_PAYLOAD_KEYS', file: 'payload-keys', text: ({ payloadKeys }) => payloadKeys },
+  { variable: 'GATE_RECORD_KEYS', file: 'record-keys', text: ({ recordKeys }) => recordKeys },
+  { variable: 'GATE_HIL_PAYLOAD_KEYS', file: 'hil-payload-keys', text: ({ hilPayloadKeys }) => hilPayloadKeys },
+  { variable: 'GATE_LEDGER_SIDECAR_KEYS', file: 'sidecar-keys', text: ({ ledgerSidecarKeys }) => ledgerSidecarKeys },
+  { variable: 'GATE_CALLBACK_SECRET', file: 'callback-secret', text: ({ callbackSecret }) => callbackSecret },
+  {
+    variable: 'GATE_HIL_OPERATORS',
+    file: 'hil-operators',
+    text: ({ operatorToken }) => `dev@acme:${operatorToken}`,
+  },
+  {
+    variable: 'GATE_SIGNING_KEY_FILE',
+    file: 'signing.key',
+    text: ({ ledgerKey }) => ledgerKey.key,
+    path: ({ ledgerKey }) => ledgerKey.keyFile,
+  },
+  {
+    variable: 'GATE_HIL_DECISION_KEY_FILE',
+    file: 'hil-decision.key',
+    text: ({ hilDecisionKey }) => hilDecisionKey.key,
+    path: ({ hilDecisionKey }) => hilDecisionKey.keyFile,
+  },
+  {
+    variable: 'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
+    file: 'hil-decision.pub',
+    text: ({ hilDecisionKey }) => hilDecisionKey.pub,
+    path: ({ hilDecisionKey }) => hilDecisionKey.pubFile,
+  },
+  {
+    variable: 'GATE_LEDGER_CHECKPOINT_KEY_FILE',
+    file: 'checkpoint.key',
+    text: ({ checkpointKey }) => checkpointKey.key,
+    path: ({ checkpointKey }) => checkpointKey.keyFile,
+  },
+  {
+    variable: 'GATE_LEDGER_EXPORT_KEY_FILE',
+    file: 'export.key',
+    text: ({ exportKey }) => exportKey.key,
+    path: ({ exportKey }) => exportKey.keyFile,
+  },
+];
+
+/** The settings as a process on this machine reads them. */
+export const madeEnvironment = (secrets: DevelopmentSecrets): Readonly<Record<string, string>> =>
+  Object.fromEntries(MADE_SETTINGS.map(({ variable, text, path }) => [variable, path ? path(secrets) : text(secrets)]));

@@ -1,0 +1,76 @@
+import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
+import type { Opened, Opening, Reach, Remote, ServiceDeclaration, SharedParts } from '../api/plugins/declaration.js';
+import type { TlsMaterial } from '../api/plugins/service.js';
+import { serviceSpiffe } from '../domain/identity/spiffe.js';
+import { workloadOf } from './services.js';
+import type { Undo } from './undo.js';
+
+/** How a service reaches those that it asks: in process where they stand beside it, over mutual TLS where they do not. */
+export type Neighbours = Pick<Opening<never>, 'neighbour' | 'beside' | 'readinessOf'>;
+
+export interface NeighbourOptions {
+  readonly trustDomain: string;
+  readonly undo: Undo;
+  /** A service of this process, or `null`. */
+  opened<Port>(service: ServiceDeclaration<string, Port>): Promise<Opened<Port>> | null;
+  /** Of those that stand elsewhere, by name. */
+  readonly remotes: ReadonlyMap<string, Remote<unknown> | undefined>;
+  tlsOf(service: ServiceDeclaration): TlsMaterial;
+  addressOf(service: ServiceDeclaration): string;
+  shared(): SharedParts;
+}
+
+const SERVICE_LIMIT_MS = 10_000;
+
+export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptions): Neighbours {
+  const { trustDomain, undo, opened, remotes } = options;
+  const reached = new Map<string, Reach>();
+
+  /** A neighbour apart, known by its SPIFFE id. */
+  function reachOf(service: ServiceDeclaration): Reach {
+    const known = reached.get(service.name);
+    if (known) return known;
+    const fetch = createMtlsFetch({
+      ...options.tlsOf(asking),
+      expectedServerSpiffe: serviceSpiffe(trustDomain, workloadOf(service)),
+      timeoutMs: SERVICE_LIMIT_MS,
+    });
+    undo.push('neighbours', `the connections to ${service.name}`, () => fetch.close());
+    const reach = { url: options.addressOf(service), fetch, shared: options.shared() };
+    reached.set(service.name, reach);
+    return reach;
+  }
+  function remoteOf<Port>({ name }: ServiceDeclaration<string, Port>): Remote<Port> {
+    const remote = remotes.get(name);
+    if (!remote)
+      throw new Error(`${asking.name} asks ${name}, which it does not declare or which answers nobody apart`);
+    return remote as Remote<Port>;
+  }
+  const beside = <Port>(service: ServiceDeclaration<string, Port>): Promise<Port> | null =>
+    opened(service)?.then(({ port }) => port) ?? null;
+
+  return {
+    beside,
+    neighbour: async (service) => beside(service) ?? remoteOf(service).connect(reachOf(service)),
+    readinessOf(service) {
+      const near = opened(service);
+      if (near)
+        return async () => {
+          await (await near).ready?.();
+        };
+      const { connect, answers } = remoteOf(service);
+      const reach = reachOf(service);
+      if (!answers) return () => answersAsItself(reach);
+      const port = connect(reach);
+      return async () => {
+        await answers(port, reach);
+      };
+    },
+  };
+}
+
+/** Readiness of a neighbour: it answers as itself over mutual TLS. What it answers is its own business, an outage of its own is not. */
+async function answersAsItself({ fetch, url }: Reach): Promise<void> {
+  const { status } = await fetch(new URL('/health', url).href, { method: 'GET' });
+  if (status >= 500) throw new Error(`answers ${status}`);
+}

@@ -1,0 +1,158 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { Opened, Opening, Ports, ServiceDeclaration, SharedParts } from '../api/plugins/declaration.js';
+import type { TlsMaterial } from '../api/plugins/service.js';
+import type { GroupConfig, SettingGroups } from '../config/env.js';
+import { StartError } from '../config/start-error.js';
+import type { StoreTarget } from '../domain/store/database.js';
+import { type Neighbours, neighboursOf } from './neighbours.js';
+import type { Undo } from './undo.js';
+
+/** A process that services are opened in. */
+export interface Host {
+  readonly services: readonly ServiceDeclaration[];
+  /** Every service there is; otherwise it is one. */
+  readonly together: boolean;
+  readonly trustDomain: string;
+  readonly logger: Logger;
+  readonly undo: Undo;
+  configOf(service: ServiceDeclaration): GroupConfig<SettingGroups>;
+  tlsOf(service: ServiceDeclaration): TlsMaterial;
+  /** Where a neighbour apart is. */
+  addressOf(service: ServiceDeclaration): string;
+  storeTarget(store: string): StoreTarget;
+  shared(neighbour: <Port>(service: ServiceDeclaration<string, Port>) => Promise<Port>): SharedParts;
+  say(line: string): void;
+  failed(error: unknown): void;
+  /** Called when a service cannot be opened, before the others are waited for. */
+  givingUp?(error: unknown): void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface OpenServices {
+  /** By the names of services. */
+  readonly ports: ReadonlyMap<string, Ports>;
+  /** Does what nobody waits for. */
+  begin(): void;
+}
+
+const SERVICE_LIMIT_MS = 10_000;
+
+/**
+ * Opens the services of a process, each with its neighbours: all at once, so that what takes its time in one holds up none that does not need
+ * it. Then they listen while the long part of their start goes on, and agents are let in last. Whatever is open is on `undo`, also
+ * when this throws: StartError in one line for what an operator can mend.
+ */
+export async function openServices(host: Host): Promise<OpenServices> {
+  const { services, undo, logger, trustDomain, together } = host;
+  const openings = new Map<string, Promise<Opened<unknown>>>();
+  const registries = new Map<string, Registry>();
+
+  // All that is needed is loaded before any of it runs: Node 20 cannot `require` a module, as the engine's client does, while an import of
+  // the same module is on its way.
+  const here = new Map(
+    await Promise.all(
+      services.map(async (service) => [service.name, { service, module: await service.open() }] as const),
+    ),
+  );
+  const remotes = new Map(
+    await Promise.all(
+      services
+        .flatMap(({ neighbours }) => neighbours)
+        .filter(({ name }) => !here.has(name))
+        .map(async (each) => [each.name, await each.remote?.()] as const),
+    ),
+  );
+  const opened = <Port>({ name }: ServiceDeclaration<string, Port>): Promise<Opened<Port>> | null => {
+    const known = openings.get(name);
+    if (known) return known as Promise<Opened<Port>>;
+    const found = here.get(name);
+    if (!found) return null;
+    const opening = found.module.open(openingOf(found.service) as Opening<never>);
+    openings.set(name, opening);
+    return opening as Promise<Opened<Port>>;
+  };
+  let parts: SharedParts | undefined;
+
+  function openingOf(service: ServiceDeclaration): Opening<GroupConfig<SettingGroups>> {
+    const shared = (): SharedParts => (parts ??= host.shared(neighbours.neighbour));
+    const neighbours: Neighbours = neighboursOf(service, { ...host, opened, remotes, shared });
+    return {
+      ...neighbours,
+      config: host.configOf(service),
+      tls: host.tlsOf(service),
+      trustDomain,
+      logger,
+      registry: registryOf(service),
+      together,
+      shared: shared(),
+      storeTarget(store) {
+        if (!service.stores.includes(store)) throw new Error(`${service.name} does not declare the store ${store}`);
+        return host.storeTarget(store);
+      },
+      onStop: (phase, what, step, limitMs) => undo.push(phase, what, step, limitMs),
+      say: host.say,
+      failed: host.failed,
+    };
+  }
+
+  /** What its /metrics shows is its own, or that of a service without a listener. */
+  function registryOf(service: ServiceDeclaration): Registry {
+    const name = together ? (service.metricsBeside ?? service.name) : service.name;
+    const known = registries.get(name);
+    if (known) return known;
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    registries.set(name, registry);
+    return registry;
+  }
+
+  const ports = new Map<string, Ports>();
+  async function listen(service: ServiceDeclaration): Promise<void> {
+    const listener = (await opened(service))?.listener?.();
+    if (!listener) return;
+    const phase = ({ agents: 'entry', services: 'listeners', probes: 'probes' } as const)[service.calledBy];
+    undo.push(phase, `the ${service.name}`, () => listener.service.close(), listener.drainMs ?? SERVICE_LIMIT_MS);
+    try {
+      ports.set(service.name, await listener.listen());
+    } catch (error) {
+      throw portTaken(error, service) ?? error;
+    }
+  }
+
+  let all: readonly Opened<unknown>[];
+  try {
+    all = await Promise.all(services.map(opened).filter((each) => each !== null));
+  } catch (error) {
+    host.givingUp?.(error);
+    // What is still on its way puts itself on `undo`, and what it needs must be there until then.
+    await Promise.allSettled(openings.values());
+    throw error;
+  }
+  host.signal?.throwIfAborted();
+  const starting = all.map((each) => each.start?.());
+  const listening = services.filter(({ calledBy }) => calledBy !== 'agents').map(listen);
+  try {
+    await Promise.all([...starting, ...listening]);
+  } catch (error) {
+    // What a start has sent to the engine must come back before its connection is closed.
+    await Promise.allSettled([...starting, ...listening]);
+    throw error;
+  }
+  host.signal?.throwIfAborted();
+  await Promise.all(services.filter(({ calledBy }) => calledBy === 'agents').map(listen));
+  return {
+    ports,
+    begin() {
+      for (const each of all) each.begin?.();
+    },
+  };
+}
+
+/** Which setting holds a port that cannot be had, in one line; `null` for another fault. */
+function portTaken(error: unknown, { name, prefix }: ServiceDeclaration): StartError | null {
+  const { code, port } = error as { code?: string; port?: number };
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return null;
+  const why = code === 'EADDRINUSE' ? 'is in use by another process' : 'may not be opened by this user';
+  return new StartError(`port ${port} of the ${name} ${why}; free it or set ${prefix}_PORT / ${prefix}_HEALTH_PORT`);
+}

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { storedSessions, type UpstreamSessionTables } from '../activities/clients/stored-sessions.js';
+import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
+import type { Config } from '../config/env.js';
+import type { SHARED_SETTINGS } from '../config/shared.js';
+import type { HeldRows } from '../contracts/ledger.js';
+import { type CallStore, callStoreOver, type CallTables } from '../domain/call-record/call-store.js';
+import { sealCalls } from '../domain/call-record/seal-calls.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
+import {
+  adoptClasses,
+  type ToolClassStore,
+  toolClassStoreOver,
+  type ToolClassTables,
+} from '../domain/tool-classes/class-store.js';
+import {
+  adoptPins,
+  adoptSeen,
+  type ToolPinStore,
+  type ToolPinTables,
+  toolPinStoreOver,
+} from '../domain/tool-definitions/pin-store.js';
+import { pinsLog } from '../domain/tool-definitions/watch.js';
+import { callMigrations } from '../migrations/calls.js';
+import { toolClassMigrations } from '../migrations/tool-classes.js';
+import { toolPinMigrations } from '../migrations/tool-pins.js';
+import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
+
+/** Where a store is kept: its schema of the deployment's Postgres, or its file under the state folder. */
+export const storeTarget = (
+  { databaseUrl, stateDir }: Pick<Config<typeof SHARED_SETTINGS>, 'databaseUrl' | 'stateDir'>,
+  authority: string,
+): StoreTarget =>
+  databaseUrl ? { url: databaseUrl, schema: `gate_${authority}` } : { file: join(stateDir, 'data', `${authority}.db`) };
+
+/**
+ * What the proxy keeps, and its worker with it: its calls, which the ledger knows more of than this store does, and in the same place the tools
+ * its agents saw first, what operators said of them, and the sessions of both with the upstream. `upstream` is the name under which the tools are
+ * seen and classed. `calls.close` closes all of them.
+ */
+export async function openProxyStore(
+  target: StoreTarget,
+  {
+    keys,
+    upstream,
+    ledger,
+    logger,
+  }: { readonly keys: KeyRing; readonly upstream: string; readonly ledger?: HeldRows; readonly logger?: Logger },
+): Promise<{
+  readonly calls: CallStore;
+  readonly pins: ToolPinStore;
+  readonly classes: ToolClassStore;
+  readonly sessionsWith: (url: string) => UpstreamSessions;
+}> {
+  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables>(target, callMigrations, {
+    pins: toolPinMigrations,
+    sessions: upstreamSessionMigrations,
+    tool_classes: toolClassMigrations,
+  });
+  try {
+    await sealCalls(store as unknown as Store<CallTables>, keys, Date.now, (transaction) =>
+      adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys, logger && pinsLog(logger).onAdopted),
+    );
+    await adoptClasses(store as unknown as Store<ToolClassTables>, keys);
+    await adoptSeen(store as unknown as Store<ToolPinTables>, { keys, upstream });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return {
+    calls: callStoreOver(store as unknown as Store<CallTables>, { keys, ledger }),
+    pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, upstream }),
+    classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
+    sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
+  };
+}

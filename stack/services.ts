@@ -1,0 +1,30 @@
+import { BRAIN } from '../api/brain/service.js';
+import { HIL } from '../api/hil/service.js';
+import { LEDGER } from '../api/ledger/service.js';
+import type { ServiceDeclaration } from '../api/plugins/declaration.js';
+import { POLICY_ENGINE } from '../api/policy/service.js';
+import { PROXY } from '../api/proxy/service.js';
+import { WORKER } from '../api/worker/service.js';
+
+/**
+ * Every service of Gate. Processes, settings, certificates, the files and the compose file of a deployment, the reference and the command
+ * line are made from this list; a new one is a line here (docs/how-to/add-a-service.md).
+ */
+const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, WORKER] as const;
+
+export type ProcessName = (typeof LIST)[number]['name'];
+export const SERVICES: readonly (ServiceDeclaration & { readonly name: ProcessName })[] = LIST;
+export const PROCESS_NAMES: readonly ProcessName[] = LIST.map(({ name }) => name);
+
+export const serviceNamed = (name: ProcessName): ServiceDeclaration =>
+  SERVICES.find((service) => service.name === name) as ServiceDeclaration;
+
+/** The workload a service is to its peers. */
+export const workloadOf = ({ workload, name }: ServiceDeclaration): string => workload ?? name;
+
+/** What is typed to run it as a process of its own. */
+export const commandOf = ({ name, calledBy }: ServiceDeclaration): string =>
+  calledBy === 'probes' ? name : `serve ${name}`;
+
+/** Where `.gate/dev.json` has it. */
+export const keyOf = ({ key, name }: ServiceDeclaration): string => key ?? name;

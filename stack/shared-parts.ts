@@ -1,0 +1,77 @@
+import type { Logger } from 'pino';
+import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
+import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
+import type { LedgerPort } from '../api/ledger/port.js';
+import type { CallStores, EngineParts, Opening, SharedParts } from '../api/plugins/declaration.js';
+import { needed } from '../api/plugins/start.js';
+import type { Config } from '../config/env.js';
+import type { UPSTREAM_SETTINGS } from '../config/worker.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { StoreTarget } from '../domain/store/database.js';
+import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
+import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
+import { openProxyStore } from './proxy-store.js';
+
+export interface SharedPartsOptions {
+  /** Every service stands in this process. */
+  readonly together: boolean;
+  readonly engine: () => Promise<EngineParts>;
+  readonly ledger: () => Promise<LedgerPort>;
+  /** Where the call store is, and what opens it; asked of a process that declares it. */
+  readonly callStore: () => { readonly target: StoreTarget; readonly recordKeys: KeyRing };
+  readonly upstream: Config<typeof UPSTREAM_SETTINGS> | undefined;
+  /** Tools that this process brings along where no others are named. */
+  readonly demonstration?: () => Promise<string>;
+  readonly logger: Logger;
+  readonly onStop: Opening<unknown>['onStop'];
+}
+
+/** What several services of one process use, each made when it is first asked for. */
+export function sharedParts(options: SharedPartsOptions): SharedParts {
+  const { together, engine, logger, onStop, demonstration } = options;
+  const { upstreamUrl: url, upstreamName: named, upstreamApiKey: apiKey } = options.upstream ?? {};
+  const toolsName = upstreamName({ name: named ?? (!url && demonstration ? DEMO_UPSTREAM : undefined), url });
+
+  const stores = once(async () => {
+    const { target, recordKeys: keys } = options.callStore();
+    const { ledger } = await options.ledger();
+    const opened = await needed(
+      'the call store',
+      openProxyStore(target, { keys, upstream: toolsName, ledger, logger }),
+    );
+    onStop('stores', 'the call store', () => opened.calls.close());
+    const classes = boundToLedger(opened.classes, ledger, together ? { graceMs: 0 } : {});
+    if (together) await needed('the classes of the tools', classes.settle());
+    return { ...opened, classes } satisfies CallStores;
+  });
+  const upstream = once(async () => {
+    // Processes apart share the sessions with the tools; here there is one client.
+    const at = url ?? (await demonstration?.());
+    const opened = createUpstream(at, apiKey, together ? undefined : (await stores()).sessionsWith);
+    onStop('upstream', 'the connections to tools', () => opened.close());
+    return opened;
+  });
+  return { engine, callStores: stores, upstream, toolsName };
+}
+
+/** The tools of the configured MCP server, or a stand-in that says that none is configured. */
+function createUpstream(
+  url: string | undefined,
+  apiKey: string | undefined,
+  sessionsWith: ((url: string) => UpstreamSessions) | undefined,
+): Upstream {
+  if (url)
+    return createMcpUpstream({ url, ...(apiKey && { apiKey }), ...(sessionsWith && { sessions: sessionsWith(url) }) });
+  const refused = async () => ({
+    kind: 'not_sent' as const,
+    reason: 'no upstream is configured; set GATE_UPSTREAM_URL',
+  });
+  return { callTool: refused, control: refused, close: () => Promise.resolve() };
+}
+
+/** Made when it is first asked for, and the same ever after. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}

@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { STOP_PHASES, type StopPhase } from '../api/plugins/declaration.js';
+
+interface Step {
+  readonly phase: StopPhase;
+  readonly what: string;
+  readonly step: () => Promise<unknown>;
+  readonly limitMs: number;
+}
+
+/** What holds no call under way closes at once, unless what it speaks to is away. */
+const STEP_LIMIT_MS = 5_000;
+
+/**
+ * Undoes what a start has done: phase after phase, and backwards within one, because what was opened last depends on what was opened
+ * before it. No step may hold up the stop.
+ */
+export class Undo {
+  readonly #steps: Step[] = [];
+  #undone: Logger | null = null;
+
+  /** What was still being opened when the rest was undone is undone at once. */
+  push(phase: StopPhase, what: string, step: () => Promise<unknown>, limitMs = STEP_LIMIT_MS): void {
+    if (this.#undone) void undone({ phase, what, step, limitMs }, this.#undone);
+    else this.#steps.push({ phase, what, step, limitMs });
+  }
+
+  async all(logger: Logger): Promise<void> {
+    this.#undone = logger;
+    const steps = this.#steps.splice(0).reverse();
+    for (const phase of STOP_PHASES)
+      for (const step of steps.filter((each) => each.phase === phase)) await undone(step, logger);
+  }
+}
+
+async function undone({ what, step, limitMs }: Step, logger: Logger): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${limitMs / 1000} s`)), limitMs);
+  });
+  await Promise.race([Promise.resolve().then(step), late]).catch((error: unknown) =>
+    logger.warn({ err: error, part: what }, `${what} did not stop cleanly`),
+  );
+  clearTimeout(timer);
+}
