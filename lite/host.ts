@@ -4,8 +4,10 @@ import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
 import { type CallRecord, summarize } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
-import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { closeCall } from '../domain/pipeline/close.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
+import { rowAppender } from '../domain/pipeline/row-appender.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { CallRunner } from '../workers/call-runner.js';
@@ -100,36 +102,39 @@ export function createInProcessHost({
     return run;
 
     async function finish(): Promise<void> {
+      await Promise.resolve();
+      const steps = stepsOf(call, run, answered.resolve);
       try {
-        await Promise.resolve();
-        await runCall(call, stepsOf(call, run, answered.resolve), resumed);
+        await runCall(call, steps, resumed).catch((error: unknown) => closeAfter(error, call, steps));
       } catch (error) {
-        await closeAfter(error, call, answered);
+        answered.reject(
+          error instanceof PipelineUnavailable
+            ? endedBefore(call, error.layer, error.message, error.cause)
+            : (error as GateError),
+        );
       } finally {
         runs.delete(call.correlation_id);
       }
     }
   }
 
-  async function closeAfter(error: unknown, call: CallInput, answered: Deferred<CallSummary>): Promise<void> {
+  async function closeAfter(error: unknown, call: CallInput, steps: PipelineSteps): Promise<void> {
     if (error === STOPPED)
-      return answered.reject(new GateError('pipeline_unavailable', 'Gate is stopping', { fields: { layer: 'proxy' } }));
-    if (error instanceof PipelineUnavailable) return answered.reject(endedBefore(call, error.layer, error.message));
-    logger.error({ err: error, correlation_id: call.correlation_id }, 'pipeline error');
-    try {
-      const closed = await activities.abortCall(call.correlation_id, `pipeline error: ${errorText(error)}`);
-      if (!closed) throw error;
-      await appendDurably(call.correlation_id);
-      answered.resolve(closed);
-    } catch (cause) {
-      const words = `the call could not be closed; ${ASK_AGAIN}`;
-      answered.reject(new GateError('pipeline_unavailable', words, { fields: { layer: 'proxy' }, cause }));
-    }
+      throw new GateError('pipeline_unavailable', 'Gate is stopping', { fields: { layer: 'proxy' } });
+    if (!(error instanceof PipelineUnavailable))
+      logger.error({ err: error, correlation_id: call.correlation_id }, 'pipeline error');
+    await closeCall(call, error, steps, (id, reason) => activities.abortCall(id, reason));
   }
 
   function stepsOf(call: CallInput, run: Run, answer: (summary: CallSummary) => void): PipelineSteps {
-    let appending: Promise<void> | null = null;
-    let again = false;
+    const rows = rowAppender({
+      now: () => activities.tryAppendRows(call.correlation_id),
+      later() {
+        const appended = appendDurably(call.correlation_id);
+        inBackground(() => appended);
+        return appended.then(() => true);
+      },
+    });
     let decided: CallSummary | null = null;
     let decidable: AbortController | null = null;
     // From the first step on, so that a decision can come as soon as its review row is visible.
@@ -142,12 +147,6 @@ export function createInProcessHost({
     run.drop = () => {
       dropped = true;
       decidable?.abort();
-    };
-    const appendUntilNothingIsDue = async () => {
-      do {
-        again = false;
-        await appendDurably(call.correlation_id);
-      } while (again);
     };
     return {
       now: clock.now,
@@ -182,25 +181,13 @@ export function createInProcessHost({
         }
         return activities.settleExecution(call.correlation_id, reason);
       },
-      async appendRows() {
-        if (appending) {
-          again = true;
-          return;
-        }
-        if (await activities.tryAppendRows(call.correlation_id)) return;
-        appending = appendUntilNothingIsDue().finally(() => {
-          appending = null;
-        });
-        inBackground(() => appending ?? Promise.resolve());
-      },
+      appendRows: () => rows.append(),
       notify(input) {
         followUp('callback', input.correlation_id);
         return Promise.resolve();
       },
       answer,
-      async appended() {
-        while (appending) await appending;
-      },
+      appended: () => rows.drained(),
     };
   }
 

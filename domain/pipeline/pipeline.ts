@@ -26,8 +26,8 @@ export const REVIEW_BACKLOG = 'review_backlog';
  */
 export class PipelineUnavailable extends Error {
   readonly layer: 'brain' | 'policy' | 'hil' | 'proxy' | typeof REVIEW_BACKLOG;
-  constructor(layer: PipelineUnavailable['layer'], reason: string) {
-    super(reason);
+  constructor(layer: PipelineUnavailable['layer'], reason: string, cause?: unknown) {
+    super(reason, cause === undefined ? undefined : { cause });
     this.name = 'PipelineUnavailable';
     this.layer = layer;
   }

@@ -14,6 +14,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { Stepped } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
+import { closeCall } from '../../domain/pipeline/close.js';
 import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
 import { CALLBACK } from '../callback/messages.js';
 import type { callback } from '../callback/workflow.js';
@@ -129,17 +130,15 @@ export async function toolCall(
     } catch (error) {
       if (error instanceof ContinueAsNew) throw error;
       review.close();
-      const closed = await closeAfter(error, call);
-      if (closed instanceof ApplicationFailure) {
-        told.fail(closed);
+      try {
+        summary = await closeCall(call, error, steps, (id, reason) => local.abortCall(id, reason));
+      } catch (unclosed) {
+        if (!(unclosed instanceof PipelineUnavailable)) throw unclosed;
+        const failure = unavailable(call, unclosed);
+        told.fail(failure);
         await condition(allHandlersFinished);
-        throw closed;
+        throw failure;
       }
-      summary = closed;
-      told.reached(closed);
-      await rows.append();
-      steps.answer(closed);
-      await steps.appended();
     }
     told.reached(summary);
     told.waitsFor(null);
@@ -149,19 +148,6 @@ export async function toolCall(
   });
 }
 
-/** Before a verdict stands an error is a 503 and the same id may start again; afterwards the record is closed, fail closed. */
-async function closeAfter(error: unknown, call: CallInput): Promise<CallSummary | ApplicationFailure> {
-  if (error instanceof PipelineUnavailable) return unavailable(call, error.layer, error.message);
-  const reason = error instanceof Error ? error.message : String(error);
-  try {
-    const closed = await local.abortCall(call.correlation_id, `pipeline error: ${reason}`);
-    return closed ?? unavailable(call, 'proxy', reason);
-  } catch {
-    // The store is away: reconciliation closes what is open when it is back.
-    return unavailable(call, 'proxy', reason);
-  }
-}
-
 /** Names the request that began this run, so that a later request can tell this run's failure from that of its own. */
-const unavailable = (call: CallInput, layer: string, reason: string): ApplicationFailure =>
-  ApplicationFailure.nonRetryable(reason, FAILURES.unavailable, layer, call.received_ms);
+const unavailable = (call: CallInput, { layer, message }: PipelineUnavailable): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(message, FAILURES.unavailable, layer, call.received_ms);

@@ -1,0 +1,58 @@
+/** How a host brings rows to the ledger. */
+export interface RowSteps {
+  /** Whether the ledger took every row that is due, at once. Never throws. */
+  now(): Promise<boolean>;
+  /** The same, however long it takes; `false` where that was given up, and the record says that rows are due. */
+  later(): Promise<boolean>;
+}
+
+/** The rows of one call: now where the ledger takes them, later where it does not. The call never waits for the ledger before it answers. */
+export interface RowAppender {
+  /** A step has tried the rows itself and says whether the ledger took them, so the next `append` need not try. */
+  tried(taken: boolean): void;
+  append(): Promise<void>;
+  /** The ledger has taken everything that was handed over: nothing is under way, and nothing was given up. */
+  allTaken(): boolean;
+  drained(): Promise<void>;
+}
+
+/** Nothing but the order of the two roads; free of clocks and I/O, so that a workflow replays it. */
+export function rowAppender({ now, later }: RowSteps): RowAppender {
+  /** The slow road, while it is under way. */
+  let background: Promise<void> | null = null;
+  /** More rows are due since it began. */
+  let again = false;
+  /** It gave up; the record says that rows are still due. */
+  let owed = false;
+  let triedByStep = false;
+  let takenByStep = false;
+
+  const appendLater = async () => {
+    do {
+      again = false;
+      owed = !(await later());
+    } while (again);
+    background = null;
+  };
+  return {
+    tried(taken) {
+      triedByStep = true;
+      takenByStep = taken;
+    },
+    async append() {
+      const tried = triedByStep;
+      triedByStep = false;
+      if (tried && takenByStep) return;
+      if (background) {
+        again = true;
+        return;
+      }
+      const appended = !tried && (await now());
+      if (!appended) background = appendLater();
+    },
+    allTaken: () => background === null && !owed,
+    async drained() {
+      while (background) await background;
+    },
+  };
+}
