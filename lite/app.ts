@@ -5,12 +5,14 @@ import { z } from 'zod';
 import { registerProbes } from '../api/plugins/health.js';
 import type { ServiceApp } from '../api/plugins/service.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
-import { namedTenant } from '../api/hil/scope.js';
+import { operatorRoutes } from '../api/hil/app.js';
+import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
+import { ById, PendingRow } from '../api/hil/routes/schemas.js';
+import { namedTenant, type ReviewScope } from '../api/hil/scope.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
-import { decideRequest, reviewOrder, reviewStatus, type PendingRequest } from '../contracts/review.js';
+import type { PendingRequest } from '../contracts/review.js';
 import { isFinal } from '../domain/call-record/transitions.js';
-import { isGatesOwn } from '../domain/own-names.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
@@ -45,23 +47,7 @@ export interface LiteAppOptions {
   readonly now: () => number;
 }
 
-const LIST_LIMIT = 500;
 const PAGE_ROWS = 50;
-const ListQuery = z.object({
-  status: z.union([reviewStatus, z.enum(['parked', 'decided', 'all'])]).default('parked'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(50)
-    .transform((limit) => Math.min(limit, LIST_LIMIT)),
-  sort: reviewOrder.optional(),
-  /** Goes on behind that row. */
-  before: z.uuid().optional(),
-  /** One row, by its own id or its call's; whatever its status. */
-  id: z.uuid().optional(),
-});
-const ById = z.object({ id: z.uuid() });
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
 
 /**
@@ -116,42 +102,17 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     },
   );
 
-  // As the review service does it: rows without payloads, where to go on beside them, and the whole of one row by its id.
-  app.get('/pending', { schema: { querystring: ListQuery } }, async (request, reply): Promise<PendingRequest[]> => {
-    const { status, limit, sort, before, id } = request.query;
-    const operator = access.operatorOf(request);
-    if (id !== undefined) {
-      const tenant = operator.tenant ?? undefined;
-      const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
-      return row ? [row] : [];
-    }
-    const { rows, next_before } = await reviews.list({
-      tenant: tenantsOf(operator),
-      status: STATUSES[status],
-      limit,
-      sort: sort ?? (status === 'parked' || status === 'pending' ? 'oldest' : 'newest'),
-      ...(before !== undefined && { before }),
-    });
-    if (next_before !== null) void reply.header('X-Gate-Next-Before', next_before);
-    return rows;
-  });
-
-  app.post('/decide/:id', { schema: { params: ById, body: decideRequest }, onRequest: authorised }, (request) => {
-    const { decision, reason, modification_diff, decided_via, action_digest } = request.body;
-    if ('modified_payload' in request.body) throw new GateError('modified_payload_rejected');
-    if (decision === 'modify' || modification_diff != null)
-      throw new GateError('unsupported_decision', 'lite takes approve and deny; modify needs the full edition');
-    return decideAs(access.operatorOf(request), request, decision, reason ?? null, decided_via ?? 'api', action_digest);
-  });
-
-  app.post('/pending/:id/decide', { schema: { params: ById, body: LiteDecide }, onRequest: authorised }, (request) => {
-    const { decision, note } = request.body;
-    return decideAs(
-      access.operatorOf(request),
-      request,
-      decision === 'allow' ? 'approve' : 'deny',
-      note ?? null,
-      'api',
+  operatorRoutes(app, { reviews, decide: options.decide, scopeOf, waiting: 'oldest' }, (scope) => {
+    // Another form of the same decision.
+    scope.post(
+      '/pending/:id/decide',
+      { schema: { params: ById, body: LiteDecide, response: { 200: PendingRow } }, onRequest: mayDecide(scopeOf) },
+      (request) => {
+        const { decision, note } = request.body;
+        return options.decide(
+          decisionOf(request, scopeOf(request), { decision: decision === 'allow' ? 'approve' : 'deny', reason: note }),
+        );
+      },
     );
   });
 
@@ -184,9 +145,11 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       review: (operator, id) => reviews.get(id, operator.tenant ?? undefined),
       waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
       pending: shown,
-      decide: (operator, id, decision, reason, action_digest) =>
-        decideRow(operator, {
+      decide: ({ tenant, principal }, id, decision, reason, action_digest) =>
+        options.decide({
           id,
+          tenant: tenant ?? undefined,
+          principal,
           decision,
           reason,
           action_digest,
@@ -219,10 +182,15 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     return { tenant, subject: principal.subject };
   }
 
-  /** Before the body is read: who may not decide learns nothing about what a decision looks like. */
-  function authorised(request: FastifyRequest, _reply: unknown, done: () => void): void {
-    access.operatorOf(request);
-    done();
+  /** As HIL asks: who decides comes from the token alone, and a name in the body is nobody's. */
+  function scopeOf(request: FastifyRequest): ReviewScope {
+    const operator = access.operatorOf(request);
+    return {
+      tenants: tenantsOf(operator),
+      tenant: operator.tenant ?? undefined,
+      decides: operator.principal,
+      channel: { name: 'api', fixed: false },
+    };
   }
 
   function tenantsOf({ tenant }: LiteOperator): readonly string[] {
@@ -246,48 +214,4 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     for (const row of rows) whole.push((await reviews.get(row.id).catch(() => row)) ?? row);
     return { rows: whole, next_before };
   }
-
-  function decideAs(
-    operator: LiteOperator,
-    request: FastifyRequest<{ Params: { id: string } }>,
-    decision: 'approve' | 'deny',
-    reason: string | null,
-    decidedVia: string,
-    shownDigest?: string,
-  ): Promise<PendingRequest> {
-    if (isGatesOwn(decidedVia)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
-    const offered = request.headers['x-request-id'];
-    const request_id =
-      typeof offered === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(offered) ? offered : crypto.randomUUID();
-    return decideRow(operator, {
-      id: request.params.id,
-      decision,
-      reason,
-      decided_via: decidedVia,
-      request_id,
-      action_digest: shownDigest,
-    });
-  }
-
-  async function decideRow(
-    operator: LiteOperator,
-    asked: Pick<Decision, 'id' | 'decision' | 'reason' | 'decided_via' | 'request_id' | 'action_digest'>,
-  ): Promise<PendingRequest> {
-    const scope = operator.tenant ?? undefined;
-    const row = (await reviews.get(asked.id, scope)) ?? (await reviews.byCorrelation(asked.id, scope));
-    if (!row) throw new GateError('not_found');
-    // Who decided comes from the token alone; a name in the body is nobody's.
-    return options.decide({ ...asked, id: row.id, tenant: row.tenant, principal: operator.principal(row.tenant) });
-  }
 }
-
-const STATUSES: Readonly<Record<z.infer<typeof ListQuery>['status'], readonly z.infer<typeof reviewStatus>[]>> = {
-  pending: ['pending'],
-  parked: ['pending'],
-  approved: ['approved'],
-  denied: ['denied'],
-  expired: ['expired'],
-  tampered: ['tampered'],
-  decided: ['approved', 'denied'],
-  all: ['pending', 'approved', 'denied', 'expired', 'tampered'],
-};

@@ -9,10 +9,12 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import type { ReviewStore } from '../../domain/review/review-store.js';
 import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
+import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Caller, type Service, type ServiceApp, type TlsMaterial } from '../plugins/service.js';
 import { reviewMetrics } from './metrics.js';
-import { decideRoutes } from './routes/decide.js';
+import { type DecideRoutes, decideRoutes } from './routes/decide.js';
+import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
 import { scopeReader } from './scope.js';
@@ -48,6 +50,23 @@ function readStrictJson(app: ServiceApp): void {
   });
 }
 
+/** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
+export function operatorRoutes(
+  app: ServiceApp,
+  options: ListRoutes & DecideRoutes,
+  more: (scope: ServiceApp) => void = () => undefined,
+): void {
+  void app.register((child, _options, done) => {
+    const scope = child as unknown as ServiceApp;
+    scope.setErrorHandler(errorHandler(plainErrorBody));
+    readStrictJson(scope);
+    listRoutes(scope, options);
+    decideRoutes(scope, options);
+    more(scope);
+    done();
+  });
+}
+
 /** The human review service (docs/architecture/reviews.md): lists rows by tenant, and sends decisions to the call's workflow. */
 export function createHilService(options: HilOptions): Service {
   const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
@@ -72,12 +91,7 @@ export function createHilService(options: HilOptions): Service {
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
-  void service.app.register((child, _options, done) => {
-    const app = child as unknown as ServiceApp;
-    readStrictJson(app);
-    decideRoutes(app, { decide, scopeOf });
-    done();
-  });
+  operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' });
   settleRoutes(service.app, { reviews });
   return service;
 }

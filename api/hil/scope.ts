@@ -6,8 +6,26 @@ import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { Caller } from '../plugins/service.js';
 
-/** What one request may see (one tenant's rows), and who decides. */
+/** What a request may see and who decides. Each edition derives it from its own credentials. */
 export interface ReviewScope {
+  /** The tenants whose rows are listed. */
+  readonly tenants: readonly string[];
+  /** The tenant whose rows can be found by id; `undefined` means every tenant. */
+  readonly tenant: string | undefined;
+  /** The decider for a row of this tenant; `null` for callers that only read. */
+  readonly decides: ((tenant: string) => DecisionPrincipal) | null;
+  /** The channel of a decision that names none, and whether a decision may name one (docs/architecture/reviews.md#channels). */
+  readonly channel: { readonly name: string; readonly fixed: boolean };
+}
+
+/** The decider in this scope. Throws `unauthenticated` for callers that only read. */
+export function deciderOf({ decides }: ReviewScope): (tenant: string) => DecisionPrincipal {
+  if (decides === null) throw new GateError('unauthenticated');
+  return decides;
+}
+
+/** The scope of a request between services: one tenant's rows, from the certificate and the token. */
+export interface ServiceScope extends ReviewScope {
   readonly tenant: string;
   readonly caller: Caller;
   /** The operator whose token the request carries; `null` without one. */
@@ -27,7 +45,7 @@ const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
  * must not name any. Throws `tenant_scope_required`, `invalid_request`, `capability_denied`, and `unauthenticated` for a wrong token or one
  * of another tenant, which never falls back to fewer rights.
  */
-export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ReviewScope {
+export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ServiceScope {
   const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
 
   /** Every token is compared in constant time, so that timing reveals nothing about its length, prefix or position. */
@@ -49,18 +67,30 @@ export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (requ
       if (simulatorTenant === undefined) throw new GateError('capability_denied', 'no tenant is set for the simulator');
       if (named !== null)
         throw new GateError('invalid_request', 'X-Gate-Tenant-Scope: the simulator has one fixed tenant');
-      return { tenant: simulatorTenant, caller, operator: boundTo(simulatorTenant, operatorOf(request)) };
+      return scopeOf(simulatorTenant, caller, boundTo(simulatorTenant, operatorOf(request)));
     }
     if (caller.callerId === CALLER_IDS.console) {
       const operator = operatorOf(request);
       const tenant = named ?? operator?.tenant;
       if (tenant === undefined) throw new GateError('tenant_scope_required');
-      return { tenant, caller, operator: boundTo(tenant, operator) };
+      return scopeOf(tenant, caller, boundTo(tenant, operator));
     }
     if (named === null) throw new GateError('tenant_scope_required');
-    return { tenant: named, caller, operator: null };
+    return scopeOf(named, caller, null);
   };
 }
+
+const scopeOf = (tenant: string, caller: Caller, operator: Operator | null): ServiceScope => {
+  const console = caller.callerId === CALLER_IDS.console;
+  const scope = { tenant, caller, operator };
+  return {
+    ...scope,
+    tenants: [tenant],
+    decides: operator === null ? null : () => principalOf(scope),
+    // The console may name the channel; for other callers HIL sets it.
+    channel: { name: console ? 'console' : 'simulator', fixed: !console },
+  };
+};
 
 /** The tenant that a request names; `null` when it names none. */
 export function namedTenant(request: FastifyRequest): string | null {
@@ -83,7 +113,11 @@ const digestOf = (token: string): Buffer => createHash('sha256').update(token).d
  * The decider in this scope, from the certificate and the token alone. Throws `unauthenticated` without a token, because a workload
  * identity can read but not decide.
  */
-export function principalOf({ tenant, caller, operator }: ReviewScope): DecisionPrincipal {
+export function principalOf({
+  tenant,
+  caller,
+  operator,
+}: Pick<ServiceScope, 'tenant' | 'caller' | 'operator'>): DecisionPrincipal {
   if (operator === null) throw new GateError('unauthenticated');
   const simulator = caller.callerId === CALLER_IDS.simulator;
   return {

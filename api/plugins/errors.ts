@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionError } from 'fastify';
+import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
@@ -18,15 +18,23 @@ export const plainErrorBody: ErrorBody = (error, correlationId) => ({
 });
 
 /** Answers every error in one place with a stable code, a sentence and the correlation id. Stacks and causes go only to the log. */
-export function answerErrors(app: ServiceApp, errorBody: ErrorBody): void {
-  app.setErrorHandler((error: Error & { statusCode?: number; code?: string }, request, reply) => {
+export const errorHandler =
+  (errorBody: ErrorBody) =>
+  (
+    error: Error & { statusCode?: number; code?: string },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply => {
     const known = toGateError(error);
     if (known.status >= 500) request.log.error({ err: error, correlation_id: request.correlationId }, known.code);
     return reply
       .code(known.status)
       .type('application/json')
       .send(JSON.stringify(errorBody(known, request.correlationId)));
-  });
+  };
+
+export function answerErrors(app: ServiceApp, errorBody: ErrorBody): void {
+  app.setErrorHandler(errorHandler(errorBody));
   app.setNotFoundHandler((request, reply) => {
     const unknown = new GateError('not_found', `no route ${request.method} ${request.url.split('?')[0]}`);
     return reply

@@ -12,22 +12,28 @@ import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable }
  * (docs/architecture/identity-and-routes.md#surfaces).
  */
 export interface Decision {
+  /** Of the row, or of its call. */
   readonly id: string;
-  readonly tenant: string;
+  /** Whose row it is; `undefined` where somebody decides for every tenant. */
+  readonly tenant: string | undefined;
   readonly decision: 'approve' | 'deny';
   readonly reason: string | null;
   readonly decided_via: string | null;
-  readonly principal: DecisionPrincipal;
+  /** Who decides a row of this tenant. */
+  readonly principal: (tenant: string) => DecisionPrincipal;
   readonly request_id: string;
   /** The digest of the action as it was shown to the decider. */
   readonly action_digest?: string | undefined;
 }
 
+/** On a row that was found: by whom is known. */
+type DecisionBy = Omit<Decision, 'principal'> & { readonly principal: DecisionPrincipal };
+
 /** How a decision on an existing row ended, for the counter. */
 export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
 
 export interface DecisionsOptions {
-  readonly reviews: Pick<ReviewStore, 'get' | 'settle' | 'ready'>;
+  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'ready'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
@@ -52,7 +58,7 @@ export function createDecisions({
   decisionLifeMs,
   observe,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
-  const sign = (row: PendingRequest, decision: Decision, now: number): Promise<SignedDecision> =>
+  const sign = (row: PendingRequest, decision: DecisionBy, now: number): Promise<SignedDecision> =>
     signDecision(
       {
         pending_id: row.id,
@@ -69,7 +75,7 @@ export function createDecisions({
       decisionKey,
     );
 
-  async function decide(row: PendingRequest, decision: Decision): Promise<PendingRequest> {
+  async function decide(row: PendingRequest, decision: DecisionBy): Promise<PendingRequest> {
     const now = clock();
     // Whether a pending row is too late is up to its call, whose clock ends the wait.
     const late = row.status === 'pending' ? null : whyNotDecidable(row, now);
@@ -103,10 +109,11 @@ export function createDecisions({
   return async (decision) => {
     storable('reason', decision.reason);
     storable('decided_via', decision.decided_via);
-    const row = await reviews.get(decision.id, decision.tenant);
+    const { id, tenant } = decision;
+    const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
     if (!row) throw new GateError('not_found');
     try {
-      const settled = await decide(row, decision);
+      const settled = await decide(row, { ...decision, principal: decision.principal(row.tenant) });
       observe(decision.decision, 'applied');
       return settled;
     } catch (error) {

@@ -236,8 +236,15 @@ describe('a call that waits in lite', () => {
     const { body } = await gate.call('wire_transfer');
     const path = `/decide/${idOf(body.pending_id)}`;
     expect(await gate.send('POST', path, { body: { decision: 'modify' } })).toMatchObject({
-      body: { error: 'unsupported_decision' },
+      status: 400,
+      body: { error: 'modification_diff_required' },
     });
+    expect(
+      await gate.send('POST', path, { body: { decision: 'modify', modification_diff: { amount: 1 } } }),
+    ).toMatchObject({ status: 422, body: { error: 'unsupported_decision' } });
+    expect(
+      await gate.send('POST', path, { body: { decision: 'approve' }, headers: { 'X-Request-Id': 'click 1' } }),
+    ).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
     expect(await gate.send('POST', path, { body: { decision: 'approve', wish: 1 } })).toMatchObject({ status: 400 });
     expect(await gate.send('POST', `/decide/${randomUUID()}`, { body: { decision: 'approve' } })).toMatchObject({
       status: 404,

@@ -69,13 +69,13 @@ describe('a clock that is put forward by an hour and back while a call waits', (
         decision,
         reason: null,
         decided_via: 'console',
-        principal: {
+        principal: () => ({
           subject: 'operator:dev',
           tenant: 'acme',
           method: 'console-bearer',
           credential: 'token',
           credential_kind: 'console-bearer',
-        },
+        }),
         request_id: randomUUID(),
       })
       .then(

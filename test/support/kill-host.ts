@@ -303,7 +303,7 @@ export async function composeKillHost(
           decision,
           reason: null,
           decided_via: 'console',
-          principal: { ...OPERATOR, ...(operator !== undefined && { subject: operator }) },
+          principal: () => ({ ...OPERATOR, ...(operator !== undefined && { subject: operator }) }),
           request_id: requestId,
         });
         return { status: 200, headers: {}, body: settled as unknown as JsonObject };

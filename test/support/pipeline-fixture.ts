@@ -81,7 +81,7 @@ export const replyOk = async (request: JsonObject): Promise<UpstreamOutcome> => 
 });
 
 const TEST_KEYS = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
-const DECISION_KEYS = generateKeyPairSync('ed25519');
+export const DECISION_KEYS = generateKeyPairSync('ed25519');
 
 export const fixtureFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gate-pipeline-'));
 

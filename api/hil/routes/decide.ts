@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { decideRequest, type DecideRequest } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
 import { GateError } from '../../../domain/errors.js';
-import type { createDecisions } from '../../../domain/review/decisions.js';
+import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
 import type { ServiceApp } from '../../plugins/service.js';
-import { principalOf, type ReviewScope, type scopeReader } from '../scope.js';
+import { deciderOf, type ReviewScope } from '../scope.js';
 import { ById, PendingRow } from './schemas.js';
 
 export interface DecideRoutes {
   readonly decide: ReturnType<typeof createDecisions>;
-  readonly scopeOf: ReturnType<typeof scopeReader>;
+  readonly scopeOf: (request: FastifyRequest) => ReviewScope;
 }
 
 /** The first accepted decision wins. */
@@ -20,30 +19,46 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
     '/decide/:id',
     {
       schema: { params: ById, body: decideRequest, response: { 200: PendingRow } },
-      // Checked before the body is read, so that callers who may not decide learn nothing about the form of a decision.
-      onRequest: (request, _reply, done) => {
-        principalOf(scopeOf(request));
-        if (request.headers['x-gate-decided-by'] !== undefined) throw new GateError('legacy_identity_header');
-        done();
-      },
+      onRequest: mayDecide(scopeOf),
     },
     (request) => {
-      const scope = scopeOf(request);
-      // The decider comes from the certificate and the token, never from the body (docs/architecture/identity-and-routes.md#surfaces).
-      const principal = principalOf(scope);
-      return decide({
-        id: request.params.id,
-        tenant: scope.tenant,
-        decision: available(request.body),
-        reason: request.body.reason ?? null,
-        decided_via: surfaceOf(scope, request.body),
-        principal,
-        request_id: requestIdOf(request),
-        action_digest: request.body.action_digest,
-      });
+      const { reason, decided_via, action_digest } = request.body;
+      return decide(
+        decisionOf(request, scopeOf(request), {
+          decision: available(request.body),
+          reason,
+          decided_via,
+          action_digest,
+        }),
+      );
     },
   );
 }
+
+/** Checked before the body is read, so that callers who may not decide learn nothing about the form of a decision. */
+export const mayDecide =
+  (scopeOf: DecideRoutes['scopeOf']) =>
+  (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    deciderOf(scopeOf(request));
+    if (request.headers['x-gate-decided-by'] !== undefined) throw new GateError('legacy_identity_header');
+    done();
+  };
+
+/** The decision in a request. The decider comes from the scope, never from the body (docs/architecture/identity-and-routes.md#surfaces). */
+export const decisionOf = (
+  request: FastifyRequest<{ Params: { id: string } }>,
+  scope: ReviewScope,
+  asked: Pick<Decision, 'decision' | 'action_digest'> & Pick<DecideRequest, 'reason' | 'decided_via'>,
+): Decision => ({
+  id: request.params.id,
+  tenant: scope.tenant,
+  decision: asked.decision,
+  reason: asked.reason ?? null,
+  decided_via: channelOf(scope, asked.decided_via ?? null),
+  principal: deciderOf(scope),
+  request_id: requestIdOf(request),
+  action_digest: asked.action_digest,
+});
 
 /** The decision in a body. Throws for a modification, which is not available. */
 function available(body: DecideRequest): 'approve' | 'deny' {
@@ -59,15 +74,11 @@ function available(body: DecideRequest): 'approve' | 'deny' {
   return body.decision;
 }
 
-/**
- * The channel the operator used (docs/architecture/reviews.md#channels). The console may name it, except for reserved names; for other
- * callers HIL sets it.
- */
-function surfaceOf({ caller }: ReviewScope, { decided_via }: DecideRequest): string {
-  if (caller.callerId !== CALLER_IDS.console) return 'simulator';
-  if (decided_via == null) return 'console';
-  if (isGatesOwn(decided_via)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
-  return decided_via;
+/** The channel the operator used (docs/architecture/reviews.md#channels). Reserved names are refused. */
+function channelOf({ channel }: ReviewScope, named: string | null): string {
+  if (channel.fixed || named === null) return channel.name;
+  if (isGatesOwn(named)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
+  return named;
 }
 
 /**

@@ -1,13 +1,14 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
 import { approvalTier } from '../../../contracts/policy.js';
-import { newReview, reviewOrder, reviewStatus, type NewReview } from '../../../contracts/review.js';
+import { newReview, type NewReview } from '../../../contracts/review.js';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { stateNamespace } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ReviewStore } from '../../../domain/review/review-store.js';
 import type { ServiceApp } from '../../plugins/service.js';
-import { namedTenant, type scopeReader } from '../scope.js';
+import { namedTenant, type ReviewScope } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingRow } from './schemas.js';
 
 /** Looser than the contract, because some faults have their own code (422) instead of `invalid_request`. */
@@ -20,21 +21,13 @@ const CreateBody = newReview.extend({
   callback_url: z.string().max(2048).nullish(),
 });
 
-const ListQuery = z.object({
-  status: reviewStatus.default('pending'),
-  limit: z.coerce.number().int().min(1).max(1000).default(200),
-  before: z.uuid().optional(),
-  agent_id: z.string().min(1).max(256).optional(),
-  sort: reviewOrder.default('newest'),
-});
-
 export interface PendingRoutes {
   readonly reviews: ReviewStore;
-  readonly scopeOf: ReturnType<typeof scopeReader>;
+  readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   readonly ttlSeconds: { readonly auto: number; readonly standard: number; readonly strict: number };
 }
 
-/** The pipeline creates rows; callers read those of their tenant's scope. */
+/** Routes between services: the pipeline creates rows; callers read single rows of their tenant's scope. */
 export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }: PendingRoutes): void {
   app.post(
     '/pending',
@@ -45,24 +38,6 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }:
         throw new GateError('capability_denied', 'only a call in the pipeline can ask for review');
       const { row, created } = await reviews.createOnce(reviewOf(request.body, namedTenant(request), ttlSeconds));
       return reply.code(created ? 201 : 200).send(row);
-    },
-  );
-
-  app.get(
-    '/pending',
-    { schema: { querystring: ListQuery, response: { 200: z.array(PendingRow) } } },
-    async (request, reply) => {
-      const { tenant } = scopeOf(request);
-      const { before, agent_id, ...page } = request.query;
-      const { rows, next_before } = await reviews.list({
-        tenant,
-        ...page,
-        ...(before !== undefined && { before }),
-        ...(agent_id !== undefined && { agent_id }),
-      });
-      // The body is a plain array, so the next cursor is in a header.
-      if (next_before !== null) void reply.header('X-Gate-Next-Before', next_before);
-      return rows;
     },
   );
 
