@@ -19,9 +19,11 @@ import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { ReviewStore } from '../domain/review/review-store.js';
 import type { Operator } from '../domain/operator.js';
+import type { LocalFile } from '../domain/store/local-file.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
 import { isAllowedAddress } from './hosts.js';
+import { ledgerRoutes } from './ledger-routes.js';
 import { registerPage } from './page.js';
 import { LINK_LIFE_MS, type SignInLinks } from './sign-in-links.js';
 
@@ -32,6 +34,7 @@ export interface LiteAppOptions {
   readonly access: Access;
   readonly links: SignInLinks;
   readonly reviews: ReviewStore;
+  readonly file: LocalFile;
   readonly ledger: LedgerInFile;
   readonly policies: Pick<PolicySet, 'ready'>;
   readonly decide: (decision: Decision) => Promise<PendingRequest>;
@@ -121,6 +124,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     const code = options.links.issue(access.operatorOf(request));
     return { path: `/login?link=${code}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
   });
+
+  ledgerRoutes(app, { ...options, headers: { 'X-Gate-Mode': mode } });
 
   void app.register((scope, _options, done) => {
     toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });

@@ -258,6 +258,7 @@ export async function startLite({
     access,
     links,
     reviews,
+    file,
     ledger,
     policies,
     decide,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
-import type { AgentQuery } from '../../../domain/ledger/ledger-reader.js';
+import type { AgentQuery, LedgerReader } from '../../../domain/ledger/ledger-reader.js';
 import { lifecycleRows, maskedParams } from '../../../domain/evidence/reports/call-rows.js';
 import { DETAIL_KEYS } from '../../../domain/ledger/rows.js';
-import type { LedgerContext } from '../context.js';
+import type { ServiceApp } from '../../plugins/service.js';
 import { sendList } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 
@@ -51,7 +51,7 @@ function queryOf(query: z.infer<typeof filterQuery>): AgentQuery {
 }
 
 /** Reads of the chain (docs/architecture/ledger-reads.md#routes). Unknown ids give an empty list. */
-export function auditRoutes({ app, ledger }: LedgerContext): void {
+export function auditRoutes({ app, ledger }: { readonly app: ServiceApp; readonly ledger: LedgerReader }): void {
   app.get('/agents', { schema: { response: { 200: z.object({ agents: z.array(z.string()) }) } } }, async () => ({
     agents: await ledger.agents(),
   }));
