@@ -1,13 +1,13 @@
-/** JSON within JSON within text. */
+/** The deepest nesting of JSON in strings of JSON. */
 const UNPACKED = 8;
-/** A text longer than this is no JSON that anybody reads a value of. */
+/** A longer text is not parsed as JSON. */
 const LONGEST_PACKED = 65_536;
 const PATH_LENGTH = 16;
 
 export interface TextVisitor {
-  /** Every text, names of arguments included, with the argument names that lead to it. */
+  /** Called for every text, including argument names, with the argument names that lead to it. */
   text(text: string, path: readonly string[], isName: boolean): void;
-  /** A list of nothing but texts: together they may be one. */
+  /** Called for a list that contains only texts: a tool may join them into one. */
   list?(items: readonly string[], path: readonly string[]): void;
 }
 
@@ -17,7 +17,10 @@ interface Part {
   readonly unpacked: number;
 }
 
-/** All texts of the arguments of a call, also those in a text that is JSON. Without recursion: a deep value must not overflow the stack. */
+/**
+ * Visits all texts in the arguments of a call, including those in a text that is JSON. Not recursive, so that a deeply nested value cannot
+ * overflow the stack.
+ */
 export function eachText(value: unknown, { text, list }: TextVisitor): void {
   const open: Part[] = [{ value, path: [], unpacked: 0 }];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
@@ -42,7 +45,7 @@ export function eachText(value: unknown, { text, list }: TextVisitor): void {
 
 const LONGEST_LIST = 256;
 
-/** A text that is JSON holds texts of its own. */
+/** Parses a text that is JSON, so that the texts inside can be visited. Undefined for any other text. */
 function packed(text: string): unknown {
   const trimmed = text.trimStart();
   if (!/^[[{"]/.test(trimmed) || text.length > LONGEST_PACKED) return undefined;
@@ -53,13 +56,16 @@ function packed(text: string): unknown {
   }
 }
 
-/** No name of an argument that says anything is longer. */
+/** Meaningful argument names are never longer. */
 export const LONGEST_NAME = 64;
-/** The names of a path as lists of them are written. */
+/** The names of a path as the lists of names have them: in lower case, with names that are too long left empty. */
 export const lowered = (path: readonly string[]): readonly string[] =>
   path.map((name) => (name.length > LONGEST_NAME ? '' : name.toLowerCase()));
 
-/** Which of the given names lead to a place: the same text for places that rules which know these names alone cannot tell apart. */
+/**
+ * Returns a function that finds which of `names` occur in a path. Two paths give the same text when rules that know only these names cannot
+ * tell them apart.
+ */
 export function namesAmong(names: readonly string[]): (path: readonly string[]) => string {
   const known = new Set(names);
   return (path) => [...new Set(lowered(path).filter((name) => known.has(name)))].toSorted().join('\n');

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 
 /**
- * How a thread with a SQLite connection is ended: it is asked, and ends between two statements. Ended from outside in the middle of one, the
- * native library would take the whole process with it.
+ * Ends a thread with a SQLite connection by asking it, so that it ends between two statements. Terminating it inside a statement would
+ * crash the whole process in the native library.
  */
 
-/** Shared with the thread: set once, seen before its next statement, also where the thread never comes to read a message. */
+/** Memory shared with the thread. Set once; the thread sees it before its next statement, even if it never gets to read a message. */
 export type EndFlag = Int32Array<SharedArrayBuffer>;
 
 export const endFlag = (): EndFlag => new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -18,7 +18,7 @@ export function assertGoesOn(flag: EndFlag): void {
   if (Atomics.load(flag, 0) !== 0) throw new Error('the thread is being ended');
 }
 
-/** Resolves when the threads have ended, or after the limit. Whoever waits for it is kept alive, also a process that has nothing else to do. */
+/** Resolves when the threads have ended, or after the limit. Keeps the process alive while it waits. */
 export async function endedWithin(limitMs: number, workers: readonly Worker[]): Promise<void> {
   const late = new AbortController();
   const all = Promise.all(

@@ -2,8 +2,8 @@ import { ERROR_CODES, type ErrorCodeName } from '../contracts/error-codes.js';
 import type { Json } from '../contracts/json.js';
 
 /**
- * The one error Gate's own code throws on purpose: a stable code, the status it travels under, a sentence that says what to do
- * next, and fields that belong into the answer. `cause` stays inside the service.
+ * The only error that Gate's own code throws on purpose: a stable code, the HTTP status for it, a sentence that says what to do next, and
+ * fields for the answer. `cause` never leaves the service.
  */
 export class GateError extends Error {
   readonly code: ErrorCodeName;
@@ -19,9 +19,9 @@ export class GateError extends Error {
   }
 }
 
-/** The text of whatever was thrown; never a stack. */
+/** The message of anything thrown, never a stack. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What may be promised of a call whose answer did not come: its id is safe to ask, and may turn out to be used up. */
+/** What a caller may rely on when no answer came: asking again under the same id is safe, but the id may be used up. */
 export const ASK_AGAIN =
   'ask again under the same id, which runs at most once; where it then is call_abandoned or attempt_not_begun nothing was executed and a new id is needed';

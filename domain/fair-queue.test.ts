@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createFairQueue, type FairQueue } from './fair-queue.js';
 
-/** Takes one after the other, each done before the next, as one thread does. */
+/** Takes one item after the other and finishes each before the next, as a single thread does. */
 function taken(queue: FairQueue<string>, count = Infinity): string[] {
   const items: string[] = [];
   while (items.length < count) {

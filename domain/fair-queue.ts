@@ -1,30 +1,30 @@
 /**
- * What waits, in turns of those who asked: of each at most one is under way, and whoever had a turn stands behind everybody who waits.
- * However much one of them asks, another waits for one of his at most.
+ * A queue with turns: each owner has at most one item in progress, and after a turn goes behind all owners who wait. However much one owner
+ * adds, another waits for at most one of its items.
  */
 export interface FairQueue<Item> {
-  /** How many wait, of everybody. */
+  /** The number of waiting items of all owners. */
   readonly size: number;
-  /** How many could be taken now: one of each who waits and has none under way. */
+  /** How many items could be taken now: one of each owner who waits and has none in progress. */
   readonly ready: number;
-  /** What `take` would give now. */
+  /** The item that `take` would return now. */
   readonly next: Item | undefined;
-  /** How many of one wait. */
+  /** The number of waiting items of one owner. */
   waitingOf(who: string): number;
   add(who: string, item: Item): void;
-  /** The next in turn, which is under way until `done`. */
+  /** Takes the next item in turn, which is in progress until `done`. */
   take(): { readonly who: string; readonly item: Item } | undefined;
-  /** What was taken for him is no longer under way. */
+  /** Marks the owner's item as finished. */
   done(who: string): void;
-  /** Takes one out that waits. */
+  /** Removes a waiting item. */
   remove(who: string, item: Item): void;
-  /** Everything that waits, taken out. */
+  /** Removes and returns all waiting items. */
   clear(): Item[];
 }
 
 export function createFairQueue<Item>(): FairQueue<Item> {
   const waiting = new Map<string, Item[]>();
-  /** In the order of their turns. */
+  /** The owners in the order of their turns. */
   const turns = new Set<string>();
   const underWay = new Set<string>();
   let size = 0;

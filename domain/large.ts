@@ -1,9 +1,12 @@
-/** Up to this many characters a request is looked at where it is asked for: sending it to a thread would take longer. */
+/** Requests of up to this many characters are inspected on the calling thread, because sending them to another thread would take longer. */
 export const LOOKED_AT_IN_PLACE = 16_384;
-/** Of the arguments of a call so many are judged in place: read as SQL and as a shell reads them, a text costs up to some ms per 1,000. */
+/**
+ * Arguments of up to this many characters are judged on the calling thread. Reading a text as SQL and shell commands costs up to some ms
+ * per 1,000 characters.
+ */
 export const JUDGED_IN_PLACE = 4_096;
 
-/** How large a value is, counted as far as the limit: characters of keys and texts, and one for each value. */
+/** The size of a value: characters of keys and texts, plus one for each value. Stops counting beyond the limit. */
 export function sizeOf(value: unknown, limit = LOOKED_AT_IN_PLACE): number {
   let size = 0;
   const open: unknown[] = [value];

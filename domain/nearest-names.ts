@@ -2,7 +2,7 @@ const MOST = 3;
 /** Longer names are not compared letter by letter. */
 const LONGEST = 256;
 
-/** How many letters must be added, taken away, changed or swapped with their neighbour to make one word of the other. */
+/** The number of letters to insert, delete, change or swap with a neighbour to turn one word into the other. */
 function distance(one: string, other: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
   for (let row = 1; row <= one.length; row += 1) {
@@ -21,7 +21,10 @@ function distance(one: string, other: string): number {
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** The names that whoever typed this one may have meant, nearest first, three at most: a slip of a third of its letters, or a part of it. */
+/**
+ * The names that the user may have meant by a mistyped one, nearest first, at most three. A name matches when up to a third of its letters
+ * differ, or when one contains the other.
+ */
 export function nearestNames(typed: string, names: Iterable<string>): readonly string[] {
   const wanted = plain(typed);
   if (wanted === '' || wanted.length > LONGEST) return [];
@@ -31,7 +34,7 @@ export function nearestNames(typed: string, names: Iterable<string>): readonly s
       if (known === '' || known.length > LONGEST) return [];
       const part = wanted.length >= 4 && known.length >= 4 && (known.includes(wanted) || wanted.includes(known));
       const tooFar = Math.max(1, Math.floor(Math.max(wanted.length, known.length) / 3));
-      // Names whose lengths differ by more cannot be nearer than that.
+      // Names whose lengths differ by more cannot be within the allowed distance.
       const far = Math.abs(known.length - wanted.length) > tooFar ? tooFar + 1 : distance(wanted, known);
       return far <= tooFar ? [{ name, far }] : part ? [{ name, far: tooFar + 1 }] : [];
     })

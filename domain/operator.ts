@@ -1,4 +1,4 @@
-/** Whose word it is: an operator of this tenant. */
+/** An operator of a tenant, on whose behalf something is done. */
 export interface Operator {
   readonly tenant: string;
   readonly subject: string;

@@ -5,7 +5,7 @@ import { isGatesOwn, plainName } from './own-names.js';
 
 const { seed } = seededRandom('names that are Gate’s own');
 
-/** Every character that stands for a letter of `system`, by Unicode's own tables. */
+/** Every character that looks like a letter of `system` according to Unicode's own tables. */
 const variants = new Map<string, string[]>('system'.split('').map((letter) => [letter, []]));
 for (let point = 0; point < 0x20_000; point += 1) {
   const character = String.fromCodePoint(point);

@@ -1,6 +1,6 @@
 import { foldedWords } from './inspection/fold.js';
 
-/** A name without the characters that nobody sees, and compatibility forms (full-width, mathematical) as their letters. */
+/** A name without invisible characters, and with compatibility forms (full-width, mathematical) replaced by plain letters. */
 export const plainName = (name: string): string =>
   name
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
@@ -8,7 +8,7 @@ export const plainName = (name: string): string =>
     .trim();
 
 /**
- * Whether a name reads as one that only Gate itself goes by: `system`, or that word with others behind it. Whoever reads it in a row
- * or a list sees no more than that, in whatever alphabet it is written.
+ * Whether a name reads like one reserved for Gate itself: `system`, alone or followed by other words, in any alphabet. A reader of a row or
+ * list sees only the name.
  */
 export const isGatesOwn = (name: string): boolean => foldedWords(plainName(name)).startsWith(' system ');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A file or folder that ships with Gate, by its path in the project, whether this runs from the sources, from `dist` or from the executable. */
+/** Finds a file or folder that ships with Gate by its path in the project. Works from the sources, from `dist` and in the executable. */
 export function shippedPath(...path: readonly string[]): string {
   let folder = fileURLToPath(new URL('.', import.meta.url));
   while (!existsSync(join(folder, ...path))) {

@@ -1,10 +1,10 @@
-/** Text that every store keeps as it is: what has no UTF-8 (lone surrogates), and U+0000, stand as U+FFFD. */
+/** Text that every store keeps unchanged. Replaces lone surrogates, which have no UTF-8 form, and U+0000 by U+FFFD. */
 export const storableText = (text: string): string => {
   const wellFormed = text.toWellFormed();
   return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\uFFFD') : wellFormed;
 };
 
-/** The beginning of a text, at most so many UTF-16 code units and never half a character. */
+/** The start of a text, at most `units` UTF-16 code units long, never ending inside a surrogate pair. */
 export function clipped(text: string, units: number): string {
   if (text.length <= units) return text;
   const last = text.charCodeAt(units - 1);
@@ -12,5 +12,5 @@ export function clipped(text: string, units: number): string {
   return text.slice(0, splits ? units - 1 : units);
 }
 
-/** What an agent or an upstream wrote, as it may stand in an error, a row or a log: clipped, and such that every store keeps it. */
+/** Text from an agent or an upstream for use in an error, a row or a log: clipped, and safe for every store. */
 export const foreignText = (text: string, units: number): string => storableText(clipped(text, units));

@@ -7,7 +7,7 @@ import { answerCalls, callsOver, type ThreadCalls, type ThreadStream } from './t
 let close: () => void = () => undefined;
 afterEach(() => close());
 
-/** Both ends in one thread: what goes over the line is copied all the same. */
+/** Both ends are in one thread; messages are still copied. */
 function line(target: object): ThreadCalls {
   const { port1, port2 } = new MessageChannel();
   close = () => port1.close();
@@ -58,7 +58,7 @@ describe('calls over a line', () => {
 });
 
 describe('a stream of an answer', () => {
-  /** A generator that says how it was left. */
+  /** A generator that reports how it was ended. */
   const source = (left: string[]) =>
     (async function* () {
       try {

@@ -3,10 +3,10 @@ import type { ErrorCodeName } from '../contracts/error-codes.js';
 import type { Json } from '../contracts/json.js';
 import { errorText, GateError } from './errors.js';
 
-/** One end of a line between two threads: a port, a worker, or the port to the thread that began this one. */
+/** One end of a connection between two threads: a port, a worker, or the port to the parent thread. */
 export type Line = Pick<MessagePort | Worker, 'postMessage' | 'on'>;
 
-/** What is asked: a function by its path, the next item of a stream, or the end of one. */
+/** A request: call the function at a path, read the next item of a stream, or end a stream. */
 type Asked = { readonly id: number } & (
   | { readonly path: string; readonly args: readonly unknown[] }
   | { readonly next: number }
@@ -24,7 +24,7 @@ interface Refused {
   readonly fields: Readonly<Record<string, Json>>;
 }
 
-/** Stands in an answer for a stream, which stays in its thread. */
+/** Replaces a stream in an answer; the stream itself stays in its thread. */
 interface StreamReference {
   readonly threadStream: number;
 }
@@ -32,7 +32,7 @@ const isReference = (value: unknown): value is StreamReference =>
   typeof value === 'object' && value !== null && 'threadStream' in value;
 const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
-/** An object written as `{…}`, whichever thread it was made in. */
+/** Whether a value is a plain object, whichever thread created it. */
 const isPlain = (value: unknown): value is Record<string, unknown> => {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -41,7 +41,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> => {
 const mapped = (value: Record<string, unknown>, map: (part: unknown) => unknown): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).map(([name, part]) => [name, map(part)]));
 
-/** Answers calls that come over a line with the functions of `target`, found by their path in it. */
+/** Answers incoming calls with the functions of `target`, found by their path. */
 export function answerCalls(line: Line, target: object): void {
   const streams = new Map<
     number,
@@ -54,7 +54,7 @@ export function answerCalls(line: Line, target: object): void {
     streams.set((keys += 1), { source: value, items: value[Symbol.asyncIterator]() });
     return { threadStream: keys } satisfies StreamReference;
   };
-  /** Streams stay here, as the value itself or one level below it; everything else is copied. */
+  /** Keeps streams here when they are the value itself or one level below it. Everything else is copied. */
   const sendable = (value: unknown): unknown => (isPlain(value) ? mapped(value, kept) : kept(value));
 
   function functionAt(path: string): (...args: unknown[]) => unknown {
@@ -69,7 +69,7 @@ export function answerCalls(line: Line, target: object): void {
     const stream = streams.get(key);
     streams.delete(key);
     await stream?.items.return?.();
-    // One that nobody has begun to read hears nothing of its iterator's end.
+    // Ending the iterator does not reach a stream that was never read, so destroy the stream itself.
     const destroy: unknown = stream && (stream.source as { destroy?: unknown }).destroy;
     if (typeof destroy === 'function') destroy.call(stream?.source);
   }
@@ -89,7 +89,7 @@ export function answerCalls(line: Line, target: object): void {
 
   line.on('message', (asked: Asked) => {
     const refuse = (error: unknown) => line.postMessage({ id: asked.id, refused: refusedBy(error) } satisfies Said);
-    // What cannot be copied to the other thread is refused like what was thrown.
+    // A value that cannot be copied to the other thread is refused like a thrown error.
     answer(asked)
       .then((said) => line.postMessage(said))
       .catch(refuse);
@@ -101,16 +101,16 @@ const refusedBy = (error: unknown): Refused =>
     ? { code: error.code, message: error.message, fields: error.fields }
     : { code: null, message: errorText(error), fields: {} };
 
-/** A stream that another thread makes. `return` ends it there, also before its first item; it does not throw. */
+/** A stream whose items come from another thread. `return` ends it there, even before the first item, and never throws. */
 export interface ThreadStream<Item> extends AsyncIterableIterator<Item> {
   return(): Promise<IteratorResult<Item>>;
 }
 
-/** Calls over a line. */
+/** Calls to the functions of another thread. */
 export interface ThreadCalls {
-  /** Calls the function there; a stream of the answer is a `ThreadStream`. Throws what the function threw. */
+  /** Calls the function in the other thread. A stream in the answer becomes a `ThreadStream`. Throws what the function threw. */
   call(path: string, ...args: readonly unknown[]): Promise<unknown>;
-  /** What was asked and is asked from now on is refused. */
+  /** Rejects all open and future calls. */
   refuseAll(error: Error): void;
 }
 
@@ -155,7 +155,7 @@ export function callsOver(line: Line): ThreadCalls {
         }
       },
       async return() {
-        // A thread that is gone has ended it already.
+        // If the thread has ended, the stream has ended with it.
         if (!over) await ask({ end: key }).catch(() => undefined);
         over = true;
         return ended;

@@ -7,57 +7,57 @@ import type { ErrorCodeName } from '../contracts/error-codes.js';
 import { errorText, GateError } from './errors.js';
 import { createFairQueue } from './fair-queue.js';
 
-/** From being asked to having answered, waiting and the start of a thread included. Below what a workflow gives the step. */
+/** The time from asking to the answer, including waiting and starting a thread. Shorter than the time that a workflow gives the step. */
 const LIMIT_MS = 4_000;
-/** A thread that is not there by then is given up. Longer than any request waits: the next one finds what this one waited for. */
+/** A thread that is not ready by then is terminated. Longer than any request waits, so the next request benefits from the start. */
 const START_MS = 30_000;
-/** The part of the limit that a request has a thread for in any case, while other agents wait. */
+/** The part of the limit that a request may always use a thread, even while other agents wait. */
 const SHARE_WHILE_OTHERS_WAIT = 1 / 3;
-/** The part of the limit that an agent waits before another's request is ended for it. The rest is for its own. */
+/** The part of the limit that an agent waits before another agent's request is ended in its favour. The rest is for its own request. */
 const PATIENCE = 1 / 2;
-/** An agent that spent a turn of the whole limit in vain is not given another one for so long while others wait. */
+/** After an agent used a turn of the whole limit in vain, it gets no other such turn for this long while others wait. */
 const IN_VAIN_MS = 60_000;
 const REMEMBERED_AGENTS = 1_000;
-/** Large requests of one agent that may wait for a thread; those that could not be answered in time anyway are refused at once. */
+/** Large requests of one agent that may wait for a thread. Later ones are refused at once, because they could not be answered in time. */
 const LONGEST_QUEUE = 32;
-/** So many agents may have as much waiting as one may; beyond that everybody is refused. */
+/** The total queue has room for this many agents with full queues; beyond that, every request is refused. */
 const FULL_QUEUES = 4;
-/** A thread that needs more ends, and the request it had is refused. */
+/** A thread that needs more memory ends, and its request is refused. */
 const MEMORY_MB = 512;
 
 /**
- * Threads of one kind, in turns of the agents: of each agent one request is worked on at a time, and nobody waits for more than one of
- * another's. What they cannot answer in time is refused with the kind's code, and was not looked at; asking again is safe.
+ * Threads of one kind that serve agents in turns. One request of each agent is in progress at a time, and no agent waits for more than one
+ * request of another. A request that cannot be answered in time is refused with the kind's code and has no result; asking again is safe.
  */
 export interface Threads<Question, Answer> {
-  /** `agent` is whose request it is, its tenant included. */
+  /** `agent` identifies the agent that asks, including its tenant. */
   ask(question: Question, agent: string): Promise<Answer>;
-  /** Starts a thread, so that the first question finds one. */
+  /** Starts a thread in advance, so that the first question finds it ready. */
   warm(): void;
-  /** Ends the threads; what they were asked is refused. */
+  /** Ends the threads; open requests are refused. */
   close(): Promise<void>;
 }
 
 export interface ThreadLimits {
   readonly threads?: number;
   readonly limitMs?: number;
-  /** How long a thread works on one request at least, while other agents wait. */
+  /** The minimum time that a thread works on one request while other agents wait. */
   readonly turnMs?: number;
-  /** How long an agent waits before a request that had its turn is ended for it. */
+  /** How long an agent waits before a request that has had its minimum time is ended in its favour. */
   readonly patienceMs?: number;
   /** How many requests of one agent may wait. */
   readonly longestQueue?: number;
 }
 
 export interface ThreadKind extends ThreadLimits {
-  /** What they do, for messages: "inspection". */
+  /** The work in one word, for messages: "inspection". */
   readonly work: string;
   readonly code: ErrorCodeName;
   readonly script: URL;
   readonly material: unknown;
 }
 
-/** What a thread says: that it is ready, then one of these to each question. */
+/** The messages of a thread: `ready` once, then one of these for each question. */
 type ThreadAnswer<Answer> =
   | { readonly answer: Answer }
   | { readonly refused: { readonly code: ErrorCodeName | null; readonly message: string } };
@@ -69,7 +69,7 @@ interface Asked<Question, Answer> {
   readonly settle: (answer: ThreadAnswer<Answer>) => void;
 }
 
-/** A compiled script beside the module that names it; tests run the sources and start what was compiled of them. */
+/** The compiled script next to the module that names it. Tests run from the sources and start the script compiled from them. */
 export function compiledScript(beside: URL): URL {
   if (existsSync(beside)) return beside;
   const at = beside.href.lastIndexOf('/domain/');
@@ -79,13 +79,13 @@ export function compiledScript(beside: URL): URL {
 interface Turn<Question, Answer> {
   readonly asked: Asked<Question, Answer>;
   readonly timer: NodeJS.Timeout;
-  /** The agent's last one was ended for others: this one has the whole limit. */
+  /** The agent's last request was ended in favour of others, so this one gets the whole limit. */
   readonly whole: boolean;
-  /** It had what it has in any case. */
+  /** The request has had its minimum time. */
   over: boolean;
 }
 
-/** The other side of `ask`: one question at a time, answered by a thread. */
+/** The thread's side of `ask`: answers one question at a time. */
 export function answerInThread<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
   if (isMainThread) return;
   parentPort?.on('message', (question: Question) => {
@@ -115,7 +115,7 @@ export function createThreads<Question, Answer>({
   const busy = new Map<Worker, Turn<Question, Answer>>();
   const waiting = createFairQueue<One>();
   const remembered = { max: REMEMBERED_AGENTS, ttl: IN_VAIN_MS };
-  /** Agents whose last request was ended for others, and agents that had the whole limit since, in vain. */
+  /** Agents whose last request was ended in favour of others, and agents that have since used the whole limit in vain. */
   const cutShort = new LRUCache<string, true>(remembered);
   const inVain = new LRUCache<string, true>(remembered);
   let patience: NodeJS.Timeout | undefined;
@@ -127,13 +127,13 @@ export function createThreads<Question, Answer>({
       workerData: material,
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
-    // An idle thread keeps no process alive.
+    // An idle thread does not keep the process alive.
     worker.unref();
     const late = setTimeout(() => void worker.terminate(), START_MS);
     late.unref();
     starting.set(worker, late);
     worker.on('message', (said: ThreadAnswer<Answer> | 'ready') => {
-      // What was ended while it spoke is not heard.
+      // A message from a thread whose turn has already been ended is ignored.
       const asked = said === 'ready' ? null : turnEnded(worker);
       if (asked === null ? !started(worker) : asked === undefined) return;
       if (!closed) idle.push(worker);
@@ -169,7 +169,7 @@ export function createThreads<Question, Answer>({
     return turn.asked;
   }
 
-  /** A thread that is no more. One that failed to start takes a request with it: the next start is for the next request. */
+  /** Handles a thread that has ended. A failed start refuses one waiting request; the next start serves the next request. */
   function lost(worker: Worker, why: string): void {
     if (started(worker)) {
       const taken = waiting.take();
@@ -193,8 +193,8 @@ export function createThreads<Question, Answer>({
   }
 
   /**
-   * Where somebody has waited long for whom no thread is coming, one that had its time is ended, and with it that request alone. So large
-   * requests of two agents do not end each other: who was ended once has the whole limit the next time.
+   * When an agent has waited long and no thread is starting for it, ends one thread that has had its minimum time, with only that request.
+   * An agent whose request was ended gets the whole limit the next time, so large requests of two agents do not keep ending each other.
    */
   function makeRoom(): void {
     if (waiting.ready <= starting.size) return;
@@ -221,7 +221,7 @@ export function createThreads<Question, Answer>({
   const answerOf = (question: Question, agent: string): Promise<ThreadAnswer<Answer>> =>
     new Promise((resolve) => {
       if (closed) return resolve(refusal(`${work} is being stopped`));
-      // What a thread is being started for does not wait for others.
+      // A request that a starting thread will serve does not count as waiting.
       if (waiting.waitingOf(agent) - Math.min(1, starting.size) >= longestQueue)
         return resolve(
           refusal(`${longestQueue} large requests of this agent wait for ${work} already; try again later`),
@@ -239,7 +239,8 @@ export function createThreads<Question, Answer>({
           resolve(answer);
         },
       };
-      // One time for all of it. The thread that worked on it is ended; one that is only starting is left for who comes next.
+      // One time limit for everything. Terminates the thread that works on the request; a thread that is still starting is kept for the
+      // next request.
       const timer = setTimeout(() => {
         const [worker, turn] = [...busy].find(([, { asked: one }]) => one === asked) ?? [];
         if (worker === undefined) waiting.remove(agent, asked);

@@ -1,20 +1,19 @@
 import { performance } from 'node:perf_hooks';
 import { createFairQueue } from './fair-queue.js';
 
-/** Work of one turn of the event loop; what comes after it waits for the next, and whoever else has something to do is heard between. */
+/** The time to work within one turn of the event loop. Later work waits for the next turn, so other tasks can run in between. */
 const TURN_MS = 25;
 
 export interface Turns {
   /**
-   * Does the work now, or in a later turn: an agent's in the order of asking, and one of each agent after the other. Rejects with what
-   * `late` makes where its turn comes too late.
+   * Does the work now or in a later turn. Each agent's work keeps its order, and agents take turns. Rejects with the result of `late` when
+   * the turn comes too late.
    */
   run<Result>(work: () => Result, asked: { readonly agent: string; readonly late: () => Error }): Promise<Result>;
 }
 
 /**
- * Short pieces of synchronous work, each bounded by its caller: a batch of a hundred is a hundred of them, and together they would hold
- * up everybody.
+ * Runs short synchronous tasks, each limited by its caller. A batch of a hundred is a hundred tasks, which together would block everybody.
  */
 export function createTurns({ turnMs = TURN_MS, limitMs = 4_000 } = {}): Turns {
   const waiting = createFairQueue<() => void>();

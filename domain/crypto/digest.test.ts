@@ -53,7 +53,7 @@ describe('canonical JSON (RFC 8785)', () => {
         fc.constant(null),
         fc.constant(-0),
         fc.array(tie('tree')),
-        // As JSON.parse makes it: a key "__proto__" is a key like any other.
+        // Built as JSON.parse does it: a key "__proto__" is an ordinary key.
         fc
           .array(fc.tuple(key, tie('tree')))
           .map(
@@ -70,7 +70,7 @@ describe('canonical JSON (RFC 8785)', () => {
         try {
           expected = canonicalize(value);
         } catch {
-          // What the library refuses is refused here too.
+          // What the library refuses must be refused here too.
         }
         if (expected === null) expect(() => canonicalJson(value as Json)).toThrow();
         else expect(canonicalJson(value as Json)).toBe(expected);
@@ -114,7 +114,7 @@ describe('ids that are a function of their parts', () => {
   });
 
   it('are the same for the same parts, in every release', () => {
-    // Pinned, and worked out with another program: a change here gives every call that is replayed another name.
+    // Pinned values, computed with another program. A change here would give every replayed call another id.
     expect(uuidFromDigest('gate.call', 'acme', 'agent', 'id')).toBe('105a0af5-3c2b-4a2a-845c-245ba366b02f');
   });
 

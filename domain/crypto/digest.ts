@@ -6,8 +6,8 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 export const sha256Hex = (bytes: string | Uint8Array): string => hash('sha256', bytes, 'hex');
 
 /**
- * Canonical JSON of RFC 8785: the same value gives the same text in every store, release and language. Feed parsed JSON only;
- * throws on what JSON cannot hold (NaN, lone surrogates, undefined).
+ * Canonical JSON of RFC 8785: the same value gives the same text in every store, release and language. Pass parsed JSON only. Throws on
+ * values that JSON cannot represent (NaN, lone surrogates, undefined).
  */
 export function canonicalJson(value: Json): string {
   const text = written(value) ?? canonicalize(value);
@@ -18,21 +18,21 @@ export function canonicalJson(value: Json): string {
 const kept = new WeakMap<object, string>();
 
 /**
- * Writes an object once: every later canonical text that holds this very object takes the text over. For what nobody changes any more,
- * such as a request that was read; call it for the inner objects first.
+ * Writes an object once; later canonical texts that contain this very object reuse its text. Use it only for objects that no longer change,
+ * such as a request after it was read. Call it for the inner objects first.
  */
 export function keepCanonical(value: JsonObject): void {
   kept.set(value, canonicalJson(value));
 }
 
-/** Texts whose JSON form is themselves between quotes. */
+/** Texts whose JSON form is the text itself between quotes. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 const quoted = (text: string): string | null =>
   PLAIN.test(text) ? `"${text}"` : text.isWellFormed() ? JSON.stringify(text) : null;
 
 /**
- * What the library writes, twice as fast: keys in the order of RFC 8785, section 3.2.3, strings and numbers as ECMAScript writes them, to
- * which the RFC refers. `null` for anything that is not plainly JSON; the library then has the word. A test holds the two together.
+ * Writes the same text as the library, twice as fast: keys in the order of RFC 8785, section 3.2.3, and strings and numbers as ECMAScript
+ * writes them, as the RFC demands. Null for anything that is not plain JSON, which is left to the library. A test compares the two.
  */
 function written(value: unknown): string | null {
   if (typeof value === 'string') return quoted(value);
@@ -62,12 +62,12 @@ function written(value: unknown): string | null {
   return `{${text}}`;
 }
 
-/** The digest that binds a request, a payload or an action: `sha256:` and the hex digest of the canonical bytes. */
+/** The digest that binds a request, a payload or an action: `sha256:` followed by the hex digest of the canonical bytes. */
 export const canonicalDigest = (value: Json): string => `sha256:${sha256Hex(canonicalJson(value))}`;
 
 /**
- * A UUID that is a function of its parts: SHA-256 over the parts, each behind its length, shaped as version 4 (RFC 9562) because
- * callers require v4-shaped text. The same parts always name the same call, row or decision.
+ * A UUID computed from its parts: SHA-256 over the parts, each preceded by its length, shaped as version 4 (RFC 9562) because callers
+ * require v4 text. The same parts always give the same id of a call, row or decision.
  */
 export function uuidFromDigest(...parts: readonly string[]): string {
   const framed = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + 4 + Buffer.byteLength(part), 0));

@@ -1,25 +1,25 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
- * Encryption at rest with AES-256-GCM (NIST SP 800-38D) and key ids. The first key seals, every key opens, so a key is rotated by
- * putting a new one in front. Layout of a sealed value: 0x01, length of the key id, key id, 12-byte nonce, ciphertext, 16-byte tag.
+ * Encryption at rest with AES-256-GCM (NIST SP 800-38D) and key ids. The first key seals and every key opens, so a key is rotated by adding
+ * a new one at the start. Layout of a sealed value: 0x01, length of the key id, key id, 12-byte nonce, ciphertext, 16-byte tag.
  */
 export interface KeyRing {
   readonly activeKeyId: string;
-  /** `context` is authenticated, not stored: a value sealed for one row does not open in another. */
+  /** `context` is authenticated but not stored: a value sealed for one row cannot be opened for another. */
   seal(plaintext: Uint8Array | string, context: string): Buffer;
-  /** Throws when the key is unknown, the context differs, or a bit was changed. */
+  /** Throws when the key is unknown, the context differs, or the sealed value was changed. */
   open(sealed: Uint8Array, context: string): Buffer;
   /**
-   * A tag over what stays in clear: id of the active key, a colon, HMAC-SHA-256 (RFC 2104) in hex. `use` picks a key derived for that use
-   * alone, so that a tag made for one thing is never taken for another.
+   * A tag over data that stays in clear text: the id of the active key, a colon, and HMAC-SHA-256 (RFC 2104) in hex. Each `use` has its own
+   * derived key, so a tag made for one use is never accepted for another.
    */
   authenticate(message: string, use: string): string;
-  /** Whether a key of this ring made the tag over this message. Throws when the key that the tag names is not in the ring. */
+  /** Whether a key of this ring made the tag for this message. Throws when the ring lacks the key that the tag names. */
   authentic(tag: string, message: string, use: string): boolean;
 }
 
-/** `text` is `id:64hex[,id:64hex…]`, ids of `[A-Za-z0-9._-]{1,32}`. Throws naming what is wrong, never a key. */
+/** Parses `id:64hex[,id:64hex…]`, where ids match `[A-Za-z0-9._-]{1,32}`. The error says what is wrong and never contains a key. */
 export function parseKeyRing(text: string): KeyRing {
   const keys = new Map<string, Buffer>();
   for (const entry of text.split(',')) {
@@ -37,7 +37,7 @@ const NONCE_BYTES = 12;
 let nonces = Buffer.alloc(0);
 let nextAt = 0;
 
-/** Random bytes that were never handed out before, drawn from the system some hundred nonces at a time. */
+/** Random bytes that are used only once, fetched from the system for 256 nonces at a time. */
 function nextNonce(): Buffer {
   if (nextAt === nonces.length) {
     nonces = randomBytes(NONCE_BYTES * 256);
@@ -49,20 +49,20 @@ function nextNonce(): Buffer {
 
 const material = new WeakMap<KeyRing, ReadonlyMap<string, Buffer>>();
 
-/** The raw keys of a ring, for a thread of this process to make the same ring of. They go nowhere else. */
+/** The raw keys of a ring, so that a thread of this process can rebuild the ring. Pass them nowhere else. */
 export const keysOf = (ring: KeyRing): ReadonlyMap<string, Buffer> => {
   const keys = material.get(ring);
   if (!keys) throw new Error('this key ring was not made here');
   return keys;
 };
 
-/** A ring over raw 32-byte keys; the first entry of the map is the active one. */
+/** A ring of raw 32-byte keys. The first entry of the map is the active key. */
 export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
   const [first] = keys;
   if (!first) throw new Error('a key ring needs at least one key');
   const [activeKeyId, activeKey] = first;
   const derived = new Map<string, Buffer>();
-  /** One key per use, by a PRF keyed with the secret (as in NIST SP 800-108). */
+  /** One key per use, derived by a PRF keyed with the secret (as in NIST SP 800-108). */
   const keyFor = (id: string, key: Buffer, use: string): Buffer => {
     const name = `${id}/${use}`;
     const known = derived.get(name) ?? createHmac('sha256', key).update(`gate.mac/${use}`).digest();
@@ -90,7 +90,7 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
         .setAAD(Buffer.from(context, 'utf8'))
         .setAuthTag(bytes.subarray(bytes.length - 16));
       const plaintext = decipher.update(bytes.subarray(2 + idLength + 12, bytes.length - 16));
-      // Throws unless the tag holds; a stream cipher keeps nothing back.
+      // Throws unless the tag is valid. `update` has already returned the whole plaintext, because a stream cipher holds nothing back.
       decipher.final();
       return plaintext;
     },

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
-/** Host text as a URL or a connector gives it, without brackets and trailing dot, in lower case. */
+/** A host from a URL or a connector without brackets and trailing dot, in lower case. */
 export const bareHost = (host: string): string =>
   (host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host).replace(/\.$/, '').toLowerCase();
 
 /**
- * The address a host text means to the operating system, canonical; null for a name. Reads what `getaddrinfo` reads as a number:
- * dotted, decimal, hexadecimal and octal IPv4, IPv6 with and without a zone.
+ * The canonical address that the operating system takes a host text for; null for a name. Accepts everything that `getaddrinfo` reads as a
+ * number: dotted, decimal, hexadecimal and octal IPv4, and IPv6 with or without a zone.
  */
 export function literalAddress(host: string): string | null {
   const bare = bareHost(host);
@@ -15,19 +15,22 @@ export function literalAddress(host: string): string | null {
 }
 
 /**
- * Whether an address belongs to the public Internet. IPv4 within IPv6 is judged as IPv4; addresses that are tunnelled to another one
- * (6to4, Teredo, NAT64) are not public, because who answers is decided elsewhere (docs/architecture/egress.md#public-addresses). Text
- * that is no address is not public.
+ * Whether an address belongs to the public Internet. IPv4 within IPv6 is judged as IPv4. Addresses that tunnel to another one (6to4,
+ * Teredo, NAT64) are not public, because the tunnel decides who answers (docs/architecture/egress.md#public-addresses). Text that is not an
+ * address is not public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   if (parsed.range() !== 'unicast') return false;
-  // Outside 2000::/3 nothing is assigned, and the range table calls it unicast.
+  // Nothing is assigned outside 2000::/3, but the range table calls those addresses unicast.
   return parsed.kind() === 'ipv4' || ((parsed.toByteArray()[0] as number) & 0xe0) === 0x20;
 }
 
-/** IPv4 first, then by bytes: the same answer set always gives the same choice. Not every text is an address: those throw. */
+/**
+ * The lowest address, IPv4 before IPv6, then by bytes: the same set of answers always gives the same choice. Throws on text that is not an
+ * address.
+ */
 export function lowestAddress(addresses: readonly string[]): string {
   const sorted = addresses
     .map((address) => ipaddr.process(address))

@@ -3,7 +3,7 @@ import { isPublicAddress, literalAddress, lowestAddress } from './addresses.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from './callback-url.js';
 
 const PRIVATE = ['127.0.0.1:9000', 'localhost:9001', 'receiver:8080', '[::1]:9002', 'hooks.internal:443'];
-/** A boundary for the very origin of an address, so that nothing but the rule under test refuses it. */
+/** A boundary for exactly this origin, so that only the rule under test can refuse the address. */
 const openFor = (url: string): string[] => {
   const origin = URL.canParse(url) ? new URL(url).origin : 'null';
   return origin.startsWith('http') ? [origin] : ['https://hooks.example.com'];

@@ -1,12 +1,12 @@
 import { errorText, GateError } from '../errors.js';
 import { bareHost, isPublicAddress, literalAddress } from './addresses.js';
 
-/** One boundary callbacks may go to: scheme, host, port and everything below the path. */
+/** One place that callbacks may go to: scheme, host, port, and everything below the path. */
 export interface CallbackBoundary {
   readonly protocol: 'http:' | 'https:';
   readonly host: string;
   readonly port: number;
-  /** Starts with `/`, does not end with one; the root is empty. */
+  /** Starts with `/` and does not end with one; empty for the root. */
   readonly path: string;
 }
 export type CallbackAllowlist = readonly CallbackBoundary[];
@@ -20,8 +20,8 @@ const MAX_URL_CHARACTERS = 2_048;
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
 
 /**
- * Reads the allowlist, e.g. `https://hooks.example.com/gate`. Throws, naming the entry, on one that is no http(s) URL or carries user
- * information, a query or a fragment: a wrong boundary must stop the start, not open or close something by surprise.
+ * Reads the allowlist, for example `https://hooks.example.com/gate`. Throws, naming the entry, when it is not an http(s) URL or has user
+ * information, a query or a fragment. A wrong boundary must stop the start instead of silently allowing or refusing something.
  */
 export function parseCallbackAllowlist(entries: readonly string[]): CallbackAllowlist {
   return entries.map((entry) => {
@@ -41,9 +41,9 @@ export function parseCallbackAllowlist(entries: readonly string[]): CallbackAllo
 }
 
 /**
- * The address as it will be used, host in lower-case IDNA form without trailing dot. Throws GateError `callback_not_allowed` naming the
- * rule it breaks (docs/architecture/egress.md#callback-addresses): form, scheme, names and addresses that are not public, then the
- * allowlist. An empty allowlist refuses everything; the query never gives access.
+ * The address as it will be used, its host in lower-case IDNA form without trailing dot. Throws GateError `callback_not_allowed` that names
+ * the broken rule (docs/architecture/egress.md#callback-addresses). Checks the form, the scheme, names and addresses that are not public,
+ * and then the allowlist. An empty allowlist refuses everything. The query never grants access.
  */
 export function checkCallbackUrl(text: string, allowlist: CallbackAllowlist, { allowPrivate }: CallbackRules): URL {
   try {
@@ -57,7 +57,7 @@ export function checkCallbackUrl(text: string, allowlist: CallbackAllowlist, { a
   }
 }
 
-/** Whether `host:port` is one of the pairs that may be private. Both sides are compared in their canonical form. */
+/** Whether `host:port` is one of the pairs that may be private. Compares canonical forms. */
 export function isAllowedPrivate(host: string, port: number, allowPrivate: readonly string[]): boolean {
   const wanted = literalAddress(host) ?? bareHost(host);
   return allowPrivate.some((pair) => {
@@ -67,7 +67,10 @@ export function isAllowedPrivate(host: string, port: number, allowPrivate: reado
   });
 }
 
-/** The rules of form. The URL parser forgives much (blanks, backslashes, missing slashes), so the text is judged before it. */
+/**
+ * Checks the form of an address. The URL parser accepts too much (blanks, backslashes, missing slashes), so the text is checked before it
+ * is parsed.
+ */
 function parseUrl(text: string): URL {
   if (text.length > MAX_URL_CHARACTERS) throw new Error(`the address is longer than ${MAX_URL_CHARACTERS} characters`);
   if (!/^https?:\/\/[^/]/i.test(text)) throw new Error('only http:// and https:// addresses are accepted');
@@ -98,7 +101,7 @@ const hasControlCharacter = (text: string): boolean => {
   return false;
 };
 
-/** Hosts that are not public by their name, and addresses that are not public or not written plainly. */
+/** Refuses hosts with names that are not public, and addresses that are not public or not written in plain form. */
 function refuseLocal(text: string, url: URL): void {
   const host = bareHost(url.hostname);
   const address = literalAddress(host);

@@ -30,7 +30,7 @@ const guarded = (options: GuardedFetchOptions): GuardedFetch => {
   cleanups.push(() => fetch.close());
   return fetch;
 };
-/** A name that leads to this machine, allowed to. */
+/** A name that resolves to this machine and is allowed to. */
 const local = (port: number, options: GuardedFetchOptions = {}): { fetch: GuardedFetch; url: string } => ({
   fetch: guarded({ allowPrivate: [`hooks.test.example:${port}`], resolve: async () => ['127.0.0.1'], ...options }),
   url: `http://hooks.test.example:${port}/hil`,
@@ -38,7 +38,7 @@ const local = (port: number, options: GuardedFetchOptions = {}): { fetch: Guarde
 const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } } as const;
 const fault = (name: string, final: boolean) => expect.objectContaining({ name: 'EgressError', fault: name, final });
 
-/** Remembers which address a connection was opened to, and opens it to a local port instead. */
+/** Records which address a connection was opened to, and connects to a local port instead. */
 const recording =
   (port: number, opened: string[]): buildConnector.connector =>
   (target, callback) => {

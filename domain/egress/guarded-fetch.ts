@@ -16,13 +16,13 @@ export type EgressFault =
   | 'response_too_large';
 
 /**
- * An outbound request that did not succeed. `final` says that another attempt cannot help (a forbidden address, a redirect, a 4xx);
- * otherwise the same request may be sent again later.
+ * An outbound request that failed. `final` means that another attempt cannot help (a forbidden address, a redirect, a 4xx). Otherwise the
+ * same request may be sent again later.
  */
 export class EgressError extends Error {
   readonly fault: EgressFault;
   readonly final: boolean;
-  /** The HTTP status, where there was one. */
+  /** The HTTP status; null when there was no answer. */
   readonly status: number | null;
 
   constructor(
@@ -38,17 +38,17 @@ export class EgressError extends Error {
   }
 }
 
-/** All addresses of a name, as text. Rejects when the name does not exist or nobody answers. */
+/** All addresses of a name, as text. Rejects when the name does not exist or no server answers. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface GuardedFetchOptions {
   /** `host:port` pairs that may be reached although they are not public. */
   readonly allowPrivate?: readonly string[];
   readonly resolve?: Resolve;
-  /** PEM of further authorities to trust for https; without it those of Node. */
+  /** PEM of additional certificate authorities to trust for https. Without it, those of Node. */
   readonly ca?: string;
   readonly limits?: Partial<Limits>;
-  /** Opens the connection to an address that was judged; tests look at what it is asked for. */
+  /** Opens the connection to an address that was checked. Tests replace it to see what is opened. */
   readonly open?: buildConnector.connector;
 }
 export interface GuardedRequest {
@@ -66,17 +66,17 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
-/** Bounds of every request (docs/architecture/egress.md#guarded-fetch). */
+/** Limits of every request (docs/architecture/egress.md#guarded-fetch). */
 export const EGRESS_LIMITS = { bodyBytes: 65_536, totalMs: 5_000, dnsMs: 2_000, answers: 32 };
 type Limits = Readonly<typeof EGRESS_LIMITS>;
 
 const resolveBySystem: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
 
 /**
- * HTTP to addresses that others chose (docs/architecture/egress.md). Before every connection the name is resolved anew, the whole answer
- * set must be public, and the connection goes to the one address that was judged; Host, SNI and certificate keep the name. No proxy
- * variables, no kept-alive connection that outlives the check, no redirects followed, bodies and time bounded. Resolves for 2xx;
- * everything else rejects with EgressError.
+ * HTTP to addresses chosen by others (docs/architecture/egress.md). Every connection resolves the name again, requires that all answers are
+ * public, and goes to the one address that was checked. Host, SNI and certificate keep the name. Ignores proxy variables, keeps no
+ * connection alive beyond the check, follows no redirects, and limits bodies and time. Resolves for 2xx; everything else rejects with
+ * EgressError.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const limits: Limits = { ...EGRESS_LIMITS, ...options.limits };
@@ -89,7 +89,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         options.open ??
         buildConnector({ timeout: limits.totalMs, ...(options.ca !== undefined && { ca: options.ca }) }),
     }),
-    // Without pipelining a connection serves one request: the next one is resolved and judged again.
+    // Without pipelining, a connection serves one request, so the next request is resolved and checked again.
     pipelining: 0,
     maxHeaderSize: 16_384,
   });
@@ -115,7 +115,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       });
       const refusal = refusalOf(response.statusCode);
       if (refusal !== null) {
-        // Nobody reads the body of a refusal; its stream must still be ended, or the connection would stay.
+        // The body of a refusal is not read, but its stream must be ended, or the connection would stay open.
         response.body.on('error', () => undefined).destroy();
         throw refusal;
       }
@@ -137,14 +137,14 @@ interface Guard {
   readonly open: buildConnector.connector;
 }
 
-/** Judges literals here and resolved addresses too, because a literal never reaches a `lookup`. */
+/** Checks literal addresses here as well as resolved ones, because a literal never reaches a `lookup`. */
 function guardedConnector({ allowPrivate, resolve, limits, open }: Guard): buildConnector.connector {
   return (target, callback) => {
     const host = bareHost(target.hostname);
     const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
     pinnedAddress(host, isAllowedPrivate(host, port, allowPrivate), resolve, limits).then(
       (address) => {
-        // What is connected to is the address that was judged. `host` still holds the name, for SNI and the certificate.
+        // Connects to the address that was checked. `host` still contains the name, for SNI and the certificate.
         open({ ...target, hostname: address }, callback);
       },
       (error: Error) => callback(error, null),
@@ -152,7 +152,10 @@ function guardedConnector({ allowPrivate, resolve, limits, open }: Guard): build
   };
 }
 
-/** The one address a connection to `host` may go to. One bad answer refuses the whole set: the name is not under good control. */
+/**
+ * The one address that a connection to `host` may use. One address that is not public refuses the whole set, because the name cannot be
+ * trusted.
+ */
 async function pinnedAddress(host: string, mayBePrivate: boolean, resolve: Resolve, limits: Limits): Promise<string> {
   const literal = literalAddress(host);
   const answers = literal === null ? await resolveBounded(host, resolve, limits) : [literal];
@@ -202,7 +205,7 @@ async function readBounded(body: AsyncIterable<Buffer> & { destroy(): void }, li
   return Buffer.concat(chunks);
 }
 
-/** 408, 429 and 5xx may pass; any other status that is no success stays what it is. A redirect would lead past the check. */
+/** 408, 429 and 5xx may be temporary; every other status outside 2xx is final. A redirect would bypass the check. */
 function refusalOf(status: number): EgressError | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400)

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Whether a host, as a URL or a setting has it, is this machine and nothing else: `localhost`, 127.0.0.0/8 or ::1. */
+/** Whether a host from a URL or a setting is this machine: `localhost`, 127.0.0.0/8 or ::1. */
 export const isLoopback = (host: string): boolean => {
   if (host === 'localhost') return true;
   const bare = host.replace(/^\[|\]$/g, '');

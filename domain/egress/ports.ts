@@ -1,4 +1,4 @@
-/** A callback on its way out: the same bytes at every attempt. */
+/** A callback to send, with the same bytes on every attempt. */
 export interface Callback {
   readonly url: string;
   /** JSON text. */
@@ -6,5 +6,5 @@ export interface Callback {
   readonly correlationId: string;
 }
 
-/** Sends one callback, one attempt. Throws; an error with `final: true` says that another attempt cannot help. */
+/** Makes one attempt to send a callback. Throws; an error with `final: true` means that another attempt cannot help. */
 export type DeliverCallback = (callback: Callback) => Promise<void>;

@@ -1,6 +1,6 @@
 import { errorText } from '../errors.js';
 
-/** An address of the operator's own configuration; it may be inside the network. */
+/** An address from the operator's own configuration; it may be inside the network. */
 export interface WebhookTarget {
   readonly url: string;
   readonly bearer?: string | undefined;
@@ -8,7 +8,7 @@ export interface WebhookTarget {
   readonly timeoutMs?: number;
 }
 
-/** The receiver answered, and not with 2xx. */
+/** The receiver answered with a status that is not 2xx. */
 export class ReceiverRefused extends Error {
   override readonly name = 'ReceiverRefused';
   constructor(readonly status: number) {
@@ -25,9 +25,9 @@ const TIME_LIMIT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /**
- * Sends one POST and returns what came back. A redirect is a failure: what is sent goes to the address that was configured, and nowhere
- * else. Throws with one line for whoever looks after it, when nobody answers in time, the status is not 2xx or the answer is
- * larger than 1 MiB; the receiver may have got the request all the same. A status that is not 2xx is a ReceiverRefused.
+ * Sends one POST and returns the answer. A redirect is a failure: the request goes to the configured address and nowhere else. Throws with
+ * a one-line message for operators when no answer comes in time, the status is not 2xx (ReceiverRefused), or the answer is larger than 1
+ * MiB. The receiver may still have received the request.
  */
 export async function postTo(
   { url, bearer, headers = {}, timeoutMs = TIME_LIMIT_MS }: WebhookTarget,

@@ -1,15 +1,15 @@
 import { RE2JS } from 're2js';
 
-/** An expression over text from outside, in RE2's syntax: no look-around and no back-reference, `\s` and `\w` mean ASCII. */
+/** An expression over external text, in RE2 syntax: no look-around and no back-references, and `\s` and `\w` mean ASCII. */
 export interface LinearExpression {
   test(text: string): boolean;
-  /** All matches replaced; `$1` stands for the first group. */
+  /** Replaces all matches; `$1` stands for the first group. */
   replaceAll(text: string, replacement: string): string;
 }
 
 /**
- * For expressions that a backtracking engine may take superlinear time for: the time of one search is proportional to the text, whatever
- * it holds. An ordinary literal is faster, and is as good where test/spec/linear-expressions.test.ts proves it linear.
+ * For expressions that may take superlinear time in a backtracking engine: here, the time of one search is proportional to the text. An
+ * ordinary literal is faster and just as safe where test/spec/linear-expressions.test.ts proves it linear.
  */
 export function linear(source: string, flags: '' | 'i' = ''): LinearExpression {
   const compiled = RE2JS.compile(source, flags === 'i' ? RE2JS.CASE_INSENSITIVE : 0);
@@ -24,8 +24,8 @@ const composedSoFar = new Map<string, RegExp>();
 export const composedExpressions = (): readonly RegExp[] => [...composedSoFar.values()];
 
 /**
- * An expression put together from parts, for the platform's engine. The one way to make one: what is made here can be proved linear as
- * literals are. To be called while a module is loaded, so that no text from outside becomes a part.
+ * An expression for the platform's engine, built from parts. Every such expression must be made here, so that the test can prove it linear
+ * as it does for literals. Call it only while a module loads, so that no external text becomes a part.
  */
 export function composed(source: string, flags = ''): RegExp {
   const expression = new RegExp(source, flags);

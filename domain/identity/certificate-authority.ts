@@ -3,7 +3,7 @@ import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:
 import type { JsonGeneralNames } from '@peculiar/x509';
 import { isIP } from 'node:net';
 
-/** A certificate and its private key (PKCS#8), both PEM text. */
+/** A certificate and its private key (PKCS#8), both as PEM text. */
 export interface Credential {
   readonly cert: string;
   readonly key: string;
@@ -14,11 +14,11 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-/** What a leaf says: one SPIFFE id as its only URI, the names a server answers to, and what it may be used for. */
+/** The content of a leaf certificate: one SPIFFE id as its only URI, the names a server answers to, and the allowed uses. */
 export interface LeafProfile extends Validity {
   readonly commonName: string;
   readonly spiffe: string;
-  /** Host names and addresses; a client leaf has none. */
+  /** Host names and addresses; empty for a client leaf. */
   readonly hosts: readonly string[];
   readonly usages: readonly ('server' | 'client')[];
 }
@@ -27,10 +27,10 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 const ES256 = { name: 'ECDSA', hash: 'SHA-256' };
 const { subtle } = webcrypto;
 
-/** Loaded by whoever issues a certificate: most starts only read some, and this is a tenth of the code of a start. */
+/** Loaded only to issue a certificate: most starts only read certificates, and this is a tenth of the code of a start. */
 const x509 = () => import('@peculiar/x509');
 
-/** A new root: ECDSA P-256, the trust domain as its URI (SPIFFE X.509-SVID 3.1), may sign leaves only. */
+/** A new root: ECDSA P-256, with the trust domain as its URI (SPIFFE X.509-SVID 3.1). It may sign only leaves. */
 export async function createAuthority(trustDomain: string, validity: Validity): Promise<Credential> {
   const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, ...more } = await x509();
   const { SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = more;
@@ -93,7 +93,7 @@ export async function issueLeaf(authority: Credential, profile: LeafProfile): Pr
   };
 }
 
-/** The certificate of a credential whose key belongs to it; `null` when either part is unreadable or the two do not match. */
+/** The certificate of a credential; null when either part is unreadable or the key does not match the certificate. */
 export function readCredential(credential: Credential): X509Certificate | null {
   try {
     const certificate = new X509Certificate(credential.cert);
@@ -103,7 +103,7 @@ export function readCredential(credential: Credential): X509Certificate | null {
   }
 }
 
-/** Whether `leaf` was signed by `authority` and still has `remainingMs` to live at `now`. */
+/** Whether `authority` signed `leaf`, and `leaf` is valid at `now` for at least another `remainingMs`. */
 export const validFor = (leaf: X509Certificate, authority: X509Certificate, now: Date, remainingMs: number): boolean =>
   leaf.checkIssued(authority) &&
   leaf.verify(authority.publicKey) &&

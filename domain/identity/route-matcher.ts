@@ -8,11 +8,11 @@ const PARAM = /^\{[a-z_]+\}$/;
 const LITERAL = /^[A-Za-z0-9._-]+$/;
 
 /**
- * Finds the one row whose method is exactly `method` and whose template matches the whole path of `url`
- * (docs/architecture/identity-and-routes.md#authority-table): a template has literal segments and whole-segment `{param}` parts, a
- * literal wins over a `{param}`; there is no prefix, wildcard or method fallback. A path that is not in normal form (empty or dot
- * segments, a trailing slash, broken escapes) matches nothing, and an escaped letter never equals a literal. Throws on a template that is
- * not of this form and on two rows that would match the same paths.
+ * Finds the row whose method is exactly `method` and whose template matches the whole path of `url`
+ * (docs/architecture/identity-and-routes.md#authority-table). A template has literal segments and `{param}` parts that fill a segment; a
+ * literal wins over a `{param}`. There is no prefix, wildcard or method fallback. A path that is not in normal form (empty or dot segments,
+ * a trailing slash, broken escapes) matches nothing, and an escaped letter never equals a literal. Throws on a template of another form and
+ * on two rows that would match the same paths.
  */
 export function routeMatcher<Row extends { readonly method: string; readonly path: string }>(
   rows: readonly Row[],

@@ -1,13 +1,13 @@
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
 
-/** A detached signature, as it travels beside what it signs. `value` is base64. */
+/** A detached signature, sent along with what it signs. `value` is base64. */
 export interface Signature {
   readonly algorithm: 'Ed25519';
   readonly key_id: string;
   readonly value: string;
 }
 
-/** Signs what Gate vouches for. Until identity is the issuer of all keys, the ledger's own key stands behind it (SECURITY.md). */
+/** Signs what Gate vouches for. It uses the ledger's own key until identity issues all keys (SECURITY.md). */
 export interface Signer {
   sign(bytes: string): Signature;
 }

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** One label of a SPIFFE id; never folded, trimmed or decoded. No `.` or `..`, as SPIFFE-ID 2.2 demands. */
+/** One label of a SPIFFE id. Compared as it is, without folding, trimming or decoding. `.` and `..` are not allowed (SPIFFE-ID 2.2). */
 const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -23,8 +23,8 @@ export const agentSpiffe = (trustDomain: string, tenant: string, agent: string, 
   `spiffe://${trustDomain}/tenant/${tenant}/agent/${agent}/instance/${instance}`;
 
 /**
- * Reads a SPIFFE id of this trust domain: the full agent form with its instance, or a service id. Anything else, a short agent form
- * or an extra segment included, is `null`.
+ * Reads a SPIFFE id of this trust domain: the full agent form with its instance, or a service id. Null for anything else, including a short
+ * agent form or an extra segment.
  */
 export function parseSpiffe(uri: string, trustDomain: string): AgentIdentity | ServiceIdentity | null {
   const prefix = `spiffe://${trustDomain}/`;
@@ -39,10 +39,11 @@ export function parseSpiffe(uri: string, trustDomain: string): AgentIdentity | S
   return { kind: 'agent', spiffe: uri, tenant: tenant as string, agent: agent as string };
 }
 
-/** The one `spiffe://` URI among the subject alternative names; `null` when there is none or more than one URI. */
+/** The one `spiffe://` URI among the subject alternative names; null when there is no URI or more than one. */
 export function spiffeOfCertificate(certificate: X509Certificate): string | null {
   const names = certificate.subjectAltName ?? '';
-  // Node writes the names in one line and quotes those that could be read as several: a DNS name like `a, URI:spiffe://…` is no URI.
+  // Node writes the names in one line and quotes a name that could be read as several, for example the DNS name `a, URI:spiffe://…`. Any
+  // quote is refused.
   if (names.includes('"')) return null;
   const uris = names
     .split(', ')

@@ -40,7 +40,7 @@ describe('a budget that slides', () => {
         for (const [laterMs, amount] of asks) {
           atMs += laterMs;
           if (budget.take('a', amount, atMs) === 0) given.push({ atMs, amount });
-          // Parts are a sixtieth of the window long: what is counted may leave that much early.
+          // A part is a sixtieth of the window, so amounts may expire that much too early.
           const recent = given.filter((one) => one.atMs > atMs - MINUTE + MINUTE / 60);
           const sum = recent.reduce((all, one) => all + one.amount, 0);
           expect(sum - (recent.at(-1)?.amount ?? 0)).toBeLessThan(limit);

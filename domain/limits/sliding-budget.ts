@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache';
 
 export interface SlidingBudget {
-  /** Takes so much and returns 0, or takes nothing and returns the seconds to wait. */
+  /** Takes the amount and returns 0, or takes nothing and returns the seconds to wait. */
   take(key: string, amount: number, nowMs: number): number;
-  /** What `take` would return, with nothing taken. */
+  /** Returns what `take` would return, but takes nothing. */
   look(key: string, nowMs: number): number;
 }
 
 const MAX_KEYS = 10_000;
-/** How many parts a window is counted in: exact to one part, and memory stays bounded however much is taken. */
+/** The number of parts a window is counted in. Amounts are exact to one part, and memory stays bounded. */
 const PARTS = 60;
 
 /**
- * So much per key within a window that slides. Refused is who has taken `limit` already: what is taken last may go over it, so that
- * a single thing that is larger than the whole budget can still be had. 0 is no limit.
+ * A budget per key in a sliding window. Refuses a key that has already taken `limit`. The last amount may exceed the limit, so that a
+ * single item larger than the whole budget is still possible. A limit of 0 means no limit.
  */
 export function slidingBudget(limit: number, windowMs: number): SlidingBudget {
   const taken = new LRUCache<string, { atMs: number; amount: number }[]>({ max: MAX_KEYS });

@@ -1,18 +1,18 @@
 import type { Json } from '../../contracts/json.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
 
-/** Whole values behind these names are replaced, whatever they look like. */
+/** Values with these names are replaced completely, whatever they look like. */
 const SENSITIVE_NAME =
   /(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|access[_-]?key|credentials?|authorization|cookie|session[_-]?id|ssn|cvv|pin)(?:[_-]|$)/i;
 
 const MASKED = '[MASKED]';
 
 const SECRET_NAME = String.raw`(?:[\w-]{0,40}[_-])?(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)`;
-/** At least four characters, quoted or not; what begins with `[` is a sentinel already. */
+/** At least four characters, quoted or not. A text that starts with `[` is already a sentinel. */
 const SECRET_VALUE = String.raw`(?:["'][^\s"'&,;]|[^\s"'&,;\[])[^\s"'&,;]{3,}["']?`;
 
 /**
- * What is looked for in text, in this order: a longer secret before what could be found inside it. The sentinels:
+ * The patterns to replace in text, in this order: a longer secret before anything that could be found inside it. For the sentinels see
  * docs/architecture/ledger-rows.md#masking.
  */
 const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
@@ -30,8 +30,8 @@ const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
 ];
 
 /**
- * The value with what must not be shown replaced by sentinels: personal and secret data found in text, and whole values behind sensitive
- * names. Safe to apply twice: the second time changes nothing. A best effort for people who read, never a permission to publish.
+ * Replaces personal and secret data in text, and whole values with sensitive names, by sentinels. Idempotent. This is a best effort for
+ * readers, never a permission to publish.
  */
 export function mask(value: Json): Json {
   if (typeof value === 'string') return maskText(value);
@@ -50,7 +50,7 @@ function maskText(text: string): string {
   return masked.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (isCardNumber(digits) ? '[CC]' : digits));
 }
 
-/** ISO/IEC 7812: the check digit tells a card number from another long number. */
+/** ISO/IEC 7812: the check digit distinguishes a card number from other long numbers. */
 function isCardNumber(text: string): boolean {
   const digits = text.replaceAll(/\D/g, '').split('').map(Number).toReversed();
   const sum = digits.reduce((total, digit, index) => {
