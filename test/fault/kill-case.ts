@@ -4,8 +4,8 @@ import { correlationIdFor, type Told } from '../support/kill-host.js';
 import { type FaultBench, type RunningHost, settled, until } from '../support/kill-host-driver.js';
 import { type End, endsOf, type KillCase, STORIES } from './kill-points.js';
 
-/** The engine finds a lost worker by its time-outs; in the journal everything is at hand. */
-const SETTLED_LIMIT_MS = { temporal: 75_000, lite: 15_000 } as const;
+/** So long that only what hangs reaches it: the engine finds a lost worker by its time-outs, and a busy machine takes its own time. */
+const LIMIT_MS = 200_000;
 
 /**
  * One case of the table: the story up to the kill, the restart with judgements turned round, then what people do about a system that went
@@ -22,13 +22,13 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
       script: { tier: story.tier },
     });
     void tellStory(before, call, story.operator);
-    expect(await diedWithin(before, 30_000)).toBe('SIGKILL');
+    expect(await diedWithin(before, LIMIT_MS)).toBe('SIGKILL');
 
     const after = await gate.start({ script: { tier: story.otherwise } });
     await after.call(call);
     const operator = given.operatorThen ?? story.operator;
     const again = operator && (await decideWhenVisible(after, key, operator));
-    const seen = await settled(after, key, SETTLED_LIMIT_MS[bench.kind]);
+    const seen = await settled(after, key, LIMIT_MS);
 
     const ends = endsOf(given, bench.kind);
     const executed = bench.tools.executed(key);
@@ -53,7 +53,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     expect(bench.tools.executed(key)).toBe(end.executed);
     if (end.review) await callbackTold(bench, key, end.review);
     if (bench.kind === 'temporal') await workflowsClosed(bench, key);
-    await after.kill();
+    after.release();
   } finally {
     await gate.end();
   }
@@ -89,13 +89,13 @@ async function decideWhenVisible(host: RunningHost, key: string, decision: 'appr
     'the review row is visible',
     () => host.state({ key }),
     ({ pendingId, review }) => pendingId !== null && review !== null,
-    20_000,
+    LIMIT_MS,
   );
   return until(
     'the decision is answered',
     () => host.decide({ key, decision, requestId: randomUUID() }),
     ({ status }) => status !== 503,
-    60_000,
+    LIMIT_MS,
   );
 }
 
@@ -105,7 +105,7 @@ async function callbackTold(bench: FaultBench, key: string, status: string): Pro
     'the callback arrives',
     () => Promise.resolve(bench.tools.callbacks(id)),
     ({ length }) => length > 0,
-    SETTLED_LIMIT_MS[bench.kind],
+    LIMIT_MS,
   );
   for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ correlation_id: id, status });
   // At least once, and the same bytes each time.
@@ -118,6 +118,6 @@ async function workflowsClosed(bench: FaultBench, key: string): Promise<void> {
     'the workflow ends',
     async () => (await client.workflow.getHandle(correlationIdFor(key)).describe()).status.name,
     (status) => status === 'COMPLETED',
-    SETTLED_LIMIT_MS[bench.kind],
+    LIMIT_MS,
   );
 }

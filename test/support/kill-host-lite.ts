@@ -7,26 +7,25 @@ import { createInProcessHost } from '../../lite/host.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
-import { composeKillHost, quietLogger, readConfig, serveCommands, storeKeys } from './kill-host.js';
+import { composeKillHost, quietLogger, serveHost, storeKeys } from './kill-host.js';
 
-/** The in-process host over one file, as lite composes it, as a process of its own, to be killed. Argument: the file of its KillHostConfig. */
-const config = readConfig();
-const noEngine = { status: () => Promise.resolve('missing' as const), end: () => Promise.resolve() };
-const file = await openLocalFile({
-  file: join(config.folder, 'lite.db'),
-  migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
+/** The in-process host over one file, as lite composes it, as a process of its own, to be killed. */
+serveHost(async (config) => {
+  const noEngine = { status: () => Promise.resolve('missing' as const), end: () => Promise.resolve() };
+  const file = await openLocalFile({
+    file: join(config.folder, 'lite.db'),
+    migrations: { ledger: ledgerMigrations, calls: callMigrations, hil: hilMigrations },
+  });
+  const ledger = ledgerInFile(file, { sidecarKeys: storeKeys('sidecars') });
+  const stores = {
+    ledger,
+    calls: callStoreInFile(file, { keys: storeKeys('records'), ledger }),
+    reviews: reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: storeKeys('payloads') }),
+    durable: () => file.durable(),
+  };
+  return composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
+    const host = createInProcessHost({ calls, activities, logger: quietLogger });
+    await host.resume();
+    return { runner: host, sender: host };
+  });
 });
-const ledger = ledgerInFile(file, { sidecarKeys: storeKeys('sidecars') });
-const stores = {
-  ledger,
-  calls: callStoreInFile(file, { keys: storeKeys('records'), ledger }),
-  reviews: reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: storeKeys('payloads') }),
-  durable: () => file.durable(),
-};
-
-const commands = await composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
-  const host = createInProcessHost({ calls, activities, logger: quietLogger });
-  await host.resume();
-  return { runner: host, sender: host };
-});
-serveCommands(commands);

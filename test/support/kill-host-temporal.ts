@@ -9,42 +9,43 @@ import { installEngineRuntime } from '../../workers/runtime.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { createWorker } from '../../workers/worker.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
-import { composeKillHost, quietLogger, readConfig, serveCommands, storeKeys } from './kill-host.js';
+import { composeKillHost, quietLogger, serveHost, storeKeys } from './kill-host.js';
 
-/** The Temporal host (proxy, HIL and worker in one, as in `gate start`) as a process of its own. Argument: the file of its KillHostConfig. */
-const config = readConfig();
-const { engine } = config;
-if (!engine) throw new Error('the Temporal host needs an engine');
-const { taskQueue, namespace } = engine;
+/** The Temporal host (proxy, HIL and worker in one, as in `gate start`) as a process of its own. */
 installEngineRuntime(quietLogger);
-const connected = await connectClient(engine, TEST_PAYLOAD_KEYS);
-const { client } = connected;
 
-const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
-const ledger = await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') });
-const stores = {
-  ledger,
-  calls: await openCallStore({ target: file('calls'), keys: storeKeys('records'), ledger }),
-  reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') }),
-  // Each of these stores returns when what it took is on disk.
-  durable: () => Promise.resolve(),
-};
+serveHost(async (config) => {
+  const { engine } = config;
+  if (!engine) throw new Error('the Temporal host needs an engine');
+  const { taskQueue, namespace } = engine;
+  const connected = await connectClient(engine, TEST_PAYLOAD_KEYS);
+  const { client } = connected;
 
-const commands = await composeKillHost(config, stores, createRuns(client), async ({ activities }) => {
-  if (engine.worker) {
-    const worker = await createWorker({
-      connection: await connectNative(engine),
-      namespace,
-      taskQueue,
-      keys: TEST_PAYLOAD_KEYS,
-      activities,
-      bundle: { code: readFileSync(engine.bundleFile, 'utf8') },
-      shutdownGraceMs: config.upstreamTimeoutMs,
-    });
-    void worker.run();
-  }
-  if (engine.reconcileEverySecs !== null)
-    await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
-  return { runner: createCallRunner(connected, taskQueue), sender: createDecisionSender(connected) };
+  const file = (name: string) => ({ file: join(config.folder, `${name}.db`) });
+  const ledger = await openLedger({ target: file('ledger'), sidecarKeys: storeKeys('sidecars') });
+  const stores = {
+    ledger,
+    calls: await openCallStore({ target: file('calls'), keys: storeKeys('records'), ledger }),
+    reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') }),
+    // Each of these stores returns when what it took is on disk.
+    durable: () => Promise.resolve(),
+  };
+
+  return composeKillHost(config, stores, createRuns(client), async ({ activities }) => {
+    if (engine.worker) {
+      const worker = await createWorker({
+        connection: await connectNative(engine),
+        namespace,
+        taskQueue,
+        keys: TEST_PAYLOAD_KEYS,
+        activities,
+        bundle: { code: readFileSync(engine.bundleFile, 'utf8') },
+        shutdownGraceMs: config.upstreamTimeoutMs,
+      });
+      void worker.run();
+    }
+    if (engine.reconcileEverySecs !== null)
+      await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
+    return { runner: createCallRunner(connected, taskQueue), sender: createDecisionSender(connected) };
+  });
 });
-serveCommands(commands);

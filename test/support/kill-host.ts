@@ -59,7 +59,7 @@ export interface HostScript {
   readonly inspectMs: number;
 }
 
-/** How a host process is started: the JSON of its one argument. */
+/** What a host process opens: the JSON of a file. */
 export interface KillHostConfig {
   readonly folder: string;
   readonly kill: KillPoint | null;
@@ -485,11 +485,24 @@ const OPERATOR = {
   credential_kind: 'console-bearer',
 } as const;
 
-/** Answers the parent's commands over IPC: `{id, command, argument}` in, `{id, result}` or `{id, fault}` out. */
-export function serveCommands(commands: HostCommands): void {
-  type Ask = { id: number; command: keyof HostCommands; argument: Json };
-  process.on('message', ({ id, command, argument }: Ask) => {
-    const run = commands[command] as (argument: Json) => Promise<unknown>;
+/**
+ * A host process over IPC: it says `{loaded}`, is given the file of a configuration with `{open}`, says `{ready}`, and answers commands,
+ * `{id, command, argument}` in, `{id, result}` or `{id, fault}` out. One that was not killed may be given another configuration.
+ */
+export function serveHost(open: (config: KillHostConfig) => Promise<HostCommands>): void {
+  type Asked = { open: string } | { id: number; command: keyof HostCommands; argument: Json };
+  let commands: HostCommands | null = null;
+  process.on('message', (asked: Asked) => {
+    if ('open' in asked) {
+      // One that cannot be opened ends the process, which says why.
+      void open(JSON.parse(readFileSync(asked.open, 'utf8')) as KillHostConfig).then((opened) => {
+        commands = opened;
+        process.send?.({ ready: true });
+      });
+      return;
+    }
+    const { id, command, argument } = asked;
+    const run = commands?.[command] as (argument: Json) => Promise<unknown>;
     run(argument).then(
       (result) => process.send?.({ id, result: result ?? null }),
       (error: unknown) => process.send?.({ id, fault: errorText(error) }),
@@ -497,10 +510,7 @@ export function serveCommands(commands: HostCommands): void {
   });
   // Whoever started this process is gone: nobody would end it.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  process.send?.({ ready: true });
+  process.send?.({ loaded: true });
 }
-
-export const readConfig = (): KillHostConfig =>
-  JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as KillHostConfig;
 
 export const quietLogger = pino({ level: process.env['GATE_TEST_LOG'] ?? 'silent' });
