@@ -1,6 +1,6 @@
 /** Unit tests sit beside their file; test/ holds what crosses parts. Run by `npm test`. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/patient-environment.mjs',
   roots: ['<rootDir>'],
   testMatch: ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '/.gate/', '/.cache/'],

@@ -42,7 +42,7 @@ describe('notices under way', () => {
     });
     const row = { status: 'approved', request_payload: { params: { name: 'x' } } } as unknown as PendingRequest;
     for (let index = 0; index < 40; index += 1) notices.decided(row, 'enforce');
-    const limit = Date.now() + 4_000;
+    const limit = Date.now() + 60_000;
     while (received < 32 && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 10));
     release();
     await notices.close();

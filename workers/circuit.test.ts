@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createEngineCircuit, type EngineCircuit } from './circuit.js';
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** An engine that answers after `tookMs`, and not at all while it hangs: what it was asked then is answered when it goes on. */
 function engine(tookMs = 2) {
@@ -32,16 +33,23 @@ function engine(tookMs = 2) {
 }
 
 let circuit: EngineCircuit | undefined;
-afterEach(() => circuit?.close());
+// The clock is the test's: how long a busy machine takes for a second is no part of what is specified here.
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => {
+  circuit?.close();
+  jest.useRealTimers();
+});
+const passing = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
 /** When whoever waits for the engine is told that it went, or `null` when that does not happen in time. */
-async function toldAfterMs(withinMs: number): Promise<number | null> {
+async function toldAfterMs(withinMs: number, time = passing): Promise<number | null> {
   const from = performance.now();
-  const told = circuit?.whileUp(new Promise<never>(() => undefined)).then(
-    () => null,
-    () => performance.now() - from,
-  );
-  return (await Promise.race([told, sleep(withinMs, null, { ref: false })])) ?? null;
+  let after: number | null = null;
+  circuit?.whileUp(new Promise<never>(() => undefined)).catch(() => {
+    after = performance.now() - from;
+  });
+  await time(withinMs);
+  return after;
 }
 
 const over = (probed: ReturnType<typeof engine>): EngineCircuit =>
@@ -53,7 +61,7 @@ describe('an engine that hangs', () => {
     async (into) => {
       const probed = engine();
       circuit = over(probed);
-      await sleep(1_200 + into);
+      await passing(1_200 + into);
       probed.hang();
       const told = await toldAfterMs(4_000);
       expect(told).toBeLessThan(2_100);
@@ -61,7 +69,7 @@ describe('an engine that hangs', () => {
       expect(() => circuit?.assertUp()).toThrow('it does not answer in time');
       // What it was asked while it hung is its first word.
       probed.resume();
-      await sleep(50);
+      await passing(50);
       circuit.assertUp();
     },
   );
@@ -70,7 +78,7 @@ describe('an engine that hangs', () => {
     const probed = engine();
     circuit = over(probed);
     probed.hang();
-    await sleep(2_700);
+    await passing(2_700);
     circuit.assertUp();
     expect(await toldAfterMs(2_000)).toBeLessThan(300);
   });
@@ -79,9 +87,9 @@ describe('an engine that hangs', () => {
     const probed = engine();
     circuit = over(probed);
     probed.hang();
-    await sleep(4_500);
+    await passing(4_500);
     circuit.assertUp();
-    await sleep(1_200);
+    await passing(1_200);
     expect(() => circuit?.assertUp()).toThrow('it does not answer in time');
   });
 });
@@ -90,17 +98,18 @@ describe('an engine that is slow', () => {
   it('as on a busy machine is given eight times what its slowest answer took', async () => {
     const probed = engine(300);
     circuit = over(probed);
-    await sleep(1_500);
+    await passing(1_500);
     probed.tookMs = 2_000;
     expect(await toldAfterMs(2_900)).toBeNull();
     circuit.assertUp();
   });
 
   it('is not to blame for the time in which this process was held up itself', async () => {
+    jest.useRealTimers();
     const probed = engine();
     circuit = over(probed);
     await sleep(1_100);
-    const told = toldAfterMs(3_000);
+    const told = toldAfterMs(3_000, sleep);
     probed.tookMs = 700;
     for (let block = 0; block < 4; block += 1) {
       const until = performance.now() + 600;
@@ -113,7 +122,7 @@ describe('an engine that is slow', () => {
   it('is asked twice as often while calls wait for it', async () => {
     const probed = engine();
     circuit = over(probed);
-    await sleep(2_100);
+    await passing(2_100);
     const idle = probed.probes;
     await toldAfterMs(2_100);
     expect(probed.probes - idle).toBeGreaterThan(idle);

@@ -36,7 +36,7 @@ function part(fail: (start: number) => Error | null = () => null) {
 const turn = () => new Promise((resolve) => setTimeout(resolve, 60));
 /** Waits, bounded, for what must come; how long it takes is the machine's business. */
 async function until(holds: () => boolean): Promise<void> {
-  for (const limit = Date.now() + 10_000; !holds(); ) {
+  for (const limit = Date.now() + 60_000; !holds(); ) {
     if (Date.now() > limit) throw new Error('it did not come to that in time');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

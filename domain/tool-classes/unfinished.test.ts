@@ -158,7 +158,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     /** The alarm row is appended after the finding it is about; the same finding gives one row. */
     const alarmed = async (times: number) => {
       const alarms = async () => (await kinds()).filter((kind) => kind === 'alarm.tool_classes_outdated').length;
-      const limit = Date.now() + 10_000;
+      const limit = Date.now() + 60_000;
       while ((await alarms()) < times && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 20));
       expect(await alarms()).toBe(times);
     };

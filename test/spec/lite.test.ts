@@ -46,7 +46,7 @@ const kinds = async (file: string, correlationId: unknown) => {
   return rows.map((row) => row.event_kind);
 };
 const until = async <T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> => {
-  const limit = Date.now() + 5_000;
+  const limit = Date.now() + 60_000;
   for (;;) {
     const value = await look();
     if (holds(value) || Date.now() > limit) return value;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const GATE = fileURLToPath(new URL('../../bin/gate.mjs', import.meta.url));
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 120_000;
 
 export interface Command {
   readonly process: ChildProcess;

@@ -17,7 +17,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 120_000;
 
 export interface TestPostgres {
   /** A database of its own, empty, encoded in UTF8. */

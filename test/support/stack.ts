@@ -52,8 +52,8 @@ export interface ToolsState {
 
 /** Time for `beforeAll`: the first run on a machine builds the engine. */
 export const STACK_START_LIMIT_MS = 15 * 60_000;
-const STOP_LIMIT_MS = 30_000;
-const WAIT_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 120_000;
+const WAIT_LIMIT_MS = 60_000;
 
 /** The environment without what a developer's shell says about Gate. */
 export const bareEnvironment = (): NodeJS.ProcessEnv =>
