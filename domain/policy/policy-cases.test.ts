@@ -5,10 +5,8 @@ import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
-import { readShell } from '../shell/read-shell.js';
-import type { SqlReader } from '../sql/read-sql.js';
 import { policyData } from './policy-data.js';
-import { loadPolicySet, type PolicySet, sqlReaderOf } from './policy-set.js';
+import { type ArgumentReaders, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
 import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
 /** The call that every case starts from (policies/README.md); a case states the differences. */
@@ -52,7 +50,7 @@ const files = readdirSync(join(directory, 'cases')).filter(
 let policies: PolicySet;
 /** The rules alone, without the engine's facts about names. */
 let rules: opaWasm.LoadedPolicy;
-let readSql: SqlReader;
+let readers: ArgumentReaders;
 /** Every reason that some case produced. */
 const said = new Set<string>();
 beforeAll(async () => {
@@ -61,12 +59,12 @@ beforeAll(async () => {
   rules = loadPolicySync(readFileSync(join(directory, 'compiled', 'policy.wasm')), { initial: 5, maximum: 1_024 });
   const data = policyData.parse(JSON.parse(readFileSync(join(directory, 'data.json'), 'utf8')));
   rules.setData(data);
-  readSql = await sqlReaderOf(data);
+  readers = await readersOf(data);
 });
 /** Deny and review reasons by the rules alone, sorted. */
 const ruled = (input: PolicyInput): unknown => {
   const [{ result }] = rules.evaluate(
-    { ...input, sql: readSql(input.arguments), shell: readShell(input.arguments) },
+    { ...input, sql: readers.readSql(input.arguments), shell: readers.readShell(input.arguments) },
     ENTRYPOINT,
   ) as [{ result: { deny: string[]; review: string[] } }];
   return { ...result, deny: result.deny.toSorted(), review: result.review.toSorted() };

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type PolicyInput, policyDecision } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
-import { loadSqlParser } from '../sql/parser.js';
 import { createSqlReader } from '../sql/read-sql.js';
 import { createLocalEvaluator } from './local-evaluator.js';
 import { policyData } from './policy-data.js';
-import { createPolicySet, loadPolicySet, type PolicySet } from './policy-set.js';
+import { createPolicySet, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
 import { readPolicyFiles, shippedPolicyDirectory } from './policy-sources.js';
 
 const shipped = shippedPolicyDirectory();
@@ -35,14 +34,13 @@ async function copy(): Promise<string> {
 const edit = async (path: string, change: (text: string) => string): Promise<void> =>
   writeFile(path, change(await readFile(path, 'utf8')));
 const shippedData = async () => policyData.parse(JSON.parse(await readFile(join(shipped, 'data.json'), 'utf8')));
-const shippedNames = async () => (await shippedData()).gate.sql;
 const shippedParts = async (maxMemoryPages: number) => ({
   wasm: await readFile(join(shipped, 'compiled', 'policy.wasm')),
   data: await shippedData(),
   files: await readPolicyFiles(shipped),
   version: '2026-01-01.1',
   maxMemoryPages,
-  readSql: createSqlReader({ parser: await loadSqlParser(), names: await shippedNames() }),
+  ...(await readersOf(await shippedData())),
   origin: {
     directory: shipped,
     loaded_at: '2026-01-01T00:00:00.000Z',
@@ -225,7 +223,7 @@ describe('readiness of the set', () => {
     );
     const noParser = createPolicySet({
       ...parts,
-      readSql: createSqlReader({ parser: () => null, names: await shippedNames() }),
+      readSql: createSqlReader({ parser: () => null, names: (await shippedData()).gate.sql }),
     });
     expect(() => noParser.ready()).toThrow('the SQL parser does not answer');
   });

@@ -14,7 +14,7 @@ import {
 } from '../../contracts/policy.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
-import { readShell } from '../shell/read-shell.js';
+import { createShellReader, type ShellReader } from '../shell/read-shell.js';
 import { loadSqlParser } from '../sql/parser.js';
 import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
@@ -144,7 +144,7 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
   const data = parsed(POLICY_LAYOUT.data, policyData, dataFile?.body ?? '');
   return createPolicySet({
     wasm,
-    readSql: await sqlReaderOf(data),
+    ...(await readersOf(data)),
     data,
     files,
     version: manifest.version,
@@ -159,8 +159,16 @@ export async function loadPolicySet(options: { directory: string; maxMemoryPages
   });
 }
 
-export const sqlReaderOf = async ({ gate: { sql } }: PolicyData): Promise<SqlReader> =>
-  createSqlReader({ parser: await loadSqlParser(), names: sql });
+/** What finds SQL and shell commands in the arguments of a call. */
+export interface ArgumentReaders {
+  readonly readSql: SqlReader;
+  readonly readShell: ShellReader;
+}
+
+export const readersOf = async ({ gate: { sql } }: PolicyData): Promise<ArgumentReaders> => ({
+  readSql: createSqlReader({ parser: await loadSqlParser(), names: sql }),
+  readShell: createShellReader(sql),
+});
 
 const unavailable = (detail: string, cause?: unknown): GateError =>
   new GateError('policy_unavailable', `policy set: ${detail}`, { cause });
@@ -187,7 +195,7 @@ const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).d
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
 /** Creates a set from its parts. Evaluation is synchronous, so nothing else runs during one. */
-export function createPolicySet({ readSql, ...parts }: PolicyMaterial & { readonly readSql: SqlReader }): PolicySet {
+export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial & ArgumentReaders): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
   const instantiate = (): opaWasm.LoadedPolicy => {
     const loaded = loadPolicySync(module, { initial: 5, maximum: parts.maxMemoryPages });

@@ -27,6 +27,7 @@ const changes = (kind: string): ShellReading => ({ effect: 'changes', kind });
 const takesOver = (kind: string): ShellReading => ({ effect: 'takes_over', kind });
 
 const isOption = (arg: string): boolean => arg.length > 1 && arg.startsWith('-');
+const isName = (arg: string): boolean => /^[a-z][\w.-]{1,30}$/.test(arg);
 const plainArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => !isOption(arg));
 
 /** Whether one of the options is given. Short options may be combined: `-rf` gives r and f. */
@@ -606,12 +607,14 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['format-volume clear-disk', ({ args }) => (args.some(isOption) ? overwritesDisk : null)],
   ['kill', stops('processes stopped')],
   [
-    'killall pkill',
+    'pkill',
     ({ args }) =>
-      args.length > 0 && (args.some(isOption) || (args.length === 1 && /^[a-z][\w.-]{1,30}$/.test(args[0] ?? '')))
+      args.length > 0 && (args.some(isOption) || (args.length === 1 && isName(args[0] ?? '')))
         ? changes('processes stopped')
         : null,
   ],
+  // As many names as there are words: those of no process hinder nothing.
+  ['killall', ({ args }) => (args.some((arg) => isOption(arg) || isName(arg)) ? changes('processes stopped') : null)],
   ['crontab', crontab],
   ['shutdown reboot halt poweroff init telinit', power],
   ['iptables ip6tables ebtables arptables', firewall],

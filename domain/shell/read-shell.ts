@@ -1,5 +1,5 @@
 import type { ShellFacts, ShellFinding } from '../../contracts/policy.js';
-import { eachText } from '../argument-texts.js';
+import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { type Command, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
@@ -28,32 +28,45 @@ const graveness = ({ form, effect }: Found): number => RANKS.indexOf(effect) + (
 const graver = (one: Found | null, other: Found | null): Found | null =>
   one === null || (other !== null && graveness(other) > graveness(one)) ? other : one;
 
-export const readShell: ShellReader = (value) => {
-  const found: ShellFinding[] = [];
-  let more = false;
-  // One of each effect at a path: what is said of an argument hides nothing that is said of another.
-  const keep = (finding: ShellFinding): void => {
-    const like = found.findIndex(({ effect, path }) => effect === finding.effect && isSamePath(path, finding.path));
-    if (like >= 0) {
-      if (graveness(found[like] as ShellFinding) >= graveness(finding)) return;
-      found.splice(like, 1);
-    }
-    const at = found.findIndex((one) => graveness(one) < graveness(finding));
-    found.splice(at < 0 ? found.length : at, 0, finding);
-    if (found.length > FINDINGS) {
-      found.pop();
-      more = true;
-    }
+export interface ShellArgumentNames {
+  /** What tools carry to a file or a reader, by the names of arguments: the rules tell places by these and no others. */
+  readonly carriers: readonly { readonly arguments: readonly string[] }[];
+}
+
+export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader => {
+  const told = namesAmong(carriers.flatMap((carrier) => carrier.arguments));
+  const isSamePlace = (one: readonly string[], other: readonly string[]): boolean => {
+    if (isSamePath(one, other)) return true;
+    const names = told(one);
+    return names !== '' && names === told(other);
   };
-  const look = (text: string, path: readonly string[]): void => {
-    const reading = readText(text);
-    if (reading !== null) keep({ ...reading, path: [...path] });
+  return (value) => {
+    const found: ShellFinding[] = [];
+    let more = false;
+    // One of each effect at a place: what is said of an argument hides nothing that is said of another.
+    const keep = (finding: ShellFinding): void => {
+      const like = found.findIndex(({ effect, path }) => effect === finding.effect && isSamePlace(path, finding.path));
+      if (like >= 0) {
+        if (graveness(found[like] as ShellFinding) >= graveness(finding)) return;
+        found.splice(like, 1);
+      }
+      const at = found.findIndex((one) => graveness(one) < graveness(finding));
+      found.splice(at < 0 ? found.length : at, 0, finding);
+      if (found.length > FINDINGS) {
+        found.pop();
+        more = true;
+      }
+    };
+    const look = (text: string, path: readonly string[]): void => {
+      const reading = readText(text);
+      if (reading !== null) keep({ ...reading, path: [...path] });
+    };
+    eachText(value, {
+      text: look,
+      list: (items, path) => look(commandLine(items), path),
+    });
+    return { worst: found[0]?.effect ?? 'none', found, more };
   };
-  eachText(value, {
-    text: look,
-    list: (items, path) => look(commandLine(items), path),
-  });
-  return { worst: found[0]?.effect ?? 'none', found, more };
 };
 
 const isSamePath = (one: readonly string[], other: readonly string[]): boolean =>
@@ -136,19 +149,20 @@ const ENGLISH = words(
  * Whether a command whose first word names a program is a sentence: "find the file that is missing". Its first words say so, and nothing
  * in it may be an option, a path or a number: words of English behind a command are arguments that the program takes or complains of.
  */
-const isProse = ([, ...behind]: readonly Word[]): boolean =>
+const isProse = ([, ...behind]: readonly Word[], program: string): boolean =>
+  !TAKES_NAMES.has(program) &&
   isEnglish(behind[0]) &&
   behind.slice(1).some(isEnglish) &&
   behind.every(({ text, quoted, runs }) => !quoted && runs.length === 0 && PLAIN_WORD.test(text));
+/** Each word behind these is a name of what they stop, and none of them too many. */
+const TAKES_NAMES = words('killall');
 const PLAIN_WORD = /^[A-Za-z](?:[A-Za-z'-]{0,30}[A-Za-z])?[,.:;!?]{0,3}$/;
 const isEnglish = (word: Word | undefined): boolean =>
   word !== undefined && !word.quoted && ENGLISH.has(word.text.toLowerCase().replace(/[,.:;!?]$/, ''));
 
 /** Words of a command that no program is told, but a reader is. It may be run all the same: the program takes them, or complains too late. */
 const isSpoken = (command: readonly Word[]): boolean => {
-  const spoken = command
-    .slice(1)
-    .filter(({ text, quoted }) => !quoted && ENGLISH.has(text.toLowerCase().replace(/[,.:;!?]$/, '')));
+  const spoken = command.slice(1).filter(isEnglish);
   if (spoken.length >= 2) return true;
   const last = command.at(-1);
   return command.length > 2 && last !== undefined && !last.quoted && /[a-z]\?$/i.test(last.text) && spoken.length > 0;
@@ -314,7 +328,7 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   let worst = redirected(command);
   if (call === null) return worst;
   const { program, args, rest } = call;
-  if (isProse(rest)) return worst;
+  if (isProse(rest, program)) return worst;
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
   // The program's name is itself produced by a command: `$(echo cm0= | base64 -d) -rf /`.
