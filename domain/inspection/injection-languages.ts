@@ -55,8 +55,15 @@ const LATIN: Rows = [
     'override_instructions',
     16,
     'no hagas caso|no hagais caso|haz caso omiso|ignora|olvida',
-    'lo que se te|todo lo que se|lo que te',
-    'dijo antes|dijeron|han dicho|ha dicho antes|indicaron|indico antes|ordenaron|ordeno',
+    'lo que se te|lo que te',
+    'dijo antes|dijo anteriormente|dijo hasta ahora|dijeron antes|dijeron anteriormente|dijeron hasta ahora|han dicho antes|han dicho hasta ahora|ha dicho antes|ha dicho hasta ahora|indicaron antes|indico antes|ordenaron|ordeno',
+  ],
+  [
+    'override_instructions',
+    16,
+    'no hagas caso|no hagais caso|haz caso omiso|ignora|olvida',
+    'todo lo que se te|todo lo que te',
+    'dijo|dijeron|han dicho|ha dicho|indicaron|indico',
   ],
   // Portuguese
   [

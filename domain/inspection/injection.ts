@@ -46,6 +46,10 @@ const SECRET = '(?:hidden|secret|original|initial|internal|system|developer|base
 const OWN =
   '(?:(?:full|entire|complete|exact|own|current|hidden|secret|original|initial|internal|system|developer|base) )';
 
+/** What nobody names as the real goal of a person or a project: the beginnings of verbs. */
+const AGAINST_ITS_OWNER =
+  '(?:attack|bypass|collect|copy|delet|destroy|disabl|disclos|disregard|download|email|eras|execut|exfiltrat|extract|follow|forward|gather|grant|hack|ignor|install|leak|mail|obey|pay|post|pretend|print|publish|reveal|run|sabotag|send|serv|steal|transfer|trick|upload|wip|wir)[a-z]{0,5} ';
+
 /** Each of these is a detection by itself. */
 const STRONG: readonly Phrase[] = [
   phrase(
@@ -96,12 +100,17 @@ const STRONG: readonly Phrase[] = [
   phrase(
     'forget_everything',
     'above|before|prior|previously',
-    ' (?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that|is|was|written|stated|said) ){0,3}(?:above|before|prior|previously) (?:(?:and|then|now|instead|just) ){0,3}(?:act|behave|respond|obey|transfer|wire|send|reveal|email|you|your|from now) ',
+    ' (?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that|is|was|written|stated|said) ){0,3}(?:above|before|prior|previously) (?:(?:and|then|now|instead|just) ){0,3}(?:(?:act|behave|respond) (?!(?:natural|naturally|normal|normally|casual|casually|cool|surprised|accordingly|as if nothing|like nothing|like yourself) )|(?:obey|transfer|wire|send|reveal|email|you|your|from now) )',
   ),
   phrase(
     'new_instructions',
     'goal|task|objective|mission|purpose',
-    ' (?:from now on your (?:only|sole|new|real|true)|your (?:real|true|actual)) (?:goal|task|objective|mission|purpose) is ',
+    ' from now on your (?:only|sole|new|real|true|actual) (?:goal|task|objective|mission|purpose) is ',
+  ),
+  phrase(
+    'new_instructions',
+    'goal|task|objective|mission|purpose',
+    ` your (?:real|true|actual) (?:goal|task|objective|mission|purpose) is (?:(?:now|to|secretly|quietly|silently|only|immediately) ){0,3}${AGAINST_ITS_OWNER}`,
   ),
   // The same sentence in five more languages, written so that disguised letters are recognised too; injection-languages.ts has more.
   inLanguage({

@@ -199,8 +199,64 @@ is_known(word) if is_plain_noun(word)
 
 is_known(word) if word in data.gate.plain_reads.prefixes
 
-# The whole action, where nothing says of what: "get_request" asks an address, "get_pull_request" reads one; "read_queue" takes from it.
-asks_for_much if concat("_", plain_action) in data.gate.plain_reads.outright
+# The whole action, where nothing says of what: "get_request" asks an address, "get_pull_request" reads one.
+asks_for_much if concat("_", bare_action) in data.gate.plain_reads.outright
+
+bare_action := [word | some word in plain_action; not word in data.gate.plain_reads.fillers]
+
+# "read_from_queue", "fetch_from": from where is said, and what is not.
+asks_for_much if {
+	bare_action[0] in data.gate.plain_reads.taking_verbs
+	bare_action[1] == "from"
+}
+
+# "read_queue" and "get_queue_message" take from it; "get_queue" and "get_queue_length" look at it.
+asks_for_much if {
+	takes_from_a_queue
+	not holds_any_of(said_forms, data.gate.plain_reads.about_queues)
+}
+
+takes_from_a_queue if {
+	bare_action[0] in data.gate.plain_reads.taking_verbs
+	bare_action[0] != "get"
+	"queue" in said_forms
+}
+
+takes_from_a_queue if {
+	bare_action[0] == "get"
+	"queue" in said_forms
+	holds_any_of(said_forms, data.gate.plain_reads.queue_items)
+}
+
+# "get_root_access", "get_superuser" obtain a power; "list_superusers" and "get_root_cause" do not.
+asks_for_much if {
+	bare_action[0] in data.gate.plain_reads.taking_verbs
+	holds_any_of(said_forms, data.gate.plain_reads.powers)
+}
+
+# The words of the name, those that are written as one too: "nextmessage", "rootaccess".
+said_forms := tool_forms | {part |
+	some word in tool_forms
+	some glued in data.gate.plain_reads.glued_words
+	some rest in {trim_prefix(word, glued), trim_suffix(word, glued)}
+	rest != word
+	is_a_word(rest)
+	some part in {glued, rest, singular(rest)}
+}
+
+is_a_word(word) if is_plain_noun(word)
+
+is_a_word(word) if word in acting_verbs
+
+is_a_word(word) if {
+	some entry in data.gate.plain_reads.powers
+	word in split(entry, "_")
+}
+
+# "sudofile", "catsudo".
+acts if {
+	"sudo" in said_forms
+}
 
 # What is secret, and what reaches outside.
 asks_for_much if tool_is_any_of(data.gate.plain_reads.secrets)
@@ -215,7 +271,7 @@ asks_for_much if {
 }
 
 # "list_for_sale" offers, "view_as_root" is somebody else, "read_rights_transfer" hands rights on.
-asks_for_much if tool_is_any_of(data.gate.plain_reads.purposes)
+asks_for_much if holds_any_of(said_forms, data.gate.plain_reads.purposes)
 
 asks_for_much if tool_is_any_of(data.gate.plain_reads.rights)
 

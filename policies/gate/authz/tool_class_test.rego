@@ -40,6 +40,9 @@ test_what_obtains_money_secrets_or_somebody_elses_rights_waits if {
 		"get_refund", "get_credit_line", "getUserMoney", "funds_get", "list_for_sale", "list_on_market", "listOnMarketplace",
 		"view_as_root", "read_rights_transfer", "show_ownership_transfer", "view_as", "view_as_alice", "get_admin", "get_root",
 		"get_sudo", "get_seat", "get_lease",
+		# However they are spelled, and whatever stands around them.
+		"get_the_root", "getRootAccess", "get_root_shell", "get_rootaccess", "fetch_admin_rights", "get_superuser", "get_super_user",
+		"retrieve_elevated_privileges", "get_owner_rights", "list_sudo", "list_sudofiles", "aws_get_root",
 	] {
 		waits(name)
 	}
@@ -49,6 +52,23 @@ test_what_looks_at_money_runs if {
 	every name in [
 		"show_payment", "list_refunds", "list_payouts", "get_loan_status", "get_refund_details", "get_credit_score", "get_balance",
 		"get_invoice", "get_page", "read_file", "list_markets", "search_sales",
+	] {
+		runs(name)
+	}
+}
+
+test_what_takes_waits_and_what_looks_runs if {
+	every name in [
+		"read_queue", "sqs_read_queue", "read_from_queue", "readFromQueue", "fetch_from", "fetch_from_cache", "read_the_queue",
+		"get_queue_message", "get_message_from_queue", "fetch_queue", "retrieve_job_queue", "read_messagequeue", "get_nextmessage",
+		"get_next_message", "get_queue_next",
+	] {
+		waits(name)
+	}
+	every name in [
+		"get_queue", "list_queues", "list_queue_messages", "get_queue_length", "get_queue_status", "read_queue_settings", "get_message",
+		"list_messages", "get_sudoku", "read_sudoku", "get_root_cause", "get_root_folder", "list_roots", "list_admins", "list_superusers",
+		"check_admin_rights", "get_next_page", "get_access_log", "get_supervisor", "get_super_bowl_score",
 	] {
 		runs(name)
 	}
