@@ -12,7 +12,7 @@ interface Settings {
   readonly own: Config<typeof BRAIN_SETTINGS>;
 }
 
-/** Below the two seconds that a worker gives Brain apart. */
+/** Below the two seconds that a worker waits for Brain in a separate process. */
 const LIMIT_APART_MS = 1_800;
 
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<Inspector>> {
@@ -26,7 +26,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   parts.onStop('threads', 'the threads that inspect', () => inspector.close());
   return {
     port: inspector,
-    // Something harmless, which no store sees: detectors are compiled, and read what they read once.
+    // A harmless request that no store sees. It compiles the detectors and loads what they load once.
     start: () =>
       inspector.inspect({
         agent_id: 'warm-up',
@@ -35,7 +35,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
         prior_requests: [],
       }),
     listener: () => listenerOf(createBrainService({ ...parts, inspector }), own),
-    // For the first large request.
+    // Starts a thread for the first large request.
     begin: () => inspector.warm(),
   };
 }

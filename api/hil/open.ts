@@ -23,7 +23,7 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
     }),
   );
   parts.onStop('stores', 'the review store', () => reviews.close());
-  // Its row in the ledger is the worker's to write: at once where it stands here, else when the call ends.
+  // The worker writes the ledger row: at once when it runs in this process, otherwise when the call ends.
   if (!parts.together)
     reviews.onTampered(({ id }, reason) =>
       parts.logger.error({ pending_id: id, reason }, 'a review is not what Gate wrote'),

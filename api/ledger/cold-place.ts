@@ -3,7 +3,7 @@ import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { StartError } from '../../config/start-error.js';
 import type { ColdPlace } from '../../domain/evidence/cold-tier/cold-place.js';
 
-/** Where the ledger's cold copies go, if anywhere. Throws StartError when an object store is named in part. */
+/** Where the ledger's cold copies go; undefined without such a place. Throws StartError when an object store is only partly configured. */
 export function coldPlace(config: Config<typeof LEDGER_SETTINGS>): ColdPlace | undefined {
   const { exportDir: directory, exportUri: uri, exportRetentionSecs } = config;
   const { exportS3Endpoint: endpoint, exportS3Bucket: bucket, exportS3Prefix: prefix, exportS3Region: region } = config;

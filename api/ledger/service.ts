@@ -2,7 +2,7 @@ import { LEDGER_SETTINGS, vacuumFault } from '../../config/ledger.js';
 import { declareService, type Remote } from '../plugins/declaration.js';
 import type { LedgerPort } from './port.js';
 
-/** A real read that the proxy's workload may make: the service answers and so does its store. */
+/** The id of a call that does not exist. Reading it is allowed to the proxy's workload and shows that the service and its store answer. */
 const NO_CALL = '00000000-0000-0000-0000-000000000000';
 
 export const LEDGER = declareService({

@@ -11,7 +11,7 @@ import { keyFileSigner } from '../../domain/ledger/signatures/blob-signer.js';
 import { keySetFile } from '../../domain/ledger/signatures/key-set-file.js';
 import type { CheckpointKeys } from '../../domain/ledger/tlog/transparency-log.js';
 
-/** What the ledger signs bundles with, and the keys it verifies signatures with (docs/decisions/bundle-signer.md). */
+/** The key that signs bundles, and the keys that verify signatures (docs/decisions/bundle-signer.md). */
 export async function ledgerSignatures(
   config: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
@@ -39,7 +39,7 @@ export async function ledgerSignatures(
   };
 }
 
-/** What the ledger signs checkpoints with; nothing where no key is configured. */
+/** The keys that sign checkpoints; empty when none is configured. */
 export async function checkpointKeys(
   { checkpointKeyFile, checkpointOrigin, witnesses }: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,

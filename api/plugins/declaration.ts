@@ -14,45 +14,51 @@ import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 
 /**
- * What a service is to everybody who starts, connects, certifies or documents it: one declaration in `api/<service>/service.ts`, and one line
- * in `stack/services.ts` (docs/how-to/add-a-service.md). It is read by commands that start nothing, so what it imports is light, and how
- * the service opens is loaded when it is opened.
+ * Describes a service to all code that starts, connects, certifies or documents it: one declaration in `api/<service>/service.ts` and one
+ * line in `stack/services.ts` (docs/how-to/add-a-service.md). Commands that start nothing read it too. So it must import little, and loads
+ * the code that opens the service only when the service opens.
  */
 export interface ServiceDeclaration<Name extends string = string, Port = unknown> {
-  /** In `gate serve <name>`, logs and probes; also its container, and its workload unless `workload` says otherwise. */
+  /** The name in `gate serve <name>`, logs and probes. Also names the container, and the workload unless `workload` says otherwise. */
   readonly name: Name;
-  /** For people, as a sentence begins with it. */
+  /** The name for people, as at the start of a sentence. */
   readonly title: string;
-  /** Whose certificate it carries, where that is not one of its own. */
+  /** The workload whose certificate the service uses, when it has none of its own. */
   readonly workload?: string;
-  /** What its own settings begin with: `<prefix>_PORT`, `<prefix>_URL`. */
+  /** The prefix of its own settings: `<prefix>_PORT`, `<prefix>_URL`. */
   readonly prefix: `GATE_${string}`;
-  /** Its key in `.gate/dev.json`, where that is not its name. */
+  /** Its key in `.gate/dev.json`, when that differs from its name. */
   readonly key?: string;
-  /** Who calls it. `agents`: it is opened to them last and closed first. `probes`: it has a health listener, and that only as a process apart. */
+  /**
+   * Who calls it. `agents`: it starts to listen after all others and stops before them. `probes`: it has only a health listener, and only
+   * as a separate process.
+   */
   readonly calledBy: 'agents' | 'services' | 'probes';
-  /** Where its metrics are shown when it has no listener of its own. */
+  /** The service whose /metrics also shows its metrics when it has no listener of its own. */
   readonly metricsBeside?: string;
-  /** `own`, and groups that others read as well. What every process reads is added, and what follows from the fields below. */
+  /**
+   * Its settings: `own`, and groups that other services read too. Settings that every process reads, and settings that follow from the
+   * fields below, are added.
+   */
   readonly settings: SettingGroups;
-  /** What it reads only as a process apart. */
+  /** Settings that it reads only as a separate process. */
   readonly apart?: SettingGroups;
-  /** What is wrong with settings that belong together. */
+  /** Reports faults in settings that must fit together; null for each check that passes. */
   faults?(config: never): readonly (string | null)[];
-  /** It talks to the workflow engine. */
+  /** The service uses the workflow engine. */
   readonly engine?: true;
-  /** The stores it opens. A store of two services needs a server when they stand apart. */
+  /** The stores it opens. A store of two services needs a database server when they run as separate processes. */
   readonly stores: readonly string[];
-  /** The services it asks; apart, by their addresses. */
+  /** The services it calls; as a separate process, over their addresses. */
   readonly neighbours: readonly ServiceDeclaration[];
-  /** Registers its metrics over nothing: the reference is printed from them. */
+  /** Registers its metrics without running anything; the reference is printed from them. */
   metrics?(registry: Registry): Promise<unknown>;
-  /** How neighbours that stand apart use it. Absent: nobody asks it. */
+  /** How services in other processes use it. Absent when no service calls it. */
   remote?(): Promise<Remote<Port>>;
   open(): Promise<{ open(opening: Opening<never>): Promise<Opened<Port>> }>;
 }
 
-/** A declaration as it is written: what its functions are given is what its settings say. */
+/** A declaration as a service writes it: its functions get exactly the configuration that its settings define. */
 interface TypedDeclaration<Name extends string, Port, Groups extends SettingGroups, Apart extends SettingGroups>
   extends Omit<ServiceDeclaration<Name, Port>, 'settings' | 'apart' | 'faults' | 'open'> {
   readonly settings: Groups;
@@ -70,43 +76,43 @@ export const declareService = <
   declaration: TypedDeclaration<Name, Port, Groups, Apart>,
 ): ServiceDeclaration<Name, Port> => declaration;
 
-/** A service as it is used from another process. */
+/** A service as used from another process. */
 export interface Remote<Port> {
   connect(reach: Reach): Port;
-  /** A harmless question that tells whether it can do its work; without it `GET /health` over mutual TLS. */
+  /** A harmless question that shows whether the service works. Without it, `GET /health` over mutual TLS. */
   answers?(port: Port, reach: Reach): Promise<unknown>;
 }
 
-/** What it takes to reach a neighbour in another process. */
+/** What is needed to reach a service in another process. */
 export interface Reach {
   readonly url: string;
   readonly fetch: ServiceFetch;
   readonly shared: SharedParts;
 }
 
-/** The engine as this process reaches it: one client, and one native connection for whoever asks. */
+/** This process' connection to the engine: one client and one shared native connection. */
 export interface EngineParts extends Pick<EngineClient, 'client' | 'circuit'> {
   readonly settings: Config<typeof ENGINE_SETTINGS>;
   native(): Promise<NativeConnection>;
 }
 
-/** The store of calls with what stands beside them. */
+/** The store of calls, and the stores kept with it. */
 export interface CallStores {
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
   readonly classes: BoundClasses;
 }
 
-/** What several services of one process use. Each is opened when it is first asked for, once per process, and closed by it. */
+/** Parts shared by the services of one process. Each is opened at its first use, once per process, and closed by the process. */
 export interface SharedParts {
   engine(): Promise<EngineParts>;
   callStores(): Promise<CallStores>;
   upstream(): Promise<Upstream>;
-  /** The name under which the tools are seen and classed. */
+  /** The upstream's name for tool pins and tool classes. */
   readonly toolsName: string;
 }
 
-/** In this order a process lets go of what it holds; within a phase, what came last goes first. */
+/** The order in which a process closes things. Within a phase, the last opened closes first. */
 export const STOP_PHASES = [
   'entry',
   'listeners',
@@ -124,48 +130,48 @@ export const STOP_PHASES = [
 ] as const;
 export type StopPhase = (typeof STOP_PHASES)[number];
 
-/** What a service is given to open with. */
+/** What a service gets when it opens. */
 export interface Opening<Settings> {
   readonly config: Settings;
   readonly tls: TlsMaterial;
   readonly trustDomain: string;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Every service stands in this process; otherwise this one alone. */
+  /** All services run in this process; otherwise only this one. */
   readonly together: boolean;
   readonly shared: SharedParts;
-  /** Where a store that it declares is kept. */
+  /** Where one of its declared stores is kept. */
   storeTarget(store: string): StoreTarget;
-  /** A neighbour as it is reached from here: in process, or over mutual TLS. */
+  /** A service that it calls: in this process, or over mutual TLS. */
   neighbour<Port>(service: ServiceDeclaration<string, Port>): Promise<Port>;
-  /** A service where it stands in this process, else `null`. */
+  /** A service that runs in this process; null when it does not. */
   beside<Port>(service: ServiceDeclaration<string, Port>): Promise<Port> | null;
-  /** The readiness of a neighbour, asked when the check is. */
+  /** A readiness check that asks the service each time it runs. */
   readinessOf(service: ServiceDeclaration): ReadinessChecks[string];
-  /** Undone when the process stops, and when its start fails. No step holds up the stop for longer than its limit. */
+  /** Registers a step to run when the process stops or its start fails. A step delays the stop by at most its limit. */
   onStop(phase: StopPhase, what: string, step: () => Promise<unknown>, limitMs?: number): void;
-  /** One line for whoever watches. */
+  /** Prints one line for operators. */
   say(line: string): void;
-  /** A part that cannot be kept up: the process ends with this reason. */
+  /** Reports a part that cannot be kept running: the process ends with this reason. */
   failed(error: unknown): void;
 }
 
-/** A service that is open. Its steps follow in this order: `start` and `listener`, side by side; then `begin`. */
+/** An open service. `start` and `listener` run concurrently, then `begin`. */
 export interface Opened<Port> {
-  /** What its neighbours in this process use it by. */
+  /** What services in this process call it through. */
   readonly port: Port;
-  /** Throws what is wrong; for neighbours in this process. */
+  /** Throws when the service is not ready; for services in this process. */
   ready?(): unknown;
-  /** Ends when it can do its work. */
+  /** Resolves when the service can do its work. */
   start?(): Promise<unknown>;
-  /** Made when it is its turn to listen. */
+  /** Called when the service may start to listen. */
   listener?(): Listener;
-  /** What nobody waits for. */
+  /** Starts work that nothing waits for. */
   begin?(): void;
 }
 
 export interface Ports {
-  /** Absent where probes alone are answered. */
+  /** Absent when the service answers only probes. */
   readonly port?: number;
   readonly healthPort: number;
 }
@@ -173,11 +179,11 @@ export interface Ports {
 export interface Listener {
   readonly service: Pick<Service, 'name' | 'close'>;
   listen(): Promise<Ports>;
-  /** How long requests under way may hold up a stop. */
+  /** How long open requests may delay a stop. */
   readonly drainMs?: number;
 }
 
-/** A service at its addresses. */
+/** A listener for a service at its address. */
 export const listenerOf = (
   service: Service,
   address: Parameters<Service['listen']>[0],

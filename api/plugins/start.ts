@@ -6,7 +6,7 @@ import { createSigner, type Signer } from '../../domain/identity/signer.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../../domain/review/decision-signature.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
 
-/** What cannot be had at the start ends it in one line that names the neighbour, the store or the setting. */
+/** Ends the start with a one-line error that names the missing service, store or setting. */
 export async function needed<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -15,7 +15,7 @@ export async function needed<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Checks decisions with HIL's public key alone: whoever reaches the engine still cannot approve. */
+/** Verifies decisions with HIL's public key only, so access to the engine is not enough to approve. */
 export const decisionVerifier = (publicKeyFile: string): Promise<VerifyDecision> =>
   needed(
     'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
@@ -25,7 +25,7 @@ export const decisionVerifier = (publicKeyFile: string): Promise<VerifyDecision>
 export const readSigningKey = (file: string): Promise<KeyObject> =>
   needed('GATE_HIL_DECISION_KEY_FILE', readFile(file, 'utf8').then(readDecisionKey));
 
-/** The key behind authorizations: an Ed25519 PEM file. */
+/** The key that signs authorizations: an Ed25519 PEM file. */
 export const readSigner = (file: string): Promise<Signer> =>
   needed(
     'GATE_SIGNING_KEY_FILE',

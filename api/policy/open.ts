@@ -14,12 +14,12 @@ interface Settings {
 
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<PolicyPort>> {
   const policies = await needed('policies', loadPolicySet({ directory: own.directory ?? shippedPolicyDirectory() }));
-  // For neighbours in this process; the service makes one of its own, which its metrics observe.
+  // For services in this process. The HTTP service creates its own evaluator, which its metrics observe.
   const evaluator = createLocalEvaluator(policies);
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {
     port: { evaluate: (input) => evaluator.evaluate(input), tools: policies },
-    // Something harmless: the rules are compiled.
+    // A harmless evaluation, which compiles the rules.
     start: () =>
       evaluator.evaluate({
         tool_type: 'list_files',

@@ -40,7 +40,7 @@ function inspecting(options: Partial<InspectionThreadOptions> = {}): InspectionT
   open.push(threads);
   return threads;
 }
-/** A thread that does something else than inspect. */
+/** A thread that does something other than inspect. */
 function threadThat(does: string): URL {
   const folder = mkdtempSync(join(tmpdir(), 'gate-thread-'));
   folders.push(folder);
@@ -110,7 +110,7 @@ describe('a large request in a thread', () => {
 
 describe('large requests of several agents', () => {
   const of = (agent_id: string, content = LARGE): InspectRequest => ({ ...asking(content), agent_id });
-  /** What each was answered, in the order of the answers. */
+  /** The answers to each, in the order in which they arrive. */
   async function answersOf(
     threads: InspectionThreads,
     asked: readonly (readonly [name: string, request: InspectRequest])[],
@@ -127,7 +127,7 @@ describe('large requests of several agents', () => {
     );
     return order;
   }
-  /** Answers what says "quick", after 300 ms what says "slow", and goes on for ever with the rest. */
+  /** Answers "quick" at once and "slow" after 300 ms, and never answers anything else. */
   const asTheySay = (): URL =>
     threadThat(
       `parentPort.on('message', ([{ params }]) => {

@@ -35,7 +35,7 @@ export const namesNoAction = (text: string): boolean =>
     .split(/[^a-z]+/)
     .some((word) => ACTION_WORDS.has(word));
 
-/** Whether a text starts with an action word. A first word longer than LONGEST_NAME is none. */
+/** Whether a text starts with an action word. A first word longer than LONGEST_NAME does not count. */
 const actsFirst = (text: string): boolean => {
   const [first = ''] = text.slice(0, LONGEST_NAME).trimStart().split(/\s/, 1);
   return /^[\w.$-]+$/.test(first) && !namesNoAction(first);
