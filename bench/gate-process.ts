@@ -1,4 +1,5 @@
-import { type DevelopmentFile, type Stack, startDevelopment } from '../stack/development.js';
+import type { DevelopmentFile, Stack } from '../stack/development-file.js';
+import { startDevelopment } from '../stack/development.js';
 import { answerQuestions, ownCpuMs } from './child.js';
 
 /** Gate's side: the whole stack as `gate start` brings it up, settings from the environment. */

@@ -5,7 +5,7 @@ import { findTemporal } from '../stack/programs/find-program.js';
 import { freePort } from '../stack/programs/free-port.js';
 import { startTemporal, type TemporalServer } from '../stack/programs/temporal-server.js';
 import { FREE_PORTS } from '../stack/process-settings.js';
-import type { DevelopmentFile } from '../stack/development.js';
+import type { DevelopmentFile } from '../stack/development-file.js';
 import type { BareQuestions } from './bare-process.js';
 import { type Child, startChildProcess } from './child.js';
 import type { GateQuestions } from './gate-process.js';

@@ -8,7 +8,7 @@ import { freePort } from '../stack/programs/free-port.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { startTemporal } from '../stack/programs/temporal-server.js';
 import { FREE_PORTS } from '../stack/process-settings.js';
-import type { DevelopmentFile } from '../stack/development.js';
+import type { DevelopmentFile } from '../stack/development-file.js';
 import { createAgentClient } from '../test/support/agent.js';
 import { cpuMsOf, describeMachine, type Machine } from './machine.js';
 import { median, rounded } from './numbers.js';

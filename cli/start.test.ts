@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { DevelopmentFile } from '../stack/development.js';
+import type { DevelopmentFile } from '../stack/development-file.js';
 import { readyPage } from './start.js';
 
 const leaf = (name: string) => ({ cert: `/pki/${name}.crt`, key: `/pki/${name}.key`, spiffe: `spiffe://x/${name}` });

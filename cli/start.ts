@@ -1,6 +1,6 @@
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { DevelopmentFile, Stack } from '../stack/development.js';
+import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { OBSERVED } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import type { PendingRequest } from '../contracts/review.js';
 import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
 import { oneLine } from '../domain/printable.js';
-import type { DevelopmentFile } from '../stack/development.js';
+import type { DevelopmentFile } from '../stack/development-file.js';
 import { CliError } from './errors.js';
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

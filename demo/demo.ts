@@ -12,7 +12,7 @@ import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { errorText } from '../domain/errors.js';
 import { FREE_PORTS } from '../stack/process-settings.js';
-import type { DevelopmentFile } from '../stack/development.js';
+import type { DevelopmentFile } from '../stack/development-file.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../api/plugins/service.js';
+import type { Caller } from '../api/plugins/app.js';
 import type { LiteConfig } from '../config/lite.js';
 import type { DecisionPrincipal } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';

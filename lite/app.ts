@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { registerProbes } from '../api/plugins/health.js';
-import type { ServiceApp } from '../api/plugins/service.js';
+import type { ServiceApp } from '../api/plugins/app.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
 import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';

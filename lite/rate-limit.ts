@@ -1,5 +1,5 @@
 import type { Refusals } from '../api/proxy/refusals.js';
-import type { Caller } from '../api/plugins/service.js';
+import type { Caller } from '../api/plugins/app.js';
 import type { LiteConfig } from '../config/lite.js';
 import { GateError } from '../domain/errors.js';
 import { batchTooLarge } from '../domain/mcp/batch.js';

@@ -14,7 +14,7 @@ import { replaceFile, tightenFile } from '../domain/store/durable-file.js';
 import { logStream } from '../domain/store/log-stream.js';
 import { connectClient, connectNative, type EngineClient } from '../workers/client.js';
 import type { DevelopmentService, DevPki } from './certificates/dev-pki.js';
-import type { DevelopmentFile, ServiceAddresses, Stack } from './development.js';
+import type { DevelopmentFile, ServiceAddresses, Stack } from './development-file.js';
 import { engineAddress } from './engine-address.js';
 import { type Engine, type EngineStart, mendable, QUICK_STOP_LIMIT_MS } from './engine-process.js';
 import { LOG_REDACTION } from './log-redaction.js';

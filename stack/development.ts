@@ -2,61 +2,18 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, type Env } from '../config/env.js';
-import type { Mode } from '../contracts/call.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { tightenFile } from '../domain/store/durable-file.js';
 import { diskFault, writeIn } from '../domain/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
 import { madeEnvironment } from './certificates/made-secrets.js';
+import type { Stack } from './development-file.js';
 import { startEngine } from './engine-process.js';
 import { readStartConfig } from './process-settings.js';
 import { claimStateFolder } from './single-instance.js';
 import { StartError } from '../config/start-error.js';
 import { createVoice } from './voice.js';
-
-interface Address {
-  readonly url: string;
-}
-
-/** Every service that listens, by its key; named here are those that the command line and the tests ask. */
-export interface ServiceAddresses {
-  readonly proxy: Address;
-  readonly brain: Address;
-  readonly policy: Address;
-  readonly hil: Address;
-  readonly ledger: Address;
-}
-
-/** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
-export interface DevelopmentFile extends ServiceAddresses {
-  /** Absent where another container rules it. */
-  readonly mode?: Mode;
-  readonly proxy: Address & {
-    readonly ca: string;
-    readonly cert: string;
-    readonly key: string;
-    readonly agent_spiffe: string;
-  };
-  readonly console_workload: { readonly cert: string; readonly key: string };
-  readonly proxy_workload: { readonly cert: string; readonly key: string };
-  readonly operator_token: string;
-  readonly temporal: { readonly address: string; readonly namespace: string; readonly ui_url: string | null };
-  /** `demonstration`: the tools are Gate's own, not those of `GATE_UPSTREAM_URL`. */
-  readonly upstream: { readonly url: string; readonly demonstration: boolean };
-  readonly health: Readonly<Record<string, string>>;
-  readonly agents: Readonly<Record<string, { readonly cert: string; readonly key: string; readonly spiffe: string }>>;
-}
-
-export interface Stack {
-  readonly development: DevelopmentFile;
-  /** Resolves when the stack has stopped, also when a part of it failed: then it rejects. */
-  readonly stopped: Promise<void>;
-  /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. Bounded in time. */
-  stop(): Promise<void>;
-  /** Ends what this stack started and waits for no call. */
-  stopNow(): Promise<void>;
-}
 
 export interface StackOptions {
   readonly env: Env;

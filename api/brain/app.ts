@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { ReadinessChecks } from '../plugins/health.js';
-import { type Caller, createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import type { Caller } from '../plugins/app.js';
+import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { observedInspector } from './metrics.js';
 import { inspectRoutes } from './routes/inspect.js';
 

@@ -4,7 +4,7 @@ import type { Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
-import type { Caller } from '../plugins/service.js';
+import type { Caller } from '../plugins/app.js';
 
 /** What a request may see and who decides. Each edition derives it from its own credentials. */
 export interface ReviewScope {

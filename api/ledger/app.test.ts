@@ -4,7 +4,8 @@ import { Registry } from 'prom-client';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
-import type { Caller, Service } from '../plugins/service.js';
+import type { Caller } from '../plugins/app.js';
+import type { Service } from '../plugins/service.js';
 import { createLedgerService } from './app.js';
 
 const id = (name: string) => uuidFromDigest('test', name);

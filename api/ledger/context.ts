@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Evidence } from '../../domain/evidence/evidence.js';
 import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
-import type { ServiceApp } from '../plugins/service.js';
+import type { ServiceApp } from '../plugins/app.js';
 import type { SharedWalk } from './shared-walk.js';
 
 /** What every route module of the ledger gets; each registers its routes by name. */

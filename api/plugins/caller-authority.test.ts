@@ -3,7 +3,8 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { RouteAuthority } from '../../contracts/route-authority.js';
 import { enforceRouteAuthority, registeredRoutes } from './caller-authority.js';
-import { type Caller, createService, type ServiceApp } from './service.js';
+import type { Caller, ServiceApp } from './app.js';
+import { createService } from './service.js';
 
 const row = (
   service: RouteAuthority['service'],

@@ -7,7 +7,7 @@ import {
 } from '../../contracts/route-authority.js';
 import { GateError } from '../../domain/errors.js';
 import { routeMatcher } from '../../domain/identity/route-matcher.js';
-import type { ServiceApp } from './service.js';
+import type { ServiceApp } from './app.js';
 
 export type { GovernedService };
 

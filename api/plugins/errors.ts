@@ -5,7 +5,7 @@ import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
-import type { ServiceApp } from './service.js';
+import type { ServiceApp } from './app.js';
 
 /** Builds the body of a refusal. */
 export type ErrorBody = (error: GateError, correlationId: string) => JsonObject;

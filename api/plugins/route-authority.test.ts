@@ -39,7 +39,8 @@ import { createPolicyService } from '../policy/app.js';
 import { readGroups } from '../../config/env.js';
 import { SERVICES } from '../../stack/services.js';
 import { registeredRoutes } from './caller-authority.js';
-import { type Caller, createService, type Service } from './service.js';
+import type { Caller } from './app.js';
+import { createService, type Service } from './service.js';
 
 const services: readonly GovernedService[] = [
   ...new Set([...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].map(({ service }) => service)),

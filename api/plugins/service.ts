@@ -4,39 +4,20 @@ import Fastify, { type FastifyInstance, type FastifyRequest, LogController } fro
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { StateNamespace } from '../../contracts/ledger.js';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
 import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks, type ReadinessFacts } from './health.js';
 import { ownCompilersOnly } from './own-compilers.js';
+
+export type { Caller, ServiceApp };
 
 /** PEM text. `ca` verifies the peer; `cert` and `key` are the service's own SVID. */
 export interface TlsMaterial {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
-}
-
-/** The peer of a connection, identified by its verified certificate. */
-export interface Caller {
-  readonly kind: 'agent' | 'service';
-  readonly spiffe: string;
-  /** Caller id of the route authority table: `service-<name>` or `agent-workload`. */
-  readonly callerId: string;
-  /** SHA-256 of the leaf certificate's DER, 64 hex digits. */
-  readonly fingerprint: string;
-  readonly tenant?: string;
-  readonly agent?: string;
-  /** The namespace of the rows its calls make; `operator` when absent. */
-  readonly namespace?: StateNamespace;
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller | null;
-    correlationId: string;
-  }
 }
 
 export interface ServiceOptions {
@@ -63,14 +44,6 @@ export interface ServiceOptions {
   /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
-
-export type ServiceApp = FastifyInstance<
-  import('node:http').Server | import('node:https').Server,
-  import('node:http').IncomingMessage,
-  import('node:http').ServerResponse,
-  Logger,
-  ZodTypeProvider
->;
 
 export interface Service {
   readonly name: string;

@@ -18,7 +18,7 @@ import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
 import type { CallRunner } from '../../workers/call-runner.js';
-import type { Caller } from '../plugins/service.js';
+import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import type { Refusals } from './refusals.js';

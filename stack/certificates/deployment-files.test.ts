@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
 import { parseDatabaseRoles } from '../../config/prepare.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
-import type { DevelopmentFile } from '../development.js';
+import type { DevelopmentFile } from '../development-file.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
 import { SERVICES } from '../services.js';
 import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from './deployment-files.js';

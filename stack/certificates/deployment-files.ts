@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { settingLines } from '../../config/setting-lines.js';
-import type { DevelopmentFile, ServiceAddresses } from '../development.js';
+import type { DevelopmentFile, ServiceAddresses } from '../development-file.js';
 import { APART_SETTINGS, defaultPort } from '../process-settings.js';
 import { keyOf, SERVICES, workloadOf } from '../services.js';
 import {

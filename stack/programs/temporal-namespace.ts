@@ -1,7 +1,7 @@
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
-import { SEARCH_ATTRIBUTES } from './temporal-server.js';
+import { SEARCH_ATTRIBUTES } from './search-attributes.js';
 
 /** Closed workflows stay as long as their records at least (docs/architecture/record-and-claim.md). */
 const RETENTION_MS = 30 * 86_400_000;

@@ -7,7 +7,8 @@ import { Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { findTemporal } from './find-program.js';
 import { freePort } from './free-port.js';
-import { SEARCH_ATTRIBUTES, startTemporal, type TemporalOptions, type TemporalServer } from './temporal-server.js';
+import { SEARCH_ATTRIBUTES } from './search-attributes.js';
+import { startTemporal, type TemporalOptions, type TemporalServer } from './temporal-server.js';
 
 /** The first run on a machine builds the server. */
 const BUILD_LIMIT_MS = 15 * 60_000;

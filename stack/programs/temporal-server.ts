@@ -7,6 +7,7 @@ import { tightenFile } from '../../domain/store/durable-file.js';
 import { errorText } from '../../domain/errors.js';
 import { withFileLock } from '../file-lock.js';
 import { adoptOrEnd, type ChildSpec, type ManagedChild, startChild, tailOf } from './managed-child.js';
+import { SEARCH_ATTRIBUTES } from './search-attributes.js';
 
 export interface TemporalOptions {
   readonly binary: string;
@@ -40,9 +41,6 @@ export interface TemporalServer {
   /** Asks it to end, and makes it after `limitMs`. Returns when the process is gone. */
   stop(limitMs?: number): Promise<void>;
 }
-
-/** What operators search by; in clear, so never an argument of a call (docs/architecture/identity-and-routes.md#state). */
-export const SEARCH_ATTRIBUTES = ['GateTenant', 'GateAgent', 'GateTool', 'GateTier', 'GateOutcome'] as const;
 
 const START_LIMIT_MS = 60_000;
 const PROGRESS_EVERY_MS = 3_000;

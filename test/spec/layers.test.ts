@@ -69,3 +69,50 @@ describe('imports go one way', () => {
     expect(crossing(from, to)).toEqual([]);
   });
 });
+
+/** Imports that the running program follows; what is taken as a type alone is gone by then. */
+const followed = imports.filter(([file, target]) => {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const name = target.split('/').at(-1) as string;
+  return [...text.matchAll(/(?:^|\n)(?:import|export)(?! type\b)[^;']*?from\s*'([^']+)'|import\('([^']+)'\)/g)].some(
+    ([, from, lazily]) => (from ?? lazily)?.startsWith('.') && (from ?? lazily)?.endsWith(`/${name}`),
+  );
+});
+
+/** One way round for each circle, from the file where it is met first. */
+function circles(edges: readonly (readonly [string, string])[]): string[] {
+  const targets = new Map<string, string[]>();
+  for (const [file, target] of edges) targets.set(file, [...(targets.get(file) ?? []), target.replace(/\.js$/, '.ts')]);
+  const left = new Set<string>();
+  const found: string[] = [];
+  const visit = (file: string, above: readonly string[]): void => {
+    if (above.includes(file)) found.push([...above.slice(above.indexOf(file)), file].join(' -> '));
+    if (above.includes(file) || left.has(file)) return;
+    for (const target of targets.get(file) ?? []) visit(target, [...above, file]);
+    left.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return found;
+}
+
+describe('no file needs itself', () => {
+  it('finds a circle where there is one', () => {
+    expect(
+      circles([
+        ['a.ts', 'b.js'],
+        ['b.ts', 'c.js'],
+        ['c.ts', 'b.js'],
+      ]),
+    ).toEqual(['b.ts -> c.ts -> b.ts']);
+  });
+
+  it('to run, directly or through others', () => {
+    expect(followed.length).toBeGreaterThan(800);
+    expect(circles(followed)).toEqual([]);
+  });
+
+  it('for its types, in services, compositions and settings', () => {
+    const here = /^(?:api|stack|cli|config|contracts|workers|activities)\//;
+    expect(circles(imports.filter(([file]) => here.test(file)))).toEqual([]);
+  });
+});

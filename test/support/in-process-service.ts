@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
-import type { Caller, Service } from '../../api/plugins/service.js';
+import type { Caller } from '../../api/plugins/app.js';
+import type { Service } from '../../api/plugins/service.js';
 
 /** What a service is opened with where the proxy is its only caller and no certificate is asked for. */
 export const calledByProxy = () => ({

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createLedgerService, type LedgerServiceOptions } from '../../api/ledger/app.js';
-import type { Caller } from '../../api/plugins/service.js';
+import type { Caller } from '../../api/plugins/app.js';
 import { type EvidencedLedger, type LikeProductOptions, openLikeProduct } from './evidenced-ledger.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 

@@ -10,7 +10,7 @@ import type { PendingRequest } from '../../contracts/review.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { FREE_PORTS } from '../../stack/process-settings.js';
-import type { DevelopmentFile } from '../../stack/development.js';
+import type { DevelopmentFile } from '../../stack/development-file.js';
 import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from './agent.js';
 
 /** The whole of Gate as a user runs it: `gate start` in a process of its own, over a folder and ports of its own. */

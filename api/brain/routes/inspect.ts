@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { inspectionResponse, inspectRequest, type InspectRequest } from '../../../contracts/inspection.js';
 import type { Inspector } from '../../../domain/inspection/port.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 /**
  * `params` must be an object, but is not checked further: it came through a JSON parser, and a deep check of a megabyte would cost more

@@ -4,7 +4,7 @@ import { decideRequest, type DecideRequest } from '../../../contracts/review.js'
 import { isGatesOwn } from '../../../domain/own-names.js';
 import { GateError } from '../../../domain/errors.js';
 import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, type ReviewScope } from '../scope.js';
 import { ById, PendingRow } from './schemas.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { settledReview } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ReviewStore } from '../../../domain/review/review-store.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
 
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });

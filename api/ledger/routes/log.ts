@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type AppendReceipt, appendReceipt, HELD_IDS_LIMIT, heldIds, newLedgerRow } from '../../../contracts/ledger.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import type { LedgerContext } from '../context.js';
 
 /** Most bytes of a body of `POST /log` (docs/architecture/ledger-rows.md#appending). */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { consistencyProof, cosignResult, inclusionProof } from '../../../contracts/ledger-proof.js';
 import { GateError } from '../../../domain/errors.js';
 import type { TransparencyLog } from '../../../domain/ledger/tlog/transparency-log.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import type { LedgerContext } from '../context.js';
 
 const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { GateError } from '../../../domain/errors.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import type { LedgerContext } from '../context.js';
 import { requiredWindow, time } from '../query.js';
 

@@ -6,7 +6,8 @@ import { Registry } from 'prom-client';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import type { Caller, Service } from '../../plugins/service.js';
+import type { Caller } from '../../plugins/app.js';
+import type { Service } from '../../plugins/service.js';
 import { createLedgerService } from '../app.js';
 
 interface Event {

@@ -2,7 +2,7 @@ import type { FastifyError } from 'fastify';
 import { policyDecision, policyInput } from '../../../contracts/policy.js';
 import { GateError } from '../../../domain/errors.js';
 import type { PolicyEvaluator } from '../../../domain/policy/evaluator.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 /** One decision on one call. 400 `policy_input_invalid` for anything that is not a policy input, including broken JSON. */
 export function evaluateRoutes(app: ServiceApp, evaluator: PolicyEvaluator): void {

@@ -9,7 +9,7 @@ import { TAMPERED } from '../../../domain/call-record/transitions.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Signer } from '../../../domain/identity/signer.js';
 import { approvalFault, type VerifyDecision } from '../../../domain/review/approval.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf, idOf } from './mcp.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import Fastify from 'fastify';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { manualUrl, registerManual } from './manual.js';
 
 describe('the page a refused client is sent to', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyRequest } from 'fastify';
 import { shippedPath } from '../../../domain/shipped.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 /** The page of the manual that a refused client needs, in this project and at the address of the proxy. */
 export const MANUAL_PAGE = {

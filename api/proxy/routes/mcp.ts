@@ -6,7 +6,7 @@ import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { type McpRequest, parseMcpRequest } from '../../../domain/mcp/envelope.js';
 import type { Upstream } from '../../../domain/pipeline/upstream.js';
-import type { Caller, ServiceApp } from '../../plugins/service.js';
+import type { Caller, ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import type { Answer } from '../answers.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';

@@ -4,7 +4,7 @@ import type { CallStore } from '../../../domain/call-record/call-store.js';
 import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf, idOf } from './mcp.js';

@@ -8,7 +8,7 @@ import {
   pinsOf,
 } from '../../../contracts/tool-pins.js';
 import type { ToolPinning } from '../../../domain/tool-definitions/pinning.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { type OperatorOf, operatorsOnly } from './operators-only.js';
 
 export interface PinRouteOptions {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { classedTool, forgetToolClass, setToolClass, toolList } from '../../../contracts/tools.js';
 import type { ToolClassing } from '../../../domain/tool-classes/tool-classes.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { type OperatorOf, operatorsOnly } from './operators-only.js';
 
 const Window = z.object({ hours: z.coerce.number().min(1).max(720).default(24) });

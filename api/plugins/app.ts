@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Logger } from 'pino';
+import type { StateNamespace } from '../../contracts/ledger.js';
+
+/** The peer of a connection, identified by its verified certificate. */
+export interface Caller {
+  readonly kind: 'agent' | 'service';
+  readonly spiffe: string;
+  /** Caller id of the route authority table: `service-<name>` or `agent-workload`. */
+  readonly callerId: string;
+  /** SHA-256 of the leaf certificate's DER, 64 hex digits. */
+  readonly fingerprint: string;
+  readonly tenant?: string;
+  readonly agent?: string;
+  /** The namespace of the rows its calls make; `operator` when absent. */
+  readonly namespace?: StateNamespace;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+    correlationId: string;
+  }
+}
+
+export type ServiceApp = FastifyInstance<
+  import('node:http').Server | import('node:https').Server,
+  import('node:http').IncomingMessage,
+  import('node:http').ServerResponse,
+  Logger,
+  ZodTypeProvider
+>;
