@@ -54,6 +54,9 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     if (end.review) await callbackTold(bench, key, end.review);
     if (bench.kind === 'temporal') await workflowsClosed(bench, key);
     after.release();
+  } catch (error) {
+    if (bench.kind === 'temporal' && error instanceof Error) error.message += `\n${await engineSays(bench, key)}`;
+    throw error;
   } finally {
     await gate.end();
   }
@@ -120,4 +123,21 @@ async function workflowsClosed(bench: FaultBench, key: string): Promise<void> {
     (status) => status === 'COMPLETED',
     LIMIT_MS,
   );
+}
+
+/** What the engine knows of a call that did not come to its end: each run, and what it waits for. */
+async function engineSays(bench: FaultBench, key: string): Promise<string> {
+  const client = await bench.engine.client();
+  const said: string[] = [];
+  try {
+    for await (const { workflowId, runId, type, status, taskQueue } of client.workflow.list()) {
+      if (!workflowId.includes(correlationIdFor(key))) continue;
+      const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+      const waits = [...(raw.pendingActivities ?? []), ...(raw.pendingWorkflowTask ? [raw.pendingWorkflowTask] : [])];
+      said.push(`${type} ${status.name} on ${taskQueue}, waiting for ${JSON.stringify(waits)}`);
+    }
+  } catch (error) {
+    said.push(`the engine was not asked: ${String(error)}`);
+  }
+  return said.join('\n');
 }
