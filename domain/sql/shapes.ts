@@ -437,7 +437,7 @@ function commandShape(verb: string, tokens: readonly Token[]): Reading | null {
       case 'deny':
         return (
           tokens.some((token) => is(token, 'on')) &&
-          tokens.some((token, at) => is(token, 'to', 'from') && named(tokens[at + 1])) &&
+          tokens.some((token, at) => is(token, 'to', 'from') && (named(tokens[at + 1]) || constant(tokens[at + 1]))) &&
           tokens
             .slice(1)
             .some(
@@ -620,8 +620,8 @@ export function buriedShape(tokens: readonly Token[], text: string): Reading | n
 }
 
 /** First words of changing statements that are not in CHANGING_WORDS because reads contain them too. */
-const MORE_CHANGES: ReadonlySet<string> = new Set(['copy', 'load', 'rename', 'replace', 'upsert']);
-const ENDS = [';', '`', ')', ']', '}', '<', '>', '|', '&', '!', '?', ',', '\\', '/', "'", '"'];
+const MORE_CHANGES: ReadonlySet<string> = new Set(['copy', 'load', 'rename', 'replace', 'set', 'upsert']);
+const ENDS = [';', '*', '`', ')', ']', '}', '<', '>', '|', '&', '!', '?', ',', '\\', '/', "'", '"'];
 
 /**
  * Marks the tokens of sentences that ask about a statement: they start with a question word and end with a question mark directly after a
@@ -685,7 +685,7 @@ const beginsChange = (tokens: readonly Token[], at: number): boolean => {
 function namesRights(tokens: readonly Token[], from: number): boolean {
   let at = from;
   while (at < from + LOOK_AHEAD && (RIGHTS.has(tokens[at]?.text ?? '') || symbol(tokens[at], ','))) at += 1;
-  return at > from && is(tokens[at], 'on') && named(tokens[at + 1]);
+  return at > from && is(tokens[at], 'on') && (named(tokens[at + 1]) || symbol(tokens[at + 1], '*'));
 }
 const RIGHTS: ReadonlySet<string> = new Set(
   `all alter connect control create delete execute index insert maintain privileges references select temporary trigger truncate update
