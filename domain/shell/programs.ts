@@ -140,12 +140,18 @@ const cloud: Judge = ({ args }) => {
   return verb !== undefined && cloudWords.test(verb) ? changes('a change of cloud resources') : null;
 };
 
+/** What git is told to run: an alias of the shell, a program of its own for a step. */
+const GIT_RUNS =
+  /^ext::|--upload-pack|(?:^|=)core\.(?:sshcommand|pager|fsmonitor|editor|hookspath)=|(?:^|=)alias\.[^=]{1,64}=(?:\s?!|[A-Z_]{1,64}$)/i;
+const GIT_PAGES = /^core\.pager=(?:cat|less|more|delta|less -[A-Za-z]{1,8})?$/i;
 const push: Judge = ({ args }) => {
   // -C and -c take a value, which is not the verb.
   const plain = plainArgs(args.filter((_, at) => !/^-[Cc]$/.test(args[at - 1] ?? '')));
   const verb = plain[0] ?? '';
   const after = args.slice(args.indexOf(verb) + 1);
   const kind = changes('history or work of a repository thrown away');
+  if (args.some((arg) => GIT_RUNS.test(arg) && !GIT_PAGES.test(arg)))
+    return takesOver('a command inside of another one');
   switch (verb) {
     case 'push':
       return gives(after, 'fd', '--force', '--force-with-lease', '--delete', '--mirror', '--prune') ||
@@ -183,9 +189,7 @@ const push: Judge = ({ args }) => {
         ? takesOver('a command set to run later')
         : null;
     default:
-      return args.some((arg) => /^ext::|--upload-pack|core\.(?:sshcommand|pager|fsmonitor|editor)=/i.test(arg))
-        ? takesOver('a command inside of another one')
-        : null;
+      return null;
   }
 };
 
@@ -263,7 +267,15 @@ const infrastructure: Judge = ({ args }) => {
   return plain[0] === 'stack' && plain[1] === 'rm' ? kind : null;
 };
 
-const sendsHttp: Judge = ({ program, args }) => {
+const sendsHttp: Judge = ({ program, args: given }) => {
+  // curl takes short options together: -sX DELETE, -sXDELETE. The method is the first word of the others.
+  const args = given.map((arg) => (program === 'curl' ? arg.replace(/^-[a-zA-WYZ#]{1,16}X/, '-X') : arg));
+  if (
+    /^(?:http|https|xh)$/.test(program) &&
+    /^(?:delete|put|patch|post)$/i.test(plainArgs(args)[0] ?? '') &&
+    args.length > 1
+  )
+    return changes('a request that changes what it reaches');
   const at = args.findIndex((arg) => arg === '-X' || arg === '--request');
   const method =
     (at >= 0
@@ -379,7 +391,15 @@ const tunnels: Judge = ({ args }) => {
     : null;
 };
 
+/** The program by which rsync reaches the other side: whoever names another one than ssh names what is run here. */
+const throughAnother = (args: readonly string[]): boolean =>
+  args.some((arg, at) => {
+    const apart = arg === '--rsh' || /^-[a-zA-DF-Z]{0,16}e$/.test(arg);
+    const value = arg.startsWith('--rsh=') ? arg.slice('--rsh='.length) : apart ? (args[at + 1] ?? 'ssh') : 'ssh';
+    return !/^(?:\S{0,64}\/)?ssh(?:\s|$)/.test(value) || /proxycommand|localcommand|[;&|`$]/i.test(value);
+  });
 const copiesOut: Judge = ({ program, args }) => {
+  if (program === 'rsync' && throughAnother(args)) return takesOver('a command inside of another one');
   if (program === 'rsync' && args.some((arg) => arg.startsWith('--delete') || arg === '--remove-source-files'))
     return changes(REMOVES_FILES);
   const last = plainArgs(args).at(-1) ?? '';

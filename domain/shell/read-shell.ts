@@ -98,7 +98,7 @@ function readPlain(text: string, depth: number): Found | null {
   // A text that a program is told to run is never a sentence.
   const spoken = depth === 0;
   const shown = spoken && showsCode(text);
-  let worst: Found | null = more ? UNREAD : null;
+  let worst: Found | null = more ? UNREAD : STOPS_LAST.test(text) ? { ...STOPPED, form: 'command' } : null;
   const files = new Set<string>();
   const functions = new Set<string>();
   let fifo = false;
@@ -234,6 +234,10 @@ const PREFIXES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
     ] as const
   ).map(([name, valued]) => [name, words(valued)]),
 );
+const SPLITS = /^(?:-[a-zA-RT-Z0]{0,8}S|--split-string(?:=|$))/;
+/** `. <(curl …)`: what a shell is to read is made by a command, or handed to it. */
+const isMade = (word: Word | undefined): boolean =>
+  word !== undefined && (word.runs.length > 0 || /^\/dev\/(?:stdin|fd\/)/.test(word.text));
 /** These take one argument of their own before the program. */
 const ONE_MORE = words('timeout chroot flock');
 /** Words that open a block, a prompt or a bullet point; not programs. */
@@ -268,7 +272,7 @@ function callOf(all: readonly Word[]): Called | null {
     const word = all[at] as Word;
     const program = baseName(word);
     if (
-      OPENERS.has(word.text) ||
+      (OPENERS.has(word.text) && !(word.text === '.' && isMade(all[at + 1]))) ||
       (/^[\w.-]{1,32}[:.)]$/.test(word.text) && !/^[a-z]:$/i.test(word.text)) ||
       word.text.endsWith('()') ||
       word.text.endsWith('(){')
@@ -282,7 +286,9 @@ function callOf(all: readonly Word[]): Called | null {
       return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed };
     }
     const valued = PREFIXES.get(program);
-    if (valued === undefined || at + 1 >= all.length)
+    // What env splits is a command of its own, with its program in the same word.
+    const splits = program === 'env' && all.slice(at + 1, at + 8).some(({ text }) => SPLITS.test(text));
+    if (valued === undefined || splits || at + 1 >= all.length)
       return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed };
     prefixed = true;
     at += 1;
@@ -310,7 +316,15 @@ const mayMatter = (word: string): boolean => {
   return namesProgram(word.toLowerCase());
 };
 const namesProgram = (word: string): boolean =>
-  isKnownProgram(word) || INTERPRETERS.has(word) || FETCHERS.has(word) || PREFIXES.has(word);
+  isKnownProgram(word) || [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
+const PRINTERS = words('echo printf which type');
+/** They run later what they are given. Words of English too, so they count as programs only where they are given something. */
+const SCHEDULERS = words('at batch');
+const TIME = /^(?:now|noon|midnight|teatime|today|tomorrow|\+\d{0,4}|\d{1,4}(?::\d{2})?(?:am|pm)?|-[fmqtv])$/i;
+const POWER = words('reboot halt poweroff shutdown');
+/** `sleep 5 && halt`, `sync; reboot`: alone they are words of English, behind another command they are none. */
+const STOPS_LAST =
+  /(?:&&|\|\||\b(?:sync|sleep [0-9smh]{1,8}) {0,4};) {0,4}(?:sudo )?(?:reboot|halt|poweroff|shutdown) {0,4}(?:$|[;&|\n])/;
 /** The length of the longest program name that consists of letters only. */
 const LONGEST_NAME = 24;
 
@@ -331,6 +345,14 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   if (isProse(rest, program)) return worst;
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
+  // Its name is printed by another command: `echo rm` -rf /srv.
+  if (head !== undefined && head.runs.length > 0 && rest.length > 1 && depth < DEEPEST) {
+    const name = head.runs.map(printed);
+    if (name.every((part) => part !== null)) {
+      const inner = readPlain([`${name.join('')}${head.text}`, ...rest.slice(1).map(quotedAgain)].join(' '), depth + 1);
+      worst = worse(worst, inner);
+    }
+  }
   // The program's name is itself produced by a command: `$(echo cm0= | base64 -d) -rf /`.
   if (
     head !== undefined &&
@@ -340,6 +362,10 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   )
     worst = worse(worst, DECODED);
   worst = worse(worst, interpreted(call, command, sources, depth));
+  worst = worse(worst, scheduled(call, command));
+  // Alone the word is one of English; behind sudo or with its folder it is a program.
+  if (POWER.has(program) && args.length === 0 && (call.prefixed || /^\/(?:usr\/)?s?bin\//.test(head?.raw ?? '')))
+    worst = worse(worst, STOPPED);
   if (isKnownProgram(program)) worst = worse(worst, judgeProgram({ program, args, command }));
   if (call.prefixed && worst === null && command.reads !== null && program === 'rm')
     worst = { effect: 'changes', kind: 'a removal of files' };
@@ -350,6 +376,28 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
     worst = worse(worst, SHELL_AWAY);
   worst = worse(worst, codeOf(rest));
   return worst;
+}
+
+const STOPPED: ShellReading = { effect: 'changes', kind: 'a machine stopped or restarted' };
+const SCHEDULED: ShellReading = { effect: 'changes', kind: 'scheduled work changed' };
+/** `echo 'rm -rf /srv' | at now`, `at now <<< '…'`, `at -f job.sh 23:00`. */
+function scheduled({ program, args }: Called, { reads, redirects }: Command): ShellReading | null {
+  if (!SCHEDULERS.has(program)) return null;
+  const giver = reads?.words[0]?.text ?? '';
+  const given =
+    (reads !== null && reads.words.length > 1 && /^(?:echo|printf|cat)$/.test(giver)) || redirects.length > 0;
+  if (program === 'batch') return given && args.length === 0 ? SCHEDULED : null;
+  const file = args.indexOf('-f');
+  const timed = args.some((arg) => TIME.test(arg));
+  return timed && (given || (file >= 0 && args.length > file + 2) || file > 0) ? SCHEDULED : null;
+}
+
+/** What a command that only prints would print: its words; for \`which rm\` and \`command -v rm\` the program. */
+function printed({ words: [head, ...behind] }: Command): string | null {
+  const texts = behind.map(({ text }) => text).filter((text) => !text.startsWith('-'));
+  return head !== undefined && (PRINTERS.has(head.text) || head.text === 'command') && texts.length > 0
+    ? texts.join(' ')
+    : null;
 }
 
 const isFetcher = ({ words: all }: Command, call: Called | null): boolean =>
@@ -382,20 +430,25 @@ function interpreted(call: Called, command: Command, sources: Sources, depth: nu
         if (source !== 'given') worst = worse(worst, RUNS[source]);
       }
     // An interpreter with a script argument does not run its input.
-    const script = args.some((arg) => !arg.startsWith('-') && arg !== '');
+    const script = args.some((arg) => !arg.startsWith('-') && arg !== '' && !/^\/dev\/(?:stdin|fd\/0)$/.test(arg));
     const stdin = !script || args.includes('-s') || args.includes('-');
     if (command.reads !== null && stdin && !evaluates) {
       const source = sources.get(command.reads) ?? 'given';
       // Not a list of names: | Perl, a language | Ruby - another one |
       if (source !== 'given' || args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) worst = worse(worst, RUNS[source]);
     }
-    if (stdin && command.redirects.some(({ operator }) => operator.startsWith('<<'))) worst = worse(worst, PIPED);
+    if (stdin && (!evaluates || args.length > 0) && command.redirects.some(({ operator }) => operator.startsWith('<<')))
+      worst = worse(worst, PIPED);
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
   }
   if (depth >= DEEPEST) return worst;
   const inner = innerCommand(call);
   return inner === null ? worst : worse(worst, readPlain(inner, depth + 1));
 }
+
+/** A word as a shell would read it again as one. */
+const quoted = (arg: string): string => (/\s/.test(arg) ? `'${arg.replaceAll("'", `'\\''`)}'` : arg);
+const quotedAgain = ({ text }: Word): string => quoted(text);
 
 /** The text that a program is told to run as a command. */
 function innerCommand({ program, args }: Called): string | null {
@@ -417,6 +470,14 @@ function innerCommand({ program, args }: Called): string | null {
       const at = args.findIndex((arg) => /^-(?:c|command)$/i.test(arg));
       return at >= 0 ? args.slice(at + 1).join(' ') : null;
     }
+    case 'env': {
+      const at = args.findIndex((arg) => SPLITS.test(arg));
+      if (at < 0) return null;
+      const own = (args[at] ?? '').replace(SPLITS, '');
+      const split =
+        own === '' ? [args[at + 1] ?? '', ...args.slice(at + 2).map(quoted)] : [own, ...args.slice(at + 1).map(quoted)];
+      return split.join(' ');
+    }
     case 'eval':
       return args.join(' ');
     case 'su':
@@ -434,12 +495,7 @@ function innerCommand({ program, args }: Called): string | null {
     case 'podman':
     case 'kubectl': {
       const at = args.findIndex((arg) => SHELLS.has(arg.split('/').at(-1) ?? ''));
-      return at >= 0
-        ? args
-            .slice(at)
-            .map((arg) => (/\s/.test(arg) ? `'${arg.replaceAll("'", `'\\''`)}'` : arg))
-            .join(' ')
-        : null;
+      return at >= 0 ? args.slice(at).map(quoted).join(' ') : null;
     }
     default:
       return null;
