@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { judgedInSteps } from '../test/support/judged-in-steps.js';
 import { createStepActivities } from './steps.js';
 
 /** How the staged request comes to be another one, by whoever can write the call store. */
@@ -15,12 +16,14 @@ const EDITS: Readonly<Record<string, string>> = {
     'update call_requests set sealed = (select o.sealed from call_requests o where o.correlation_id <> ?1) where correlation_id = ?1',
 };
 
-/** The hosts' roads to a verdict: the engine's one step, and the in-process host. */
+/** The hosts' roads to a verdict: the engine's two steps, and the in-process host. */
 const ROADS: Readonly<Record<string, (gate: PipelineFixture, call: CallInput) => Promise<unknown>>> = {
-  'the step of the engine': (gate, call) =>
-    createStepActivities(gate.activities)
-      .judge(call)
-      .then(({ summary }) => summary),
+  async 'the steps of the engine'(gate, call) {
+    const steps = createStepActivities(gate.activities);
+    const summary = await judgedInSteps(steps, call);
+    await steps.appendLedger(call.correlation_id, 'at_once');
+    return summary;
+  },
   'the in-process host': (gate, call) => gate.run(call),
 };
 

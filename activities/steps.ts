@@ -1,40 +1,53 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
-import { judgeCall, type JudgeSteps } from '../domain/pipeline/pipeline.js';
+import {
+  evaluateCall,
+  inspectCall,
+  judgeCall,
+  type Inspected,
+  type JudgeSteps,
+  type Looked,
+} from '../domain/pipeline/pipeline.js';
+import type { CallbackActivities } from './deliver.js';
 import type { LedgerActivities } from './ledger.js';
 import type { ReviewActivities } from './review.js';
 import type { UpstreamActivities } from './upstream.js';
 
-/** The result of a step, and which of its duties it also did. The others are left to retrying activities. */
-export interface Stepped {
-  readonly summary: CallSummary;
-  /** Every row the record implies by now is in the ledger. */
-  readonly rows_appended: boolean;
-  /** The review row says what the record says; true where there is none to settle. */
-  readonly review_settled: boolean;
-}
+/**
+ * How long a step goes on: `at_once` tries for a moment and says whether it was done; `until_taken` throws where it was not, and the engine
+ * tries again.
+ */
+export type Insistence = 'at_once' | 'until_taken';
 
 type StepParts = Omit<JudgeSteps, 'now'> &
   LedgerActivities &
   Pick<ReviewActivities, 'openReview' | 'expireReview' | 'settleReviewRow'> &
-  Pick<UpstreamActivities, 'callUpstream'>;
+  Pick<UpstreamActivities, 'callUpstream'> &
+  Pick<CallbackActivities, 'deliver'>;
 
 /** How long a step waits for the review store after a decision before that is left to a retrying activity. */
 const SETTLE_LIMIT_MS = 500;
 
 /**
- * The steps of a call as the engine runs them. Each is one activity, because every trip between engine, workflow and activity costs as
- * much as what most of them do; each is made of activities that are safe to meet twice, in the same order, and so is safe to meet twice
- * itself. A worker lost in the middle leaves what the last of them made durable.
+ * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). Each is made of activities that are safe
+ * to meet twice, in the same order, and so is safe to meet twice itself. A worker lost in the middle leaves what the last of them made
+ * durable.
  */
 export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETTLE_LIMIT_MS } = {}) {
-  const rowsOf = (summary: CallSummary): Promise<boolean> => parts.tryAppendRows(summary.correlation_id);
-  const reviewRowOf = async (summary: CallSummary): Promise<boolean> => {
+  const judging: JudgeSteps = {
+    now: Date.now,
+    inspect: (call) => parts.inspect(call),
+    evaluate: (call, inspected) => parts.evaluate(call, inspected),
+    commitVerdict: (call, inspected, evaluated) => parts.commitVerdict(call, inspected, evaluated),
+    abandonCall: (call) => parts.abandonCall(call),
+    closeTampered: (call, why) => parts.closeTampered(call, why),
+  };
+  const settledInTime = async (correlationId: string): Promise<boolean> => {
     let timer: NodeJS.Timeout | undefined;
     try {
       const limit = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error('the review store did not answer in time')), waitForReviewsMs);
       });
-      await Promise.race([parts.settleReviewRow(summary.correlation_id), limit]);
+      await Promise.race([parts.settleReviewRow(correlationId), limit]);
       return true;
     } catch {
       return false;
@@ -42,46 +55,43 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
       clearTimeout(timer);
     }
   };
-  const withRows = async (summary: CallSummary): Promise<Stepped> => ({
-    summary,
-    rows_appended: await rowsOf(summary),
-    review_settled: true,
-  });
-  const settled = async (summary: CallSummary): Promise<Stepped> => {
-    const [rows_appended, review_settled] = await Promise.all([rowsOf(summary), reviewRowOf(summary)]);
-    return { summary, rows_appended, review_settled };
-  };
 
   return {
-    /** From the request to a verdict that stands, and its rows. A verdict that asks for review has none yet. */
-    async judge(call: CallInput): Promise<Stepped> {
-      const summary = await judgeCall(call, {
-        now: Date.now,
-        inspect: (input) => parts.inspect(input),
-        evaluate: (input, inspected) => parts.evaluate(input, inspected),
-        commitVerdict: (input, inspected, evaluated) => parts.commitVerdict(input, inspected, evaluated),
-        abandonCall: (input) => parts.abandonCall(input),
-        closeTampered: (input, why) => parts.closeTampered(input, why),
-      });
-      return summary.state === 'decided' ? { summary, rows_appended: false, review_settled: true } : withRows(summary);
+    /** Asks Brain. A call that comes too late, or is not as it was staged, is closed instead. */
+    inspect: (call: CallInput): Promise<Looked> => inspectCall(call, judging),
+
+    /** Asks policy, folds both into the verdict and commits it. Met twice, the first verdict stands. */
+    evaluate: (call: CallInput, inspected: Inspected): Promise<CallSummary> => evaluateCall(call, inspected, judging),
+
+    /** Stores the review row and parks the record. */
+    park: (call: CallInput, atMs: number): Promise<CallSummary> => parts.openReview(call, atMs),
+
+    /** Moves a parked record past its deadline to expired. Too late, it returns what stands. */
+    expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),
+
+    /** The one attempt. */
+    execute: (call: CallInput, claimNotAfterMs: number, signal?: AbortSignal, version?: number): Promise<CallSummary> =>
+      parts.callUpstream(call, claimNotAfterMs, signal, version),
+
+    /** Appends every row the record implies by now. */
+    async appendLedger(correlationId: string, insistence: Insistence): Promise<boolean> {
+      if (insistence === 'at_once') return parts.tryAppendRows(correlationId);
+      await parts.appendRows(correlationId);
+      return true;
     },
 
-    /** Stores the review row, parks the record, appends the rows. */
-    park: async (call: CallInput, atMs: number): Promise<Stepped> => withRows(await parts.openReview(call, atMs)),
+    /** Brings the review row to what the record says, where HIL died before it wrote it. */
+    async settleReview(correlationId: string, insistence: Insistence): Promise<boolean> {
+      if (insistence === 'at_once') return settledInTime(correlationId);
+      await parts.settleReviewRow(correlationId);
+      return true;
+    },
 
-    /** What follows a decision that the record holds: its rows, and the review row where HIL died before it wrote it. */
-    afterDecision: (summary: CallSummary): Promise<Stepped> => settled(summary),
+    /** Tells the address that the caller gave of the decision or the expiry. */
+    callback: (correlationId: string): Promise<void> => parts.deliver(correlationId),
 
-    /** Moves a parked record past its deadline to expired, with rows and review row. Too late, it returns what stands. */
-    expire: async (correlationId: string): Promise<Stepped> => settled(await parts.expireReview(correlationId)),
-
-    /** The one attempt and its rows. */
-    execute: async (
-      call: CallInput,
-      claimNotAfterMs: number,
-      signal?: AbortSignal,
-      version?: number,
-    ): Promise<Stepped> => withRows(await parts.callUpstream(call, claimNotAfterMs, signal, version)),
+    /** What calls of an earlier Gate that are still open may ask for: both halves of judging as one step (docs/how-to/change-a-workflow.md). */
+    judge: (call: CallInput): Promise<CallSummary> => judgeCall(call, judging),
   };
 }
 export type StepActivities = ReturnType<typeof createStepActivities>;

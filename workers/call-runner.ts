@@ -21,6 +21,7 @@ import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
 import { foreignText } from '../domain/text.js';
+import { callLine } from '../workflows/line.js';
 import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
 
@@ -61,6 +62,7 @@ export function createCallRunner(
       workflowIdConflictPolicy: 'USE_EXISTING',
       // A dead worker then costs three seconds, not ten.
       workflowTaskTimeout: '3s',
+      staticSummary: callLine(call),
       typedSearchAttributes: [
         { key: GATE_TENANT, value: call.tenant },
         { key: GATE_AGENT, value: call.agent },

@@ -102,7 +102,7 @@ function alarmOnce(activities: GateActivities): OnForeignPayload {
 const HEARTBEAT_EVERY_MS = 3_000;
 
 /** The activities as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an attempt is long. */
-function forEngine(activities: GateActivities) {
+export function forEngine(activities: GateActivities) {
   type AnyActivity = (...args: never[]) => Promise<unknown>;
   const steps = createStepActivities(activities);
   const typed = Object.fromEntries(

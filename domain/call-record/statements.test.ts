@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createActivities } from '../../workers/activities.js';
 import { createStepActivities } from '../../activities/steps.js';
 import { callMigrations } from '../../migrations/calls.js';
+import { judgedInSteps } from '../../test/support/judged-in-steps.js';
 import { openPipeline, type PipelineFixture, type Script } from '../../test/support/pipeline-fixture.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openStore } from '../store/database.js';
@@ -53,9 +54,13 @@ describe('statements that a call costs the call store, from its admission to its
     asked = [];
     await counted.find(call.correlation_id);
     await counted.admit(call, { body, callback_url: null }, { limit: 0, windowMs: 60_000 });
-    const { summary } = await steps.judge(call);
-    if (tier === 'green') await steps.execute(call, call.not_after_ms, undefined, summary.version);
+    const { version } = await judgedInSteps(steps, call);
     if (tier === 'yellow') await steps.park(call, Date.now());
+    await steps.appendLedger(call.correlation_id, 'at_once');
+    if (tier === 'green') {
+      await steps.execute(call, call.not_after_ms, undefined, version);
+      await steps.appendLedger(call.correlation_id, 'at_once');
+    }
     await counted.find(call.correlation_id);
     expect(asked.filter((text) => /^\s*insert into call_records/.test(text))).toHaveLength(1);
     expect(asked.filter((text) => /^\s*select\b[^]*\bcall_requests\b/.test(text))).toEqual([]);

@@ -54,7 +54,7 @@ export interface JudgeSteps {
 export interface PipelineSteps {
   /** The host's clock, epoch milliseconds; the same at every replay. */
   now(): number;
-  /** `judgeCall`, as one step or as several: nothing of it but the committed verdict is remembered. */
+  /** `judgeCall`, as one step or as its two halves: nothing of it but the committed verdict is remembered. */
   judge(call: CallInput): Promise<CallSummary>;
   /** Stores the review row and moves the record to parked. Throws PipelineUnavailable('hil') with the row withdrawn. */
   openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
@@ -123,17 +123,51 @@ export const outOfTime = (
 
 /**
  * From the request to a verdict that stands in the record: inspect, evaluate, commit. Safe to run again from its start, because the first
- * verdict stands; so a host may run it as one step. Throws PipelineUnavailable where no verdict can be had.
+ * verdict stands. Throws PipelineUnavailable where no verdict can be had.
  */
 export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<CallSummary> {
+  const looked = await inspectCall(call, steps);
+  return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, steps);
+}
+
+/** What inspection found; or how a call was closed that cannot be judged any more. */
+export type Looked = { readonly inspected: Inspected } | { readonly closed: CallSummary };
+
+/** The first half of `judgeCall`, for a host that runs it as a step of its own. It changes nothing of a call that can be judged. */
+export async function inspectCall(
+  call: CallInput,
+  steps: Pick<JudgeSteps, 'now' | 'inspect' | 'abandonCall' | 'closeTampered'>,
+): Promise<Looked> {
+  return unlessTampered<Looked>(
+    async () =>
+      outOfTime(call, steps.now())
+        ? { closed: await steps.abandonCall(call) }
+        : { inspected: await steps.inspect(call) },
+    async (why) => ({ closed: await steps.closeTampered(call, why) }),
+  );
+}
+
+/** The second half: policy is heard, and the verdict of both committed. */
+export async function evaluateCall(
+  call: CallInput,
+  inspected: Inspected,
+  steps: Pick<JudgeSteps, 'evaluate' | 'commitVerdict' | 'closeTampered'>,
+): Promise<CallSummary> {
+  return unlessTampered(
+    async () => {
+      const evaluated = await steps.evaluate(call, inspected);
+      refuseUnheard(call, inspected, evaluated);
+      return steps.commitVerdict(call, inspected, evaluated);
+    },
+    (why) => steps.closeTampered(call, why),
+  );
+}
+
+async function unlessTampered<Answer>(work: () => Promise<Answer>, close: (why: string) => Promise<Answer>) {
   try {
-    if (outOfTime(call, steps.now())) return await steps.abandonCall(call);
-    const inspected = await steps.inspect(call);
-    const evaluated = await steps.evaluate(call, inspected);
-    refuseUnheard(call, inspected, evaluated);
-    return await steps.commitVerdict(call, inspected, evaluated);
+    return await work();
   } catch (error) {
-    if (error instanceof NotAsStaged) return steps.closeTampered(call, error.message);
+    if (error instanceof NotAsStaged) return close(error.message);
     throw error;
   }
 }

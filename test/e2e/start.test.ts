@@ -168,6 +168,15 @@ describe('gate pending, decide, audit, verify', () => {
     expect(audit.out).toMatch(/proxy\.verdict[^]*hil\.created[^]*hil\.approved[^]*checked with[^]*upstream\.outcome/);
     const entries = JSON.parse((await cli('audit', parked.correlationId, '--json')).out) as LedgerEntry[];
     expect(entries).toHaveLength(6);
+    const history = await cli('history', parked.correlationId);
+    expect(history.out).toMatch(/inspect[^]*evaluate[^]*park[^]*appendLedger[^]*goes on[^]*applyDecision[^]*execute/);
+    expect(history.out).toContain('support-bot · wire_transfer');
+    // Somebody without the keys of this machine.
+    const stranger = await run(process.execPath, [GATE_PROGRAM, 'history', parked.correlationId], {
+      GATE_STATE_DIR: stateDir,
+      GATE_PAYLOAD_KEYS: `other:${'1234567890abcdef'.repeat(4)}`,
+    });
+    expect(stranger).toMatchObject({ code: 0, out: expect.stringMatching(/execute +│ \(sealed\)/) });
     expect(await cli('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^the chain holds: \d+ entries/) });
     const bundle = join(stateDir, 'row.json');
     const kept = join(stateDir, 'kept.checkpoint');
@@ -194,6 +203,8 @@ describe('gate pending, decide, audit, verify', () => {
       [['decide', parked.correlationId, 'maybe'], 2, /approve or deny, not maybe/],
       [['audit', randomUUID()], 1, /the ledger has no rows/],
       [['audit', 'seven'], 2, /correlation id/],
+      [['history', randomUUID()], 4, /the engine has no history of/],
+      [['history', 'seven'], 2, /correlation id/],
       [['pending', '--status', 'odd'], 2, /odd/],
       [['pending', '--limit', '0'], 2, /--limit is a number from 1/],
       [['pending', 'seven'], 2, /seven is not an id/],

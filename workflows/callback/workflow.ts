@@ -1,9 +1,10 @@
-import { ActivityFailure, patched, proxyActivities } from '@temporalio/workflow';
+import { ActivityFailure, type ActivityOptions, patched, proxyActivities } from '@temporalio/workflow';
 import type { CallbackActivities } from '../../activities/deliver.js';
+import type { StepActivities } from '../../activities/steps.js';
 import { FINAL_FAILURES } from './messages.js';
 
 // docs/architecture/reviews.md#callbacks: at least once, at most five times, the same bytes each time; the row and the poll stay the truth.
-const { deliver } = proxyActivities<CallbackActivities>({
+const attempts: ActivityOptions = {
   startToCloseTimeout: '10s',
   retry: {
     initialInterval: '1s',
@@ -12,18 +13,25 @@ const { deliver } = proxyActivities<CallbackActivities>({
     maximumAttempts: 5,
     nonRetryableErrorTypes: [...FINAL_FAILURES],
   },
+};
+const { callback: tell } = proxyActivities<StepActivities>({
+  ...attempts,
+  summary: 'the decision or expiry goes to the address the caller gave',
 });
+/** The name of the same activity in histories from before. */
+const { deliver } = proxyActivities<CallbackActivities>(attempts);
 
 // The row that says so is retried for long: the ledger may be away.
 const { giveUpCallback } = proxyActivities<CallbackActivities>({
   startToCloseTimeout: '10s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+  summary: 'every attempt failed: an alarm row says so',
 });
 
 /** Reports a decision or an expiry to the address its caller gave. A workflow of its own, so that no attempt delays the call. */
 export async function callback(correlationId: string): Promise<'delivered' | 'given_up'> {
   try {
-    await deliver(correlationId);
+    await (patched('steps-under-their-own-names') ? tell(correlationId) : deliver(correlationId));
     return 'delivered';
   } catch (error) {
     if (patched('given-up-is-told')) await giveUpCallback(correlationId, reasonOf(error));

@@ -1,5 +1,6 @@
-import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
+import { callLine } from '../line.js';
 import { answerUpdate, type CallView, FAILURES, viewQuery } from './messages.js';
 
 /** A refused update; the type is what its sender reads. */
@@ -8,8 +9,6 @@ export const refusal = (type: string, message: string): ApplicationFailure =>
 
 /** What may be asked of a run at any time: how far the call is, and its answer. */
 export interface Told {
-  /** The record's state as far as this run knows it. */
-  readonly summary: CallSummary | null;
   reached(summary: CallSummary): void;
   waitsFor(what: CallView['waiting_for']): void;
   /** Gives everybody who waits for it the answer. Only the first one counts. */
@@ -43,16 +42,37 @@ export function toldOf(call: CallInput, resumed: CallSummary | null): Told {
       },
     },
   );
+  const tell = () => setCurrentDetails(`${callLine(call)} · ${howFar(waitingFor, summary)}`);
+  tell();
   return {
-    get summary() {
-      return summary;
+    reached(reached) {
+      summary = reached;
+      tell();
     },
-    reached: (reached) => void (summary = reached),
-    waitsFor: (what) => void (waitingFor = what),
+    waitsFor(what) {
+      waitingFor = what;
+      tell();
+    },
     answer(given) {
       summary = given;
       answered ??= given;
     },
     fail: (given) => void (failure = given),
   };
+}
+
+/** How far a call is, for its current details. */
+function howFar(waitingFor: CallView['waiting_for'], summary: CallSummary | null): string {
+  switch (waitingFor) {
+    case 'verdict':
+      return 'is being judged';
+    case 'decision':
+      return `waits for a person until ${new Date(summary?.deadline_ms ?? 0).toISOString().slice(11, 16)} UTC`;
+    case 'upstream':
+      return 'is at its tool';
+    case 'ledger':
+      return `${summary?.state ?? 'over'}, its rows go to the ledger`;
+    case null:
+      return summary?.state ?? 'could not be judged';
+  }
 }

@@ -23,6 +23,9 @@ export interface CallView {
   readonly waiting_for: 'verdict' | 'decision' | 'upstream' | 'ledger' | null;
 }
 
+/** In the memo of the run of a parked call: which run judged it. */
+export const JUDGED_BY_RUN = 'judged_by_run';
+
 /** Why a decision is refused, as the type of the failure its sender reads. */
 const REFUSALS = {
   refused: 'decision_refused',

@@ -1,10 +1,10 @@
-import { allHandlersFinished, condition, makeContinueAsNewFunc, setHandler } from '@temporalio/workflow';
+import { allHandlersFinished, condition, makeContinueAsNewFunc, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { SettledReview } from '../../contracts/review.js';
 import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
 import { refusal } from './handlers.js';
-import { decideUpdate, FAILURES } from './messages.js';
-import { local } from './steps.js';
+import { decideUpdate, FAILURES, JUDGED_BY_RUN } from './messages.js';
+import { applyDecision, underOwnNames } from './steps.js';
 import type { toolCall } from './workflow.js';
 
 /** The review of one call, as its run sees it: whether it is open, and who was first. */
@@ -30,21 +30,26 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
   // A decision may come before its run has come to the review: after a crash the row is visible before the run is back.
   let begun = false;
   let over = false;
+  /** A decision, or the deadline, is being applied to the record. */
   let deciding = false;
   let settled: CallSummary | null = null;
   /** The decision that settled it; `null` where the deadline did. */
   let stands: SettledReview | null = null;
 
+  /** All who wait are woken at once, and one goes on: results of two local activities may come in another order at a replay. */
+  const crowded = () => deciding && underOwnNames();
+
   setHandler(
     decideUpdate,
     async (sent) => {
-      await condition(() => !deciding && (begun || over));
+      do await condition(() => !deciding && (begun || over));
+      while (crowded());
       if (settled && stands && isDecidedBy(stands, sent)) return { applied: true, summary: settled, settled: stands };
       if (settled) return { applied: false, code: lateFor(settled), settled: stands, summary: settled };
       if (over) return { applied: false, code: FAILURES.notPending, settled: null, summary: null };
       deciding = true;
       try {
-        const verdict = await local.applyDecision(sent);
+        const verdict = await applyDecision(sent);
         // A refusal also brings the record's state: it may hold an earlier decision that this workflow has not seen.
         settled ??= verdict.summary;
         stands ??= verdict.settled;
@@ -77,9 +82,16 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
     close: () => void (over = true),
     async settled(expire) {
       const inTime = await condition(() => settled !== null, Math.max(1, (deadlineMs ?? 0) - Date.now()));
-      if (!inTime) await condition(() => !deciding);
+      if (!inTime)
+        do await condition(() => !deciding);
+        while (crowded());
       if (settled) return { summary: settled, by: 'decision' };
-      settled = await expire();
+      deciding = true;
+      try {
+        settled = await expire();
+      } finally {
+        deciding = false;
+      }
       return { summary: settled, by: 'deadline' };
     },
     isSettled: () => settled !== null,
@@ -100,6 +112,6 @@ export async function continueAsParked(
 ): Promise<void> {
   await condition(allHandlersFinished);
   if (review.isSettled()) return;
-  const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue });
+  const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue, memo: { [JUDGED_BY_RUN]: workflowInfo().runId } });
   await goOn(call, parked, rowsAppended());
 }

@@ -7,55 +7,99 @@ import {
   proxyLocalActivities,
 } from '@temporalio/workflow';
 import type { RecordActivities } from '../../activities/call-record.js';
-import type { LedgerActivities } from '../../activities/ledger.js';
 import type { ReviewActivities } from '../../activities/review.js';
-import type { Stepped, StepActivities } from '../../activities/steps.js';
+import type { StepActivities } from '../../activities/steps.js';
+import type { UpstreamActivities } from '../../activities/upstream.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
+import { lineOf } from '../line.js';
 import { FAILURES } from './messages.js';
 
-// Judging a call is local: one workflow task takes it from request to verdict. Each step ends within a second or two, or fails.
-export const local = proxyLocalActivities<
-  Omit<StepActivities, 'execute'> & RecordActivities & ReviewActivities & LedgerActivities
->({
-  startToCloseTimeout: '5s',
-  retry: { initialInterval: '20ms', maximumInterval: '200ms', maximumAttempts: 3 },
-});
+/**
+ * Histories from before this patch know the steps of a call by other names (earlier.ts). It is asked at each step, not once: a call that
+ * was parked by an earlier Gate goes on under these names.
+ */
+export const underOwnNames = (): boolean => patched('steps-under-their-own-names');
 
-// What must happen eventually, however long a service is away: ledger rows and review rows.
-export const durable = proxyActivities<LedgerActivities & ReviewActivities>({
-  startToCloseTimeout: '30s',
-  scheduleToCloseTimeout: '1h',
-  retry: { initialInterval: '500ms', maximumInterval: '15s' },
-});
+/** What one workflow task brings to an end: each step takes a second or two, or fails. The summary is what a reader of the history sees. */
+const local = <Activities>(summary: string) =>
+  proxyLocalActivities<Activities>({
+    startToCloseTimeout: '5s',
+    retry: { initialInterval: '20ms', maximumInterval: '200ms', maximumAttempts: 3 },
+    summary,
+  });
+export const { inspect } = local<StepActivities>('Brain reads the request');
+export const { evaluate } = local<StepActivities>('policy is asked, the verdict committed');
+export const { park } = local<StepActivities>('a review is opened');
+export const { applyDecision } = local<ReviewActivities>("a person's decision, under HIL's signature");
+export const { expire } = local<StepActivities>('nobody decided in time');
+export const { abortCall } = local<RecordActivities>('closed after an error, nothing runs');
+const appendingNow = local<StepActivities>('rows of the call so far');
+const settling = local<StepActivities>('the review row as the record says');
 
-/** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
-interface UpstreamActivity {
-  execute(call: CallInput, claimNotAfterMs: number, version?: number): Promise<Stepped>;
-  settleExecution(correlationId: string, reason: string): Promise<CallSummary>;
-}
-
-export const { settleExecution } = proxyLocalActivities<UpstreamActivity>({
+export const { settleExecution } = proxyLocalActivities<UpstreamActivities>({
   startToCloseTimeout: '2s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
+  summary: 'what became of an attempt that gave no answer',
 });
+
+/** What must happen eventually, however long a service is away: ledger rows and review rows. */
+const durable = <Activities>(summary: string) =>
+  proxyActivities<Activities>({
+    startToCloseTimeout: '30s',
+    scheduleToCloseTimeout: '1h',
+    retry: { initialInterval: '500ms', maximumInterval: '15s' },
+    summary,
+  });
+const appendingLater = durable<StepActivities>('rows that the ledger did not take at once');
+const settlingLater = durable<StepActivities>('a review row that could not be settled at once');
+
+export interface Appending {
+  /** Whether the ledger took the rows now. */
+  atOnce(correlationId: string): Promise<boolean>;
+  /** Appends them whenever the ledger takes them; `false` after an hour. */
+  later(correlationId: string): Promise<boolean>;
+}
+export const appending: Appending = {
+  atOnce: (correlationId) => appendingNow.appendLedger(correlationId, 'at_once').catch(() => false),
+  later: (correlationId) => orReconciled(appendingLater.appendLedger(correlationId, 'until_taken')),
+};
+
+/** What goes on beside a call: nobody waits for it before the end. */
+export interface Settling {
+  readonly settled: Promise<unknown>;
+}
+
+/** The review row as the record says, now or whenever HIL takes it. */
+export async function settleReview(correlationId: string): Promise<Settling> {
+  const atOnce = await settling.settleReview(correlationId, 'at_once').catch(() => false);
+  return {
+    settled: atOnce ? Promise.resolve() : orReconciled(settlingLater.settleReview(correlationId, 'until_taken')),
+  };
+}
+
+/** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
+export interface Attempt {
+  execute(call: CallInput, claimNotAfterMs: number, version?: number): Promise<CallSummary>;
+}
 
 // An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/record-and-claim.md#the-claim).
 // An attempt that did not start within 10 s surely did not run.
-export const attemptOf = (call: CallInput): Pick<UpstreamActivity, 'execute'> =>
-  proxyActivities<UpstreamActivity>({
+export const attemptOf = (call: CallInput): Attempt =>
+  proxyActivities<Attempt>({
     scheduleToStartTimeout: '10s',
     // Beyond the call's own time: claim, a last look at a session that was refused (5 s), outcome.
     startToCloseTimeout: call.upstream_timeout_ms + 15_000,
     heartbeatTimeout: '10s',
     retry: { maximumAttempts: 1 },
+    summary: lineOf('the one attempt', call.tool),
   });
 
 /**
  * Whether the retrying activity did it within its hour. If not, the record still says that it is due: reconciliation does it, and raises
  * an alarm if it cannot either.
  */
-export const orReconciled = (work: Promise<void>): Promise<boolean> =>
+export const orReconciled = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
     (error: unknown) => {

@@ -11,18 +11,32 @@ import {
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { Stepped } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { closeCall } from '../../domain/pipeline/close.js';
 import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
-import { CALLBACK } from '../callback/messages.js';
+import { CALLBACK, OF_CALL } from '../callback/messages.js';
 import type { callback } from '../callback/workflow.js';
+import { lineOf } from '../line.js';
+import { earlierSteps } from './earlier.js';
 import { toldOf } from './handlers.js';
 import { FAILURES } from './messages.js';
 import { continueAsParked, reviewOf } from './park.js';
 import { rowsOf } from './rows.js';
-import { attemptOf, durable, local, orReconciled, settleExecution, untilDone, unwrapped } from './steps.js';
+import {
+  abortCall,
+  attemptOf,
+  evaluate,
+  expire,
+  inspect,
+  park,
+  settleExecution,
+  settleReview,
+  type Settling,
+  underOwnNames,
+  untilDone,
+  unwrapped,
+} from './steps.js';
 
 /**
  * One tool call (docs/architecture/record-and-claim.md). Its id is the correlation id, so a second request under the same id meets this
@@ -38,24 +52,28 @@ export async function toolCall(
   const review = reviewOf(call, resumed);
   const rows = rowsOf(call.correlation_id);
   if (resumed) rows.tried(rowsAppended);
-  const { execute } = attemptOf(call);
 
-  let reviewRow: Promise<unknown> = Promise.resolve();
-  /** What a step did beside its own work is not done again; what it could not do is left to the retrying activities. */
-  const taken = ({ summary: reached, rows_appended, review_settled }: Stepped): CallSummary => {
-    rows.tried(rows_appended);
-    if (!review_settled) reviewRow = orReconciled(durable.settleReviewRow(call.correlation_id));
-    return reached;
-  };
+  const earlier = earlierSteps(call, rows);
+  let reviewRow: Settling = { settled: Promise.resolve() };
 
   // What each step is; their order is that of `runCall`.
   const steps: PipelineSteps = {
     now: () => Date.now(),
 
-    judge: async (input) => taken(await unwrapped(local.judge(input))),
+    async judge(input) {
+      if (!underOwnNames()) return earlier.judge();
+      const looked = await unwrapped(inspect(input));
+      const judged = 'closed' in looked ? looked.closed : await unwrapped(evaluate(input, looked.inspected));
+      // A task that was lost after its decision was stored begins anew and finds it: what the decision owes is due all the same.
+      if (isReviewed(judged)) {
+        reviewRow = await settleReview(call.correlation_id);
+        if (call.has_callback) await steps.notify(input, judged);
+      }
+      return judged;
+    },
 
     async openReview(input) {
-      const parked = taken(await unwrapped(local.park(input, Date.now())));
+      const parked = underOwnNames() ? await unwrapped(park(input, Date.now())) : await earlier.park();
       told.reached(parked);
       return parked;
     },
@@ -73,13 +91,12 @@ export async function toolCall(
             rowsAppended: rows.allTaken,
           });
       }
-      const { summary, by } = await review.settled(async () =>
-        taken(await untilDone(() => local.expire(call.correlation_id))),
+      const { summary, by } = await review.settled(() =>
+        underOwnNames() ? untilDone(() => expire(call.correlation_id)) : earlier.expire(),
       );
-      if (by === 'deadline') return summary;
-      // Rows that are not appended and a review row that is not settled by now are left to the retrying activities.
-      const late = { summary, rows_appended: false, review_settled: false };
-      return taken(await local.afterDecision(summary).catch(() => late));
+      if (underOwnNames()) reviewRow = await settleReview(call.correlation_id);
+      else if (by === 'decision') await earlier.afterDecision(summary);
+      return summary;
     },
 
     async execute(input, permitted, claimNotAfterMs) {
@@ -89,8 +106,10 @@ export async function toolCall(
         return settleExecution(call.correlation_id, 'the attempt was under way when its workflow began anew');
       let reason = 'another attempt holds the claim and left no result';
       try {
-        const reached = await execute(input, claimNotAfterMs, permitted.version);
-        if (reached.summary.state !== 'intended') return taken(reached);
+        const reached = underOwnNames()
+          ? await attemptOf(call).execute(input, claimNotAfterMs, permitted.version)
+          : await earlier.execute(claimNotAfterMs, permitted.version);
+        if (reached.state !== 'intended') return reached;
       } catch (error) {
         reason = `the attempt's worker was lost: ${error instanceof ActivityFailure ? (error.cause?.message ?? error.message) : String(error)}`;
       }
@@ -106,6 +125,8 @@ export async function toolCall(
           workflowId: callbackIdOf(input.correlation_id, decided.state),
           parentClosePolicy: ParentClosePolicy.ABANDON,
           workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+          staticSummary: lineOf(input.agent, input.tool, `tells the caller: ${decided.state}`),
+          memo: { [OF_CALL]: input.correlation_id },
         });
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -118,7 +139,8 @@ export async function toolCall(
       review.close();
       told.waitsFor('ledger');
       await rows.drained();
-      await reviewRow;
+      await reviewRow.settled;
+      await earlier.reviewSettled();
     },
   };
 
@@ -131,7 +153,7 @@ export async function toolCall(
       if (error instanceof ContinueAsNew) throw error;
       review.close();
       try {
-        summary = await closeCall(call, error, steps, (id, reason) => local.abortCall(id, reason));
+        summary = await closeCall(call, error, steps, abortCall);
       } catch (unclosed) {
         if (!(unclosed instanceof PipelineUnavailable)) throw unclosed;
         const failure = unavailable(call, unclosed);
@@ -147,6 +169,9 @@ export async function toolCall(
     return summary;
   });
 }
+
+const isReviewed = ({ pending_id, state }: CallSummary): boolean =>
+  pending_id !== null && (state === 'approved' || state === 'denied' || state === 'expired');
 
 /** Names the request that began this run, so that a later request can tell this run's failure from that of its own. */
 const unavailable = (call: CallInput, { layer, message }: PipelineUnavailable): ApplicationFailure =>

@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../config/project-root.js';
+import { decodeHistory, HISTORIES } from '../test/replay/histories.js';
+import { commandLine } from '../test/support/command.js';
+import { TEST_PAYLOAD_KEYS } from '../test/support/engine-keys.js';
+import { type HistoryRun, stepsOf } from '../workers/history.js';
+import { TOOL_CALL } from '../workflows/tool-call/messages.js';
+import { historyPage } from './history.js';
+
+const recorded = async (name: string, keys = true): Promise<HistoryRun> => ({
+  run_id: '0190b8d0-0000-7000-8000-000000000000',
+  workflow: TOOL_CALL,
+  status: 'completed',
+  task_queue: 'gate-tool-call',
+  steps: await stepsOf(
+    decodeHistory(readFileSync(join(PROJECT_ROOT, HISTORIES, `${name}.pb`))),
+    keys ? TEST_PAYLOAD_KEYS : null,
+  ),
+  children: [],
+});
+
+describe('the page of a history', () => {
+  it('has a heading for each run, and its steps with their times and outcomes', async () => {
+    const page = historyPage([await recorded('approved-run-1'), await recorded('approved-run-2')]);
+    expect(page.match(/^toolCall, completed$/gm)).toHaveLength(2);
+    expect(page).toMatch(/│ \d\d:\d\d:\d\d\.\d{3} │ begins /);
+    expect(page).toMatch(/│ goes on +│ in run [0-9a-f-]{36} /);
+    expect(page).toMatch(/│ decide +│ approved \(yellow\) /);
+    expect(page).toMatch(/│ ends +│ completed \(yellow\) /);
+    expect(page).not.toContain('(sealed)');
+  });
+
+  it('also of steps that an earlier Gate took', async () => {
+    expect(historyPage([await recorded('denied')])).toMatch(/│ judge +│ denied \(red\) /);
+    expect(historyPage([await recorded('appending')])).toMatch(/│ appendRows +│ done /);
+  });
+
+  it('without the key says that outcomes are sealed and where the key is, and still names each step', async () => {
+    const page = historyPage([await recorded('completed', false)]);
+    expect(page).toMatch(/│ execute +│ \(sealed\) /);
+    expect(page).toMatch(/\(sealed\): this machine has no key that opens it; GATE_PAYLOAD_KEYS names it\n$/);
+  });
+
+  it('shows what would move the cursor or hide as what it is', async () => {
+    const run = await recorded('denied');
+    const page = historyPage([
+      { ...run, steps: [{ at: '', step: 'a\u001b[2Jb', summary: 'c\nd', outcome: '\u202ee' }] },
+    ]);
+    for (const hidden of ['\u001b', '\u202e', 'c\nd']) expect(page).not.toContain(hidden);
+  });
+});
+
+describe('gate history, as it is typed', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gate-history-'));
+  });
+  afterAll(async () => {
+    await commands.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const commands = commandLine(() => folder);
+  const ID = '0190b8d0-0000-7000-8000-000000000000';
+
+  it('says how it is used', async () => {
+    const { code, out } = await commands.done(['history', '--help']);
+    expect(code).toBe(0);
+    expect(out).toContain('docs/how-to/read-a-history.md');
+  }, 60_000);
+
+  it('refuses what is no id (2), says where no stack is known (1)', async () => {
+    expect(await commands.done(['history', 'seven'])).toEqual({
+      code: 2,
+      out: 'gate: seven is not a correlation id; `gate pending` and `gate audit` show them\n',
+    });
+    expect(await commands.done(['history', ID])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('no running stack is known here'),
+    });
+  }, 60_000);
+
+  it('says that no engine answers (5)', async () => {
+    const closed = createServer();
+    await new Promise<void>((listening) => closed.listen(0, '127.0.0.1', listening));
+    const { port } = closed.address() as { port: number };
+    await new Promise((done) => closed.close(done));
+    const told = await commands.done(['history', ID], { GATE_TEMPORAL_ADDRESS: `127.0.0.1:${port}` });
+    expect(told).toMatchObject({ code: 5, out: expect.stringContaining('does not answer') });
+  }, 60_000);
+});

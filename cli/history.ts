@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import Table from 'cli-table3';
+import type { Command } from 'commander';
+import { readConfig } from '../config/env.js';
+import { ENGINE_SETTINGS } from '../config/shared.js';
+import { type KeyRing, parseKeyRing } from '../domain/crypto/key-ring.js';
+import { errorText } from '../domain/errors.js';
+import { oneLine } from '../domain/printable.js';
+import { PRIVATE_FILE, readIfPresent } from '../domain/store/durable-file.js';
+import type { HistoryRun } from '../workers/history.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import { developmentFile, UUID } from './target.js';
+
+/** `gate history`: what a call's workflow did, as the engine recorded it. */
+export function registerHistory(program: Command): void {
+  program
+    .command('history')
+    .description("tell what the workflow of a call did, step by step, from the engine's own history")
+    .argument('<id>', 'a call, by its correlation id')
+    .addOption(json())
+    .addHelpText(
+      'after',
+      `
+The engine is that of the running stack of this folder, or the one that GATE_TEMPORAL_ADDRESS names (with GATE_TEMPORAL_NAMESPACE and the
+GATE_TEMPORAL_TLS_* files). Outcomes are shown where this machine has the keys: GATE_PAYLOAD_KEYS, or those of the state folder; else
+as (sealed). No request and no result of a tool is in a history. How to read one: docs/how-to/read-a-history.md`,
+    )
+    .action(async (id: string, { json: asJson }: { json?: boolean }) => {
+      if (!UUID.test(id))
+        throw new CliError(`${id} is not a correlation id; \`gate pending\` and \`gate audit\` show them`, 2);
+      const runs = await runsOf(id);
+      if (runs.length === 0)
+        throw new CliError(
+          `the engine has no history of ${id}; it keeps those of closed calls for a while only, and \`gate audit ${id}\` tells what the ledger has`,
+          4,
+        );
+      if (asJson) print(runs);
+      else process.stdout.write(historyPage(runs));
+    });
+}
+
+/** The runs of a call, and of what it began. */
+async function runsOf(id: string): Promise<HistoryRun[]> {
+  const [{ Client }, { connectEngine }, { historyOf }, { engineAddress, engineTlsFault }] = await Promise.all([
+    import('@temporalio/client'),
+    import('../workers/client.js'),
+    import('../workers/history.js'),
+    import('../stack/engine-address.js'),
+  ]);
+  const { payloadKeys: _keys, taskQueue: _queue, park: _park, ...settings } = ENGINE_SETTINGS;
+  const config = readConfig('gate history', settings, process.env);
+  const fault = engineTlsFault(config);
+  if (fault) throw new CliError(fault);
+  const known = config.address === undefined ? developmentFile().temporal : null;
+  const address = config.address ?? known?.address ?? '';
+  const namespace = known?.namespace ?? config.namespace;
+  let connection: Awaited<ReturnType<typeof connectEngine>> | undefined;
+  try {
+    connection = await connectEngine(engineAddress({ ...config, namespace }, address));
+    const client = new Client({ connection, namespace });
+    const keys = keysHere();
+    const runs = await historyOf(client, id, keys);
+    for (const child of runs.flatMap(({ children }) => children)) runs.push(...(await historyOf(client, child, keys)));
+    return runs;
+  } catch (error) {
+    throw new CliError(
+      `the workflow engine at ${address} does not answer (${oneLine(errorText(error))}); is Gate started?`,
+      5,
+    );
+  } finally {
+    await connection?.close();
+  }
+}
+
+/** The keys that this machine has for histories; `null` where it has none. */
+function keysHere(): KeyRing | null {
+  if (process.env.GATE_PAYLOAD_KEYS || process.env.GATE_PAYLOAD_KEYS_FILE)
+    return readConfig('gate history', { payloadKeys: ENGINE_SETTINGS.payloadKeys }, process.env).payloadKeys;
+  const file = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'secrets', 'payload-keys');
+  const kept = existsSync(file) ? readIfPresent(file, PRIVATE_FILE)?.trim() : undefined;
+  return kept === undefined ? null : parseKeyRing(kept);
+}
+
+/** A call's runs as a page: a heading for each, and a line for each step. */
+export function historyPage(runs: readonly HistoryRun[]): string {
+  const pages = runs.map(({ workflow, run_id, status, task_queue, steps }) => {
+    const table = new Table({ head: ['time (UTC)', 'step', 'outcome', 'what it is'], style: { head: [], border: [] } });
+    for (const { at, step, outcome, summary } of steps)
+      table.push([at.slice(11, 23), step, outcome ?? '', summary ?? ''].map((cell) => oneLine(cell)));
+    const day = steps[0]?.at.slice(0, 10) ?? '';
+    return `${oneLine(`${workflow}, ${status}`)}\nrun ${oneLine(run_id)} on ${oneLine(task_queue)}, ${day}\n${table.toString()}\n`;
+  });
+  const sealed = runs.some(({ steps }) => steps.some(({ outcome }) => outcome === '(sealed)'));
+  return `${pages.join('\n')}${sealed ? '\n(sealed): this machine has no key that opens it; GATE_PAYLOAD_KEYS names it\n' : ''}`;
+}

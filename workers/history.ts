@@ -1,0 +1,289 @@
+import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import proto from '@temporalio/proto';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { createPayloadCodec, REFUSED_PAYLOAD } from './codec.js';
+
+type History = proto.temporal.api.history.v1.IHistory;
+type HistoryEvent = proto.temporal.api.history.v1.IHistoryEvent;
+type Failure = proto.temporal.api.failure.v1.IFailure;
+type Timestamp = proto.google.protobuf.ITimestamp;
+const { EventType } = proto.temporal.api.enums.v1;
+
+/** One line of a call's story. `null`: this step has none; `SEALED`: there is one, and no key here opens it. */
+export interface HistoryStep {
+  readonly at: string;
+  readonly step: string;
+  readonly summary: string | null;
+  readonly outcome: string | null;
+}
+
+export interface HistoryRun {
+  readonly run_id: string;
+  /** The workflow's type. */
+  readonly workflow: string;
+  readonly status: string;
+  readonly task_queue: string;
+  readonly steps: readonly HistoryStep[];
+  /** Ids of the workflows it began. */
+  readonly children: readonly string[];
+}
+
+/** Stands for what was written under a key that is not on this machine. */
+export const SEALED = '(sealed)';
+
+/** The runs of a call from the oldest on; none where the engine knows no such call. Without keys every payload stays sealed. */
+export async function historyOf(client: Client, workflowId: string, keys: KeyRing | null): Promise<HistoryRun[]> {
+  const runs: HistoryRun[] = [];
+  for (let runId: string | undefined, first = true; first || runId !== undefined; first = false) {
+    const history = await fetched(client, workflowId, runId);
+    const started = history?.events?.[0]?.workflowExecutionStartedEventAttributes;
+    // A run that was before may be past its retention; what is left is told.
+    if (!history || !started) break;
+    runs.unshift({
+      run_id: started.originalExecutionRunId ?? '',
+      workflow: started.workflowType?.name ?? '',
+      status: STATUS.get(history.events?.at(-1)?.eventType ?? 0) ?? 'running',
+      task_queue: started.taskQueue?.name ?? '',
+      steps: await stepsOf(history, keys),
+      children: (history.events ?? []).flatMap(
+        ({ startChildWorkflowExecutionInitiatedEventAttributes: child }) => child?.workflowId ?? [],
+      ),
+    });
+    runId = started.continuedExecutionRunId || undefined;
+  }
+  return runs;
+}
+
+const STATUS: ReadonlyMap<number, string> = new Map([
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, 'completed'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW, 'went on as another run'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED, 'failed'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, 'terminated'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, 'timed out'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, 'cancelled'],
+]);
+
+const GRPC_NOT_FOUND = 5;
+const GRPC_INVALID_ARGUMENT = 3;
+
+async function fetched(client: Client, workflowId: string, runId: string | undefined): Promise<History | null> {
+  try {
+    return await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  } catch (error) {
+    if (isGrpcServiceError(error) && (error.code === GRPC_NOT_FOUND || error.code === GRPC_INVALID_ARGUMENT))
+      return null;
+    throw error;
+  }
+}
+
+/** The story that a history tells: steps, messages, waits and its end. How tasks came and went is left out where nothing went wrong. */
+export async function stepsOf({ events }: History, keys: KeyRing | null): Promise<HistoryStep[]> {
+  const read = readerOf(keys);
+  const steps: HistoryStep[] = [];
+  const underWay = new Map<string, HistoryStep>();
+  const add = (
+    at: Timestamp | null | undefined,
+    step: string,
+    outcome: string | null,
+    summary: string | null = null,
+  ): HistoryStep => {
+    const added = { at: isoOf(at), step, summary, outcome };
+    steps.push(added);
+    return added;
+  };
+  /** What was begun stands where it began until it has ended; then where it ended. */
+  const begin = (id: unknown, at: Timestamp | null | undefined, name: string, summary: string | null) => {
+    underWay.set(String(id), add(at, name, 'under way', summary));
+  };
+  const end = (id: unknown, at: Timestamp | null | undefined, outcome: string) => {
+    const known = underWay.get(String(id));
+    if (!known) return;
+    underWay.delete(String(id));
+    steps.splice(steps.indexOf(known), 1);
+    add(at, known.step, outcome, known.summary);
+  };
+
+  for (const event of events ?? []) {
+    const at = event.eventTime;
+    const summary = await read.text(event.userMetadata?.summary);
+    switch (event.eventType) {
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED: {
+        const from = event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+        add(at, from ? 'goes on' : 'begins', from ? `after run ${from}` : null, summary);
+        break;
+      }
+      case EventType.EVENT_TYPE_MARKER_RECORDED: {
+        const local = localActivityOf(event);
+        if (local)
+          add(
+            local.completeTime ?? at,
+            local.name,
+            (await failureText(event.markerRecordedEventAttributes?.failure, read)) ??
+              (await read.result(local.result)),
+            summary,
+          );
+        break;
+      }
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED: {
+        const update = event.workflowExecutionUpdateAcceptedEventAttributes;
+        begin(event.eventId, at, update?.acceptedRequest?.input?.name ?? 'update', 'a message that is answered');
+        break;
+      }
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED: {
+        const done = event.workflowExecutionUpdateCompletedEventAttributes;
+        end(
+          done?.acceptedEventId,
+          at,
+          (await failureText(done?.outcome?.failure, read)) ??
+            (await read.result(done?.outcome?.success?.payloads?.[0])),
+        );
+        break;
+      }
+      case EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+        begin(event.eventId, at, event.activityTaskScheduledEventAttributes?.activityType?.name ?? 'activity', summary);
+        break;
+      case EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED: {
+        const done = event.activityTaskCompletedEventAttributes;
+        end(done?.scheduledEventId, at, await read.result(done?.result?.payloads?.[0]));
+        break;
+      }
+      case EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED: {
+        const done = event.activityTaskFailedEventAttributes;
+        end(done?.scheduledEventId, at, (await failureText(done?.failure, read)) ?? 'failed');
+        break;
+      }
+      case EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT: {
+        const done = event.activityTaskTimedOutEventAttributes;
+        end(done?.scheduledEventId, at, `no answer: ${(await failureText(done?.failure, read)) ?? 'timed out'}`);
+        break;
+      }
+      case EventType.EVENT_TYPE_TIMER_STARTED: {
+        const timer = event.timerStartedEventAttributes;
+        const forMs = Number(timer?.startToFireTimeout?.seconds ?? 0) * 1000;
+        begin(`timer ${timer?.timerId}`, at, 'waits', `until ${isoOf(at, forMs)}`);
+        break;
+      }
+      case EventType.EVENT_TYPE_TIMER_FIRED:
+        end(`timer ${event.timerFiredEventAttributes?.timerId}`, at, 'the time is over');
+        break;
+      case EventType.EVENT_TYPE_TIMER_CANCELED:
+        end(`timer ${event.timerCanceledEventAttributes?.timerId}`, at, 'no longer needed');
+        break;
+      case EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED: {
+        const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
+        add(at, child?.workflowType?.name ?? 'child', `a workflow of its own: ${child?.workflowId}`, summary);
+        break;
+      }
+      case EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+        add(at, 'task', (await failureText(event.workflowTaskFailedEventAttributes?.failure, read)) ?? 'failed');
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
+        add(at, 'task', 'no worker answered in time; the engine hands it out again');
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+        add(at, 'cancel', 'asked for; a call goes on to its end all the same');
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+        add(at, 'goes on', `in run ${event.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId}`);
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
+        add(at, 'ends', await read.result(event.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0]));
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+        add(at, 'ends', (await failureText(event.workflowExecutionFailedEventAttributes?.failure, read)) ?? 'failed');
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
+        add(at, 'ends', `terminated: ${event.workflowExecutionTerminatedEventAttributes?.reason}`);
+        break;
+      case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT:
+        add(at, 'ends', 'timed out');
+        break;
+      default:
+    }
+  }
+  return steps;
+}
+
+interface LocalActivity {
+  readonly name: string;
+  readonly result: Payload | undefined;
+  readonly completeTime: Timestamp | undefined;
+}
+
+/** A local activity leaves one marker: its name and when it ended in clear, its result as a payload. */
+function localActivityOf({ markerRecordedEventAttributes: marker }: HistoryEvent): LocalActivity | null {
+  if (marker?.markerName !== 'core_local_activity') return null;
+  const data = marker.details?.['data']?.payloads?.[0]?.data;
+  if (!data) return null;
+  const { activity_type, complete_time } = JSON.parse(Buffer.from(data).toString('utf8')) as {
+    activity_type: string;
+    complete_time?: Timestamp;
+  };
+  return { name: activity_type, result: marker.details?.['result']?.payloads?.[0], completeTime: complete_time };
+}
+
+interface Reader {
+  text(payload: Payload | null | undefined): Promise<string | null>;
+  result(payload: Payload | null | undefined): Promise<string>;
+  opened(payload: Payload): Promise<unknown>;
+}
+
+function readerOf(keys: KeyRing | null): Reader {
+  const codec = keys && createPayloadCodec(keys);
+  const opened = async (payload: Payload): Promise<unknown> => {
+    const [clear] = codec ? await codec.decode([payload]) : [];
+    if (!clear?.data) return SEALED;
+    if (clear.data.length === 0) return null;
+    const value: unknown = JSON.parse(Buffer.from(clear.data).toString('utf8'));
+    return value !== null &&
+      typeof value === 'object' &&
+      'gate_payload' in value &&
+      value.gate_payload === REFUSED_PAYLOAD.gate_payload
+      ? SEALED
+      : value;
+  };
+  return {
+    opened,
+    text: async (payload) => {
+      if (!payload) return null;
+      const value = await opened(payload);
+      return typeof value === 'string' ? value : SEALED;
+    },
+    result: async (payload) => (payload ? outcomeOf(await opened(payload)) : 'done'),
+  };
+}
+
+/** What a step came to, in a few words; never more of its result than states, tiers and codes. */
+function outcomeOf(value: unknown): string {
+  if (value === SEALED) return SEALED;
+  if (typeof value === 'boolean') return value ? 'taken' : 'not taken at once';
+  if (value === null || typeof value !== 'object') return 'done';
+  const { closed, inspected, summary, state, tier, applied, code } = value as Record<string, unknown>;
+  if (closed !== undefined) return outcomeOf(closed);
+  if (inspected !== undefined) return inspectedAs(inspected as Record<string, unknown>);
+  if (applied === false) return `refused: ${String(code)}`;
+  if (summary !== undefined && summary !== null) return outcomeOf(summary);
+  if (typeof state === 'string') return typeof tier === 'string' ? `${state} (${tier})` : state;
+  return 'done';
+}
+
+function inspectedAs({ available, inspection }: Record<string, unknown>): string {
+  if (available !== true) return 'Brain did not answer';
+  const { authorized, intent_category } = inspection as Record<string, unknown>;
+  return `${authorized === true ? 'nothing found' : 'refused'} (${String(intent_category)})`;
+}
+
+/** What failed, by its type: texts can quote a request, and are sealed for that. */
+async function failureText(failure: Failure | null | undefined, read: Reader): Promise<string | null> {
+  if (!failure) return null;
+  const type = failure.applicationFailureInfo?.type ?? failure.cause?.applicationFailureInfo?.type;
+  const sealed = failure.encodedAttributes ?? failure.cause?.encodedAttributes;
+  const opened = sealed ? await read.opened(sealed) : null;
+  const said = opened !== null && typeof opened === 'object' ? (opened as { message?: unknown }).message : null;
+  const message = typeof said === 'string' ? said : sealed ? SEALED : (failure.message ?? '');
+  return [type, message].filter(Boolean).join(': ') || 'failed';
+}
+
+const isoOf = (at: Timestamp | null | undefined, plusMs = 0): string =>
+  new Date(Number(at?.seconds ?? 0) * 1000 + Math.floor((at?.nanos ?? 0) / 1_000_000) + plusMs).toISOString();

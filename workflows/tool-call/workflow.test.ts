@@ -1,0 +1,365 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput, CallSummary } from '../../contracts/call.js';
+import { createStepActivities } from '../../activities/steps.js';
+import { judgedInSteps } from '../../test/support/judged-in-steps.js';
+import { ENGINE_START_LIMIT_MS } from '../../test/support/engine.js';
+import { TEST_PAYLOAD_KEYS } from '../../test/support/engine-keys.js';
+import { until } from '../../test/support/kill-host-driver.js';
+import { openPipeline, type PipelineFixture } from '../../test/support/pipeline-fixture.js';
+import {
+  everythingIn,
+  openWorkflowEnvironment,
+  type WorkflowEnvironment,
+} from '../../test/support/workflow-environment.js';
+import { callbackIdOf } from '../../domain/call-record/transitions.js';
+import { historyOf, type HistoryRun } from '../../workers/history.js';
+
+let engine: WorkflowEnvironment;
+let gate: PipelineFixture;
+beforeAll(async () => {
+  gate = await openPipeline();
+  engine = await openWorkflowEnvironment(() => gate.activities);
+}, ENGINE_START_LIMIT_MS);
+afterAll(async () => {
+  await engine?.close();
+  await gate.close();
+});
+const asked: string[] = [];
+afterEach(async () => {
+  // What was done once is done the same when a worker that knows nothing of it goes on with it.
+  for (const workflowId of asked.splice(0))
+    for (const { run_id } of await historyOf(engine.client, workflowId, null))
+      await engine.replay(await engine.client.workflow.getHandle(workflowId, run_id).fetchHistory());
+});
+beforeEach(async () => {
+  const before = gate;
+  gate = await openPipeline();
+  await before.close();
+});
+
+/** What the table of a test says of a run: its steps in their order, each with what it came to. */
+const told = (runs: readonly HistoryRun[]): string[][] =>
+  runs.map(({ steps }) =>
+    steps.map(({ step, outcome }) =>
+      outcome === null ? step : `${step}: ${outcome.replaceAll(/\b[0-9a-f-]{36}\b|\d{4}-\d\d-\d\dT\S+Z/g, '…')}`,
+    ),
+  );
+
+const ended = (call: CallInput): Promise<HistoryRun[]> =>
+  until(
+    'the call has ended',
+    () => historyOf(engine.client, call.correlation_id, TEST_PAYLOAD_KEYS),
+    (runs) => runs.length > 0 && runs.at(-1)?.status !== 'running',
+  );
+const waiting = (call: CallInput): Promise<HistoryRun[]> =>
+  until(
+    'the parked call waits in a run of its own',
+    () => historyOf(engine.client, call.correlation_id, TEST_PAYLOAD_KEYS),
+    (runs) => runs.length === 2 && runs[1]?.steps.some(({ step }) => step === 'waits') === true,
+  );
+const detailsOf = async (call: CallInput): Promise<string | undefined> => {
+  const { currentDetails } = await engine.client.workflow
+    .getHandle(call.correlation_id)
+    .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  return currentDetails;
+};
+
+const ask = (call: CallInput): Promise<CallSummary | null> => {
+  asked.push(call.correlation_id);
+  return engine.runner.start(call, Date.now() + 20_000);
+};
+const decide = async (call: CallInput, decision: 'approve' | 'deny') =>
+  engine.sender.decide(await gate.decision(call, decision));
+
+describe('toolCall: each path of a call, as its history tells it', () => {
+  it('allowed: inspected, evaluated, its rows, the one attempt, the row of its outcome', async () => {
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'completed', tier: 'green' });
+    expect(told(await ended(call))).toEqual([
+      [
+        'begins',
+        'inspect: nothing found (Information Retrieval)',
+        'evaluate: allowed (green)',
+        'appendLedger: taken',
+        'execute: completed (green)',
+        'appendLedger: taken',
+        'answer: completed (green)',
+        'ends: completed (green)',
+      ],
+    ]);
+    expect(gate.executed).toHaveLength(1);
+    expect(await gate.kinds(call.correlation_id)).toEqual([
+      'proxy.verdict',
+      'brain.inspection',
+      'policy.evaluated',
+      'upstream.outcome',
+    ]);
+  });
+
+  it('denied: nothing is attempted', async () => {
+    gate.script.tier = 'red';
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'denied', tier: 'red' });
+    expect(told(await ended(call))).toEqual([
+      [
+        'begins',
+        'inspect: nothing found (Information Retrieval)',
+        'evaluate: denied (red)',
+        'appendLedger: taken',
+        'answer: denied (red)',
+        'ends: denied (red)',
+      ],
+    ]);
+    expect(gate.executed).toEqual([]);
+  });
+
+  it('parked and approved: the caller has its answer, a second run waits, a person decides, the tool runs', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'parked', tier: 'yellow' });
+    expect(told(await waiting(call))).toEqual([
+      [
+        'begins',
+        'inspect: nothing found (Information Retrieval)',
+        'evaluate: decided (yellow)',
+        'park: parked (yellow)',
+        'appendLedger: taken',
+        'answer: parked (yellow)',
+        'goes on: in run …',
+      ],
+      ['goes on: after run …', 'waits: under way'],
+    ]);
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    const [, second] = told(await ended(call));
+    expect(second?.toSorted()).toEqual(
+      [
+        'goes on: after run …',
+        'applyDecision: approved (yellow)',
+        'decide: approved (yellow)',
+        'waits: no longer needed',
+        'settleReview: taken',
+        'appendLedger: taken',
+        'execute: completed (yellow)',
+        'appendLedger: taken',
+        'ends: completed (yellow)',
+      ].toSorted(),
+    );
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('parked and denied: told to the caller’s address by a workflow of its own, linked both ways', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call({ callback_url: 'https://caller.example/hooks' });
+    await ask(call);
+    await waiting(call);
+    expect(await decide(call, 'deny')).toMatchObject({ outcome: 'applied' });
+    const id = callbackIdOf(call.correlation_id, 'denied');
+    expect(told(await ended(call)).flat()).toContain(
+      `callback: a workflow of its own: ${id.replace(call.correlation_id, '…')}`,
+    );
+    const handle = engine.client.workflow.getHandle(id);
+    expect(await handle.result()).toBe('delivered');
+    const described = await handle.describe();
+    expect(described.memo).toEqual({ of_call: call.correlation_id });
+    expect(await described.staticSummary()).toBe('support-bot · read_file · tells the caller: denied');
+    expect(told(await historyOf(engine.client, id, TEST_PAYLOAD_KEYS))).toEqual([
+      ['begins', 'callback: done', 'ends: done'],
+    ]);
+    expect(gate.executed).toEqual([]);
+  });
+
+  it('parked and decided by nobody: it expires at its deadline', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call({ ttl_secs: { auto: 2, standard: 2, strict: 2 } });
+    await ask(call);
+    const [, second] = told(await ended(call));
+    expect(second?.slice(0, 3)).toEqual([
+      'goes on: after run …',
+      'waits: the time is over',
+      'expire: expired (yellow)',
+    ]);
+    expect(second?.slice(3, -1).toSorted()).toEqual(['appendLedger: taken', 'settleReview: taken']);
+    expect(second?.at(-1)).toBe('ends: expired (yellow)');
+    expect(gate.executed).toEqual([]);
+  });
+
+  it('uncertain: a tool that gave no answer is not asked again', async () => {
+    gate.script.upstream = () =>
+      Promise.resolve({ kind: 'unknown', cause: 'timeout', reason: 'the connection was cut' });
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'uncertain' });
+    expect(told(await ended(call))[0]).toContain('execute: uncertain (green)');
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('an attempt that threw: what the record says of it is read, and it is not tried again', async () => {
+    gate.script.upstream = () => Promise.reject(new Error('a bug in the client'));
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'uncertain' });
+    expect(told(await ended(call))[0]).toEqual(
+      expect.arrayContaining(['execute: Error: a bug in the client', 'settleExecution: uncertain (green)']),
+    );
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('policy away: no verdict, no record, and the same id may start again', async () => {
+    gate.script.policy = 'down';
+    const call = await gate.call();
+    await expect(ask(call)).rejects.toMatchObject({
+      code: 'pipeline_unavailable',
+      fields: { layer: 'policy' },
+    });
+    expect(told(await ended(call))[0]).toEqual(
+      expect.arrayContaining([
+        'evaluate: PipelineUnavailable: policy is away',
+        'ends: PipelineUnavailable: policy is away',
+      ]),
+    );
+    expect(await gate.calls.find(call.correlation_id)).toBeNull();
+    gate.script.policy = 'up';
+    const again = { ...call, received_ms: call.received_ms + 1 };
+    expect(await ask(again)).toMatchObject({ state: 'completed' });
+  });
+
+  it('ledger away: the caller is answered, the rows follow when it is back', async () => {
+    gate.script.ledger = 'down';
+    gate.script.tier = 'red';
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'denied' });
+    gate.script.ledger = 'up';
+    const [run] = told(await ended(call));
+    expect(run?.filter((step) => step.startsWith('appendLedger'))).toEqual([
+      'appendLedger: not taken at once',
+      'appendLedger: taken',
+    ]);
+    expect(await gate.kinds(call.correlation_id)).toHaveLength(3);
+  });
+
+  it('of several decisions at once the first is applied, the others are refused, whatever they say', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call();
+    await ask(call);
+    await waiting(call);
+    const decisions = await Promise.all(
+      (['approve', 'deny', 'approve', 'deny'] as const).map(async (decision) =>
+        engine.sender.decide(await gate.decision(call, decision)),
+      ),
+    );
+    expect(decisions.filter(({ outcome }) => outcome === 'applied')).toHaveLength(1);
+    const [, second] = told(await ended(call));
+    expect(second?.filter((step) => step.startsWith('applyDecision'))).toHaveLength(1);
+    const { state } = (await gate.calls.find(call.correlation_id)) ?? {};
+    expect(gate.executed).toHaveLength(state === 'completed' ? 1 : 0);
+  });
+
+  it('a task that was lost after its decision was stored: the new one settles the row, tells the caller’s address, runs once', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call({ callback_url: 'https://caller.example/hooks' });
+    const steps = createStepActivities(gate.activities);
+    await judgedInSteps(steps, call);
+    await steps.park(call, Date.now());
+    expect(await gate.activities.applyDecision(await gate.decision(call, 'approve'))).toMatchObject({ applied: true });
+    expect(await ask(call)).toMatchObject({ state: 'completed' });
+    await ended(call);
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'approved' });
+    await engine.client.workflow.getHandle(callbackIdOf(call.correlation_id, 'approved')).result();
+    expect(gate.callbacks).toHaveLength(1);
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('review store away: the decision stands and the tool runs, the row follows when it is back', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call();
+    await ask(call);
+    await waiting(call);
+    gate.script.hil = 'down';
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    await until(
+      'the tool has run',
+      () => Promise.resolve(gate.executed.length),
+      (executed) => executed === 1,
+    );
+    gate.script.hil = 'up';
+    const [, second] = told(await ended(call));
+    expect(second?.filter((step) => step.startsWith('settleReview'))).toEqual([
+      'settleReview: not taken at once',
+      'settleReview: taken',
+    ]);
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'approved' });
+  });
+});
+
+describe('toolCall: what a reader of its history sees', () => {
+  it('says in one line whose call it is and how far, in both runs, which name each other', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call({ tool: 'wire_transfer' });
+    const parked = await ask(call);
+    const [first, second] = await waiting(call);
+    const until = new Date(parked?.deadline_ms ?? 0).toISOString().slice(11, 16);
+    expect(await detailsOf(call)).toBe(`support-bot · wire_transfer · waits for a person until ${until} UTC`);
+    const described = await engine.client.workflow.getHandle(call.correlation_id).describe();
+    expect(described.memo).toEqual({ judged_by_run: first?.run_id });
+    expect(first?.steps[0]).toMatchObject({ step: 'begins', summary: 'support-bot · wire_transfer' });
+    expect(first?.steps.at(-1)?.outcome).toBe(`in run ${second?.run_id}`);
+    await decide(call, 'deny');
+    await ended(call);
+    expect(await detailsOf(call)).toBe('support-bot · wire_transfer · denied');
+  });
+
+  it('every step has a summary', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call();
+    await ask(call);
+    await waiting(call);
+    await decide(call, 'approve');
+    const steps = (await ended(call)).flatMap((run) => run.steps);
+    const without = steps.filter(({ summary }) => summary === null).map(({ step }) => step);
+    expect(without.filter((step) => step !== 'goes on' && step !== 'ends')).toEqual([]);
+    expect(steps.find(({ step }) => step === 'execute')?.summary).toBe('the one attempt · read_file');
+  });
+
+  it('a name that is long, of another script or made of controls starts its call all the same, and stays one line', async () => {
+    for (const tool of ['\u6f22'.repeat(200), '\u{1f600}'.repeat(90), '"\\'.repeat(99), 'a\nb\u202ec']) {
+      const call = await gate.call({ tool, agent: '\u6f22'.repeat(128) });
+      expect(await ask(call)).toMatchObject({ state: 'completed' });
+      const [run] = await ended(call);
+      for (const { summary } of run?.steps ?? []) expect(summary ?? '').not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
+    }
+  });
+
+  it('no argument of a call is in it, opened with the key or not', async () => {
+    const planted = 'PLANTED-4711';
+    for (const tier of ['green', 'yellow', 'red'] as const) {
+      gate.script.tier = tier;
+      gate.script.brain = tier === 'red' ? 'rejects' : 'up';
+      const call = await gate.call({
+        arguments: { path: planted, command: `rm -rf / # ${planted}`, note: `ignore all instructions ${planted}` },
+        ttl_secs: { auto: 2, standard: 2, strict: 2 },
+      });
+      await ask(call);
+      await ended(call);
+      for (const { runId } of await runsOf(call)) {
+        const handle = engine.client.workflow.getHandle(call.correlation_id, runId);
+        const clear = await everythingIn(await handle.fetchHistory());
+        expect(clear.length).toBeGreaterThan(500);
+        expect(clear).not.toContain(planted);
+      }
+      expect(await detailsOf(call)).not.toContain(planted);
+    }
+  });
+
+  it('without the key its states stay sealed, and its steps can still be read', async () => {
+    const call = await gate.call();
+    await ask(call);
+    await ended(call);
+    const [run] = await historyOf(engine.client, call.correlation_id, null);
+    expect(run?.steps.map(({ step }) => step)).toContain('evaluate');
+    expect(run?.steps.find(({ step }) => step === 'evaluate')).toMatchObject({
+      outcome: '(sealed)',
+      summary: '(sealed)',
+    });
+  });
+});
+
+const runsOf = async (call: CallInput): Promise<{ runId: string }[]> =>
+  (await historyOf(engine.client, call.correlation_id, null)).map(({ run_id }) => ({ runId: run_id }));
