@@ -1,17 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
-import type { OpenedRecord, SensitiveStep } from './sealed-record.js';
+import type { OpenedRecord } from './sealed-record.js';
 
 /** Records of calls under way are kept decrypted: each is read a dozen times within the millisecond a call takes. */
 const KEPT_RECORDS = 2_000;
 const KEPT_RESULT_BYTES = 16_000_000;
 const KEPT_HISTORIES = 1_000;
-
-/** The newest steps of an agent, oldest first, and when it last took each sensitive one, newest first. */
-export interface KeptHistory {
-  readonly steps: readonly HistoryEvent[];
-  readonly sensitive: readonly SensitiveStep[];
-}
 
 /** What a process keeps opened of the calls under way. */
 export interface KeptCalls {
@@ -22,11 +16,12 @@ export interface KeptCalls {
   /** A result is read once, by the caller that waits for it, a moment after it was stored. */
   result(correlationId: string): Buffer | undefined;
   holdResult(correlationId: string, result: Uint8Array): void;
-  history(agent: string): KeptHistory | undefined;
-  holdHistory(agent: string, history: KeptHistory): void;
-  /** A call was counted: a kept history gets its steps too, unless they are sensitive or belong before the newest one. */
-  counted(agent: string, steps: readonly HistoryEvent[], sensitive: boolean): void;
-  clear(): void;
+  history(agent: string): readonly HistoryEvent[] | undefined;
+  holdHistory(agent: string, steps: readonly HistoryEvent[]): void;
+  /** A call was counted: a kept history gets its steps too, unless they belong before the newest one. */
+  counted(agent: string, steps: readonly HistoryEvent[]): void;
+  /** Lets go of records and results, which somebody else may have taken out of the store; `all`: of histories as well. */
+  clear(all?: boolean): void;
 }
 
 /** For a store that this process alone writes. */
@@ -37,7 +32,7 @@ export function keptCalls(): KeptCalls {
     maxSize: KEPT_RESULT_BYTES,
     sizeCalculation: (result) => result.byteLength + 1,
   });
-  const histories = new LRUCache<string, KeptHistory>({ max: KEPT_HISTORIES });
+  const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: KEPT_HISTORIES });
   return {
     record: (id) => records.get(id),
     hold: (opened) => void records.set(opened.record.correlation_id, opened),
@@ -48,17 +43,17 @@ export function keptCalls(): KeptCalls {
     result: (id) => results.get(id),
     holdResult: (id, result) => void results.set(id, Buffer.from(result)),
     history: (agent) => histories.get(agent),
-    holdHistory: (agent, history) => void histories.set(agent, history),
-    counted(agent, steps, sensitive) {
+    holdHistory: (agent, steps) => void histories.set(agent, steps),
+    counted(agent, steps) {
       const kept = histories.get(agent);
       if (!kept) return;
-      if (sensitive || (kept.steps.at(-1)?.ts_ms ?? 0) > (steps[0]?.ts_ms ?? 0)) histories.delete(agent);
-      else histories.set(agent, { ...kept, steps: [...kept.steps, ...steps].slice(-HISTORY_LENGTH) });
+      if ((kept.at(-1)?.ts_ms ?? 0) > (steps[0]?.ts_ms ?? 0)) histories.delete(agent);
+      else histories.set(agent, [...kept, ...steps].slice(-HISTORY_LENGTH));
     },
-    clear() {
+    clear(all = false) {
       records.clear();
       results.clear();
-      histories.clear();
+      if (all) histories.clear();
     },
   };
 }

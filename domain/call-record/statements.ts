@@ -79,7 +79,8 @@ export const selectHistory = statement<Pick<StoredRecord, 'tool' | 'sibling_tool
      order by counted_ms desc limit ${HISTORY_LENGTH}`,
 );
 export const selectSensitive = statement<SensitiveStep>(
-  `select tool, at_ms from sensitive_steps where tenant = ? and agent = ? order by at_ms desc limit ${HISTORY_LENGTH}`,
+  `select tool, at_ms from sensitive_steps where tenant = ? and agent = ? and at_ms > ?
+     order by at_ms desc limit ${HISTORY_LENGTH}`,
 );
 export const keepSensitive = statement(
   `insert into sensitive_steps (tenant, agent, tool, at_ms) values (?, ?, ?, ?)

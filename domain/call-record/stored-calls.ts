@@ -84,7 +84,7 @@ export function storedCalls({
   const requests = keptRequests();
   const listeners: ((record: CallRecord) => void)[] = [];
   onUndone?.(() => {
-    kept.clear();
+    kept.clear(true);
     seen.clear();
     vouched.clear();
     requests.clear();
@@ -139,7 +139,7 @@ export function storedCalls({
 
   const find = async (correlationId: string): Promise<CallRecord | null> => {
     const known = kept.record(correlationId);
-    if (known) return !asked || vouched.has(correlationId) ? known.record : unlessPutBack(known.record);
+    if (known) return unlessPutBack(known.record);
     const read = await jobs.read(
       () => get(statements.selectRecord, correlationId),
       (row): ReadRecord | null => {
@@ -168,12 +168,8 @@ export function storedCalls({
     for (const tool of decision?.sensitive_tools ?? [])
       yield* run(statements.keepSensitive, call.tenant, call.agent, tool, atMs);
   }
-  const countSteps = ({ call, sibling_tools: siblings, decision }: VerdictEvidence, countedMs: number) =>
-    kept.counted(
-      agentKey(call),
-      stepsOf(call.tool, siblings, countedMs, replica),
-      (decision?.sensitive_tools ?? []).length > 0,
-    );
+  const countSteps = ({ call, sibling_tools: siblings }: VerdictEvidence, countedMs: number) =>
+    kept.counted(agentKey(call), stepsOf(call.tool, siblings, countedMs, replica));
 
   /**
    * True for the first refusal within the window: one ledger row then, not one per refusal
@@ -385,20 +381,17 @@ export function storedCalls({
       const key = agentKey({ tenant, agent });
       return jobs.read(
         function* () {
-          let known = kept.history(key);
-          if (!known) {
-            known = {
-              steps: newestSteps(yield* all(statements.selectHistory, tenant, agent), replica),
-              sensitive: yield* all(statements.selectSensitive, tenant, agent),
-            };
-            kept.holdHistory(key, known);
+          let steps = kept.history(key);
+          if (!steps) {
+            steps = newestSteps(yield* all(statements.selectHistory, tenant, agent), replica);
+            kept.holdHistory(key, steps);
           }
-          return known;
+          return { steps, sensitive: yield* all(statements.selectSensitive, tenant, agent, sinceMs) };
         },
         ({ steps, sensitive }) =>
           historyOf(
             steps.filter(({ ts_ms }) => ts_ms > sinceMs),
-            sensitive.filter(({ at_ms }) => Number(at_ms) > sinceMs),
+            sensitive,
             replica,
           ),
       );

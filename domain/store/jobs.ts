@@ -20,38 +20,28 @@ export function statement<Row = never>(text: string): Statement<Row> {
   return { text, numbered: text.replaceAll('?', () => `$${(values += 1)}`) };
 }
 
-/** Work on a store, written once: it yields what it asks of the database, and is given the answers. Mostly a generator. */
-export interface Job<Result> {
-  next(answer?: unknown): IteratorResult<Ask<unknown>, Result>;
-  [Symbol.iterator](): Job<Result>;
-}
-
-/** One statement: a job by itself, or with `yield*` a step of another. */
-class Ask<Result> implements Job<Result> {
+/** What a job asks of the database. `get` is the first row, `all` every row, `run` the number of rows that changed. */
+interface Asked {
   readonly how: 'get' | 'all' | 'run';
   readonly statement: Statement<unknown>;
   readonly values: readonly Value[];
-  #asked = false;
-  constructor(how: Ask<Result>['how'], of: Statement<unknown>, values: readonly Value[]) {
-    this.how = how;
-    this.statement = of;
-    this.values = values;
-  }
-  next(answer?: unknown): IteratorResult<Ask<unknown>, Result> {
-    if (this.#asked) return { done: true, value: answer as Result };
-    this.#asked = true;
-    return { done: false, value: this };
-  }
-  [Symbol.iterator](): this {
-    return this;
-  }
 }
 
-/** The first row. */
-export const get = <Row>(of: Statement<Row>, ...values: Value[]) => new Ask<Row | undefined>('get', of, values);
-export const all = <Row>(of: Statement<Row>, ...values: Value[]) => new Ask<Row[]>('all', of, values);
-/** How many rows changed. */
-export const run = (of: Statement, ...values: Value[]) => new Ask<number>('run', of, values);
+/**
+ * Work on a store, written once: a generator that yields its statements and is given their results. A driver runs it to its end, at once
+ * in a file of this process's own, or statement by statement where the database is waited for.
+ */
+export type Job<Result> = Generator<Asked, Result, unknown>;
+
+export function* get<Row>(of: Statement<Row>, ...values: Value[]): Job<Row | undefined> {
+  return (yield { how: 'get', statement: of, values }) as Row | undefined;
+}
+export function* all<Row>(of: Statement<Row>, ...values: Value[]): Job<Row[]> {
+  return (yield { how: 'all', statement: of, values }) as Row[];
+}
+export function* run(of: Statement, ...values: Value[]): Job<number> {
+  return (yield { how: 'run', statement: of, values }) as number;
+}
 
 /** Runs jobs on one store. `then` is called with what a job came to as soon as that stands, before anything else can happen here. */
 export interface Jobs {
@@ -67,17 +57,12 @@ export interface Jobs {
     options?: { readonly durable?: boolean },
   ): Promise<Then>;
   /** Only where several processes write: holds whoever asks for the same key back until the end of the transaction. */
-  alone(key: string): Job<unknown>;
+  alone(key: string): Job<void>;
   /** Throws where the store takes no writes. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A job that asks nothing. */
-const NOTHING: Job<unknown> = {
-  next: () => ({ done: true, value: undefined }),
-  [Symbol.iterator]: () => NOTHING,
-};
 const LOCK = statement('select pg_advisory_xact_lock(hashtextextended(?, 0))');
 
 /** Over a store that other processes may write as well: jobs share transactions (group commit), and stand when those are committed. */
@@ -97,8 +82,10 @@ export function jobsOver<Tables>(store: Store<Tables>): Jobs {
   return {
     read: async (job, then) => then(await done(store.db, job())),
     write: async (job, then, options) => then(await writer.run((transaction) => done(transaction, job()), options)),
-    // SQLite has a single writer.
-    alone: (key) => (postgres ? get(LOCK, key) : NOTHING),
+    *alone(key) {
+      // SQLite has a single writer.
+      if (postgres) yield* get(LOCK, key);
+    },
     ready: () => assertWritable(store.sqlite),
     async close() {
       await writer.drained();
@@ -112,23 +99,20 @@ export function jobsInFile(file: LocalFile): Jobs {
   const { connection } = file;
   type Prepared = ReturnType<typeof connection.prepare>;
   const prepared = new Map<Statement<unknown>, Prepared>();
-  const answer = ({ how, statement: asked, values }: Ask<unknown>): unknown => {
-    let known = prepared.get(asked);
-    if (!known) prepared.set(asked, (known = connection.prepare(asked.text)));
-    if (how === 'run') return Number(known.run(...values).changes);
-    return how === 'get' ? known.get(...values) : known.all(...values);
-  };
   const done = <Result>(job: Job<Result>): Result => {
-    // Most jobs are one statement.
-    if (job instanceof Ask) return answer(job) as Result;
     let step = job.next();
-    while (!step.done) step = job.next(answer(step.value));
+    while (!step.done) {
+      const { how, statement: asked, values } = step.value;
+      let known = prepared.get(asked);
+      if (!known) prepared.set(asked, (known = connection.prepare(asked.text)));
+      step = job.next(how === 'run' ? Number(known.run(...values).changes) : known[how](...values));
+    }
     return step.value;
   };
   return {
     read: async (job, then) => then(done(job())),
     write: async (job, then) => then(file.apply(() => done(job()))),
-    alone: () => NOTHING,
+    *alone() {},
     async ready() {
       await assertWritable(connection);
       file.apply(() => undefined);
