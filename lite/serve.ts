@@ -90,6 +90,8 @@ export interface Lite {
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const CALL_DEADLINE_MS = 10_000;
+/** From being ready to starting the threads for large requests. */
+const WARM_AFTER_MS = 2_000;
 /** How long a stop waits for a client that sends nothing more. */
 const IDLE_CLIENT_MS = 5_000;
 const MAX_IN_FLIGHT = 2_000;
@@ -343,6 +345,12 @@ export async function startLite({
       .catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));
   const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
   cleaning.unref();
+  // For the first large request. Later, because a start that is over soon needs none of them.
+  const warming = setTimeout(() => {
+    inspector.warm();
+    evaluator.warm();
+  }, WARM_AFTER_MS);
+  warming.unref();
 
   const url = addressOf(app.server.address() as AddressInfo);
   if (config.verboseVerdicts) logger.warn('verbose verdicts are on: denials tell a caller what each detector saw');
@@ -378,6 +386,7 @@ export async function startLite({
     resumed,
     async close() {
       clearInterval(cleaning);
+      clearTimeout(warming);
       // Answers under way drain; then the calls they belong to; then what is written of them.
       await drain();
       await host.close();

@@ -19,6 +19,8 @@ export interface PolicyServiceOptions {
   readonly tls?: TlsMaterial;
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly readiness?: ReadinessChecks;
+  /** Starts a thread for the first large input when the port is bound. */
+  readonly warm?: boolean;
 }
 
 /** Less than the two seconds that a worker waits for the policy engine. */
@@ -38,6 +40,7 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   const evaluator = createLocalEvaluator(policies, policyMetrics(registry), { limitMs: EVALUATION_LIMIT_MS });
+  if (options.warm) service.app.addHook('onListen', () => evaluator.warm());
   service.app.addHook('onClose', () => evaluator.close());
   evaluateRoutes(service.app, evaluator);
   policyRoutes(service.app, policies);

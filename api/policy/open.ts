@@ -27,6 +27,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
         intent_score: 0,
         arguments: {},
       }),
-    listener: () => listenerOf(createPolicyService({ ...parts, policies }), own),
+    listener: () => listenerOf(createPolicyService({ ...parts, policies, warm: !parts.together }), own),
+    begin: () => (parts.together ? evaluator.warm() : undefined),
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -91,6 +91,22 @@ describe('a large request in a thread', () => {
     await expect(inspecting({ script: forever(), limitMs: 300 }).inspectAll(calls)).rejects.toMatchObject({
       code: 'provider_unavailable',
     });
+  });
+
+  it('finds a thread where one was started before', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-warm-'));
+    folders.push(folder);
+    const script = threadThat(
+      `require('node:fs').mkdtempSync(${JSON.stringify(join(folder, 'started-'))});
+      parentPort.on('message', () => parentPort.postMessage({ answer: [{ authorized: true }] }));
+      parentPort.postMessage('ready');`,
+    );
+    const threads = inspecting({ script });
+    threads.warm();
+    threads.warm();
+    while (readdirSync(folder).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect((await threads.inspect(asking(LARGE))).authorized).toBe(true);
+    expect(readdirSync(folder)).toHaveLength(1);
   });
 
   it('holds up nobody else: the event loop turns while 900 kB of repetitions are inspected', async () => {

@@ -11,6 +11,8 @@ import type { Judgement, PolicySet } from './policy-set.js';
 export type PolicyObserver = (judgement: Judgement, tool: string, seconds: number) => void;
 
 export interface LocalEvaluator extends PolicyEvaluator {
+  /** Starts a thread, so that the first large input need not wait for one. */
+  warm(): void;
   /** Ends its threads; open requests are refused. */
   close(): Promise<void>;
 }
@@ -49,6 +51,7 @@ export function createLocalEvaluator(
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
     },
+    warm: () => threads.warm(),
     close: () => threads.close(),
   };
 }
