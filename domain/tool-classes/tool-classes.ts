@@ -152,8 +152,12 @@ export function toolClassing({
   async function assertKnown({ tenant }: Operator, tool: string, listed: Iterable<string>): Promise<void> {
     const { tools: classed } = await store.read(tenant, upstream);
     if (classed.has(tool)) return;
-    const names = nearestNames(tool, new Set([...listed, ...classed.keys()]));
-    const meant = names.length > 0 ? `; did you mean ${names.join(', ')}?` : '';
+    const known = new Set([...listed, ...classed.keys()]);
+    const names = nearestNames(tool, known);
+    const meant =
+      names.length > 0
+        ? `; did you mean ${names.join(', ')}?`
+        : `${known.size === 0 ? ', nor any other: let an agent list the tools first' : ''}; to class it all the same, say unlisted (--unlisted)`;
     throw new GateError('tool_not_listed', `no list of ${upstream} has shown a tool named ${tool}${meant}`, {
       fields: { did_you_mean: [...names] },
     });

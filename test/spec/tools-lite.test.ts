@@ -95,7 +95,9 @@ describe('gate tools, in lite', () => {
     const refusal = async (tool: string, ...args: string[]) => cli('set', tool, 'change', ...args);
     expect(await refusal('create_issue')).toMatchObject({
       code: 4,
-      out: expect.stringMatching(/tool_not_listed: no list of own has shown a tool named create_issue\n/),
+      out: expect.stringMatching(
+        /tool_not_listed: no list of own has shown a tool named create_issue, nor any other: let an agent list .*--unlisted/,
+      ),
     });
     await listed();
     expect(await refusal('creat_issue')).toMatchObject({
