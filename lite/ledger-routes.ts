@@ -35,7 +35,12 @@ export function ledgerRoutes(app: ServiceApp, options: LedgerRoutesOptions): voi
     app.get(path, {
       // Before anything of the request is read: the service reads all of it.
       async onRequest(request, reply) {
-        const { app: service } = await (opened ??= open(options));
+        opened ??= open(options).catch((error: unknown) => {
+          // The next request tries again.
+          opened = undefined;
+          throw error;
+        });
+        const { app: service } = await opened;
         reply.hijack();
         service.routing(request.raw, reply.raw);
       },
