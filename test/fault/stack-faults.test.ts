@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -216,6 +216,24 @@ describe('stores on a disk', () => {
   let disk: ReturnType<typeof smallDisk> = null;
   let stateDir: string;
   const ballast = () => join(stateDir, 'ballast');
+  /**
+   * Writes until nothing more fits. The stack writes to the same disk meanwhile, so the space that is left
+   * is asked for by writing alone, in pieces that become smaller: down to the last page.
+   */
+  const fill = () => {
+    mkdirSync(ballast());
+    for (const [name, size] of [
+      ['large', 1 << 20],
+      ['small', 1 << 12],
+    ] as const)
+      for (let at = 0; ; at += 1)
+        try {
+          writeFileSync(join(ballast(), `${name}-${at}`), Buffer.alloc(size));
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+          break;
+        }
+  };
   beforeAll(async () => {
     stateDir = join(folder, 'disk');
     disk = smallDisk(stateDir);
@@ -231,19 +249,12 @@ describe('stores on a disk', () => {
     if (!disk) return;
     const parked = await park();
     const before = ran('list_files');
-    const { bsize, bavail } = statfsSync(stateDir);
-    writeFileSync(ballast(), Buffer.alloc(bsize * Math.max(0, bavail - 2)));
-    try {
-      for (let more = 0; more < 64; more += 1) writeFileSync(`${ballast()}-${more}`, Buffer.alloc(4_096));
-    } catch {
-      // Full to the last page.
-    }
+    fill();
     const replies = await Promise.all(Array.from({ length: 8 }, () => read().catch(() => null)));
     const allowed = replies.filter((reply) => reply?.status === 200).length;
     expect(ran('list_files') - before).toBe(allowed);
     expect(replies.filter((reply) => reply?.status === 503).length).toBeGreaterThan(0);
-    rmSync(ballast());
-    for (let more = 0; more < 64; more += 1) rmSync(`${ballast()}-${more}`, { force: true });
+    rmSync(ballast(), { recursive: true });
     await served();
     expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
     await gate.kinds(parked.correlationId, 'upstream.outcome');
