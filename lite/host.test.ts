@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { answerOf } from '../api/proxy/answers.js';
+import { closedIfOver } from '../domain/call-record/expiry.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './host.js';
 
@@ -333,6 +334,19 @@ describe('time on the in-process host', () => {
     expect(await gate.kinds(call.correlation_id)).toContain('hil.expired');
     expect(gate.executed).toHaveLength(0);
     expect(JSON.parse(gate.callbacks[0]?.body ?? '{}')).toMatchObject({ status: 'expired', decision: null });
+    await gate.close();
+  });
+
+  it('wakes a parked call that a look closed while the clock stood ahead', async () => {
+    const clock = handClock();
+    const gate = await openPipeline({ clock, script: { tier: 'yellow' } });
+    const call = await gate.call();
+    expect(await gate.host.start(call, clock.now() + 10_000)).toMatchObject({ state: 'parked' });
+    const record = await gate.calls.find(call.correlation_id);
+    expect(record && (await closedIfOver(gate.calls, record, (record.deadline_ms ?? 0) + 1)).state).toBe('expired');
+    await gate.host.idle();
+    expect(await gate.kinds(call.correlation_id)).toContain('hil.expired');
+    expect(gate.executed).toHaveLength(0);
     await gate.close();
   });
 

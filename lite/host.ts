@@ -3,7 +3,7 @@ import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
 import { type CallRecord, summarize } from '../domain/call-record/record.js';
-import { isFinal } from '../domain/call-record/transitions.js';
+import { isFinal, TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { closeCall } from '../domain/pipeline/close.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
@@ -68,6 +68,8 @@ interface Run {
   waiting: boolean;
   /** Lets a waiting call go whose record is gone. */
   drop: () => void;
+  /** Lets a waiting call see that the process stops. */
+  wake: () => void;
   readonly done: Promise<void>;
 }
 
@@ -83,8 +85,11 @@ export function createInProcessHost({
   const following = new Set<string>();
   const stopping = new AbortController();
   const deadlines = createDeadlines(clock);
-  // A call whose record was closed as tampered must not go on waiting.
-  calls.onTampered((record) => runs.get(record.correlation_id)?.decide?.(summarize(record)));
+  // Whatever ends the wait of a call wakes it: a decision, a look at it after its deadline, a record that is closed as tampered.
+  calls.onMoved((record) => {
+    const run = runs.get(record.correlation_id);
+    if (record.state === TAMPERED || (run?.waiting && record.state !== 'parked')) run?.decide?.(summarize(record));
+  });
 
   function launch(call: CallInput, resumed: CallSummary | null): Run {
     const answered = deferred<CallSummary>();
@@ -96,6 +101,7 @@ export function createInProcessHost({
       decide: null,
       waiting: false,
       drop: () => undefined,
+      wake: () => undefined,
       done: finish(),
     };
     runs.set(call.correlation_id, run);
@@ -144,6 +150,7 @@ export function createInProcessHost({
       decidable?.abort();
     };
     let dropped = false;
+    run.wake = () => decidable?.abort();
     run.drop = () => {
       dropped = true;
       decidable?.abort();
@@ -158,11 +165,8 @@ export function createInProcessHost({
           const leftMs = (parked.deadline_ms ?? 0) - clock.now();
           if (leftMs <= 0) break;
           run.waiting = true;
-          await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS), AbortSignal.any([decidable.signal, stopping.signal]));
+          await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS), decidable.signal);
           run.waiting = false;
-          // Closed by a look at it while the clock was ahead.
-          const record = decided ? null : await calls.find(call.correlation_id).catch(() => null);
-          if (record && record.state !== 'parked') decided = summarize(record);
         }
         if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;
         decided ??= await activities.expireReview(call.correlation_id);
@@ -315,6 +319,7 @@ export function createInProcessHost({
 
     async close() {
       stopping.abort();
+      for (const run of runs.values()) run.wake();
       await Promise.allSettled([...[...runs.values()].map((run) => run.done), ...background]);
       deadlines.close();
     },

@@ -147,6 +147,7 @@ export async function startLite({
     payloadKeys: keys.ring,
     clock: now,
     perAgent: { rows: config.maxParkedCalls, bytes: config.maxParkedBytes },
+    alone: (forget) => file.onUndone(forget),
   });
   const tools = await upstreamOf(config, child, logger);
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, upstream: toolsName, now });

@@ -72,8 +72,20 @@ const macs: Migration = {
   },
 };
 
+/**
+ * 0004: what one agent has waiting is counted before each of its calls waits; the index alone answers that, and holds no row that was decided
+ * or withdrawn. Reads the table once.
+ */
+const waiting: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists reviews_waiting on reviews (tenant, agent_id, deadline_ms, payload_bytes)
+      where status = 'pending' and withdrawn_at is null`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
   '0003-macs': macs,
+  '0004-waiting': waiting,
 };

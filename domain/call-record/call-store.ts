@@ -119,6 +119,8 @@ export interface CallStore {
   condemn(correlationId: string, why: string, version?: number): Promise<CallRecord | null>;
   /** The listener gets each record that was just closed as tampered, so that its alarm row is appended. */
   onTampered(listener: (record: CallRecord) => void): void;
+  /** The listener gets each record as it stands after a move of this process. */
+  onMoved(listener: (record: CallRecord) => void): void;
   /**
    * Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. Beside them, however
    * many steps came since, the newest of each sensitive tool.

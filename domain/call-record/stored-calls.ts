@@ -83,6 +83,7 @@ export function storedCalls({
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
   const listeners: ((record: CallRecord) => void)[] = [];
+  const moves: ((record: CallRecord) => void)[] = [];
   onUndone?.(() => {
     kept.clear(true);
     seen.clear();
@@ -99,15 +100,17 @@ export function storedCalls({
     return opened.record;
   };
   const changed = (opened: OpenedRecord): CallRecord => {
-    notifier.changed(remember(opened));
-    return opened.record;
+    const record = remember(opened);
+    for (const listener of moves) listener(record);
+    notifier.changed(record);
+    return record;
   };
   const told = (opened: OpenedRecord): CallRecord => {
     const { record } = opened;
     kept.drop(record.correlation_id);
     remember(opened);
     requests.forget(record.correlation_id);
-    for (const listener of listeners) listener(record);
+    for (const listener of [...listeners, ...moves]) listener(record);
     notifier.changed(record);
     return record;
   };
@@ -376,6 +379,8 @@ export function storedCalls({
     condemn: closeUnlessHolds,
 
     onTampered: (listener) => void listeners.push(listener),
+
+    onMoved: (listener) => void moves.push(listener),
 
     history(tenant, agent, sinceMs) {
       const key = agentKey({ tenant, agent });

@@ -575,9 +575,19 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
-  describe('what one agent may have waiting', () => {
+  describe.each([
+    ['counted each time', false],
+    ['kept up by a process that writes alone', true],
+  ])('what one agent may have waiting, %s,', (_how, alone) => {
+    let forget: () => void;
     const limited = (rows: number, bytes = 1_000_000) =>
-      openReviewStore({ target, payloadKeys: keys, clock: () => now, perAgent: { rows, bytes } });
+      openReviewStore({
+        target,
+        payloadKeys: keys,
+        clock: () => now,
+        perAgent: { rows, bytes },
+        ...(alone && { alone: (listener: () => void) => void (forget = listener) }),
+      });
     const refused = { code: 'review_backlog_full', status: 429, fields: { retry_after_secs: expect.any(Number) } };
     const numbered = (n: number, over: Partial<NewReview> = {}) =>
       newReview({ correlation_id: correlation(n), created_at: new Date(now).toISOString(), ...over });
@@ -613,6 +623,30 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       await store.createOnce(numbered(4));
       await expect(store.createOnce(numbered(5))).rejects.toMatchObject(refused);
     });
+
+    it('is counted anew by a clock that was put back: what had expired waits again', async () => {
+      store = await limited(1);
+      await store.createOnce(numbered(1));
+      now += 601_000;
+      await store.createOnce(numbered(2));
+      await store.withdraw(correlation(2));
+      await store.createOnce(numbered(3));
+      await store.settle(settled({ pending_id: reviewIdOf(correlation(3)), status: 'denied' }));
+      now -= 601_000;
+      await expect(store.createOnce(numbered(4))).rejects.toMatchObject(refused);
+    });
+
+    if (alone)
+      it('is counted anew once the store undid what stood', async () => {
+        store = await limited(2);
+        await store.createOnce(numbered(1));
+        // Stands for a row that waits again.
+        const undone = await open();
+        await undone.createOnce(numbered(2));
+        await undone.close();
+        forget();
+        await expect(store.createOnce(numbered(3))).rejects.toMatchObject(refused);
+      });
 
     it('holds for fifty at once', async () => {
       store = await limited(5);

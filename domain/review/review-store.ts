@@ -14,15 +14,16 @@ import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { errorText, GateError } from '../errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { askedOf, statement } from '../store/jobs.js';
 import { createTurns } from '../store/turns.js';
 import { assertWritable } from '../store/writable.js';
-import { backlogFull } from './backlog.js';
 import { minimizePayload } from './minimize.js';
 import type { Reviews } from './ports.js';
 import { sealReviews } from './seal-reviews.js';
 import { HEAD_COLUMNS, reviewIdOf, reviewSealing, type ReviewHead } from './sealed-review.js';
 import { storable } from './storable.js';
 import { deadlineOf, TTL_SWEEP } from './transitions.js';
+import { waitingRoom } from './waiting-room.js';
 
 /** The table of `migrations/hil.ts`. Postgres returns its bigint columns as text. */
 export interface StoredReview {
@@ -129,12 +130,24 @@ export interface ReviewStoreOptions {
   readonly clock?: () => number;
   /** How much one agent may have waiting; unlimited when absent. */
   readonly perAgent?: ReviewLimits;
+  /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
+  readonly alone?: (forget: () => void) => void;
 }
 
 export interface ReviewLimits {
   readonly rows: number;
   readonly bytes: number;
 }
+
+const STORED_COLUMNS = [...HEAD_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
+const selecting = (column: 'id' | 'correlation_id') =>
+  statement<Row>(`select ${STORED_COLUMNS.join(', ')} from reviews where ${column} = ?`);
+const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_id') };
+const insertReview = statement(
+  `insert into reviews (${STORED_COLUMNS.join(', ')}) values (${STORED_COLUMNS.map(() => '?').join(', ')})
+     on conflict (correlation_id) do nothing`,
+);
+
 const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
 const METADATA_LIFE_SECONDS = 2_592_000;
 /** Row versions remembered per process. */
@@ -163,7 +176,7 @@ export async function openReviewStore({ target, ...options }: ReviewStoreOptions
 /** The review rows over an open, migrated and sealed store. Takes ownership: `close` closes it. */
 export function reviewStoreOver(
   store: Store<ReviewTables>,
-  { payloadKeys, clock = Date.now, perAgent }: Omit<ReviewStoreOptions, 'target'>,
+  { payloadKeys, clock = Date.now, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
   const oneAtATime = createTurns();
@@ -171,8 +184,11 @@ export function reviewStoreOver(
   const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
 
-  const stored = (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
-    asked(() => db.selectFrom('reviews').selectAll().where(column, '=', value).executeTakeFirst());
+  const ask = askedOf(db);
+  const room = perAgent && waitingRoom({ ask: (...of) => asked(() => ask(...of)), clock, limits: perAgent, alone });
+
+  const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
+    (await asked(() => ask(selectBy[column], value))).rows[0];
 
   async function read(
     column: 'id' | 'correlation_id',
@@ -234,6 +250,7 @@ export function reviewStoreOver(
         .executeTakeFirst(),
     );
     if (numUpdatedRows !== 1n) return false;
+    room?.changed(row);
     remembered({ ...row, ...changed });
     return true;
   }
@@ -249,37 +266,6 @@ export function reviewStoreOver(
     // What is shown must match the digest that is signed, and later compared with what would run.
     if (canonicalDigest(payload) !== row.original_payload_digest) throw new GateError('review_tampered');
     return payload;
-  }
-
-  /**
-   * Throws unless this agent may have one more row waiting. For a row that exists already, or was withdrawn, only the difference counts.
-   */
-  async function assertRoom(
-    { id, tenant, agent_id, payload_bytes }: StoredReview,
-    limits: ReviewLimits,
-  ): Promise<void> {
-    const waiting = await asked(() =>
-      db
-        .selectFrom('reviews')
-        .select(({ fn }) => [fn.countAll().as('rows'), fn.sum('payload_bytes').as('bytes')])
-        .where('tenant', '=', tenant)
-        .where('agent_id', '=', agent_id)
-        .where('status', '=', 'pending')
-        .where('deadline_ms', '>', clock())
-        .where('withdrawn_at', 'is', null)
-        .where('id', '!=', id)
-        .executeTakeFirstOrThrow(),
-    );
-    const rows = Number(waiting.rows) + 1;
-    const bytes = Number(waiting.bytes ?? 0) + payload_bytes;
-    if (rows <= limits.rows && bytes <= limits.bytes) return;
-    throw backlogFull(
-      tenant,
-      agent_id,
-      rows > limits.rows
-        ? `${limits.rows} calls of this agent wait for a decision already`
-        : `the calls of this agent that wait for a decision would hold more than ${limits.bytes} bytes`,
-    );
   }
 
   /** For lists: one unreadable payload must not block the others. */
@@ -336,15 +322,11 @@ export function reviewStoreOver(
   }
 
   async function create(review: NewReview, row: StoredReview): Promise<{ row: PendingRequest; created: boolean }> {
-    const inserted = await asked(() =>
-      db
-        .insertInto('reviews')
-        .values(row)
-        .onConflict((conflict) => conflict.column('correlation_id').doNothing())
-        .executeTakeFirst(),
-    );
-    if (inserted.numInsertedOrUpdatedRows === 1n)
+    const inserted = await asked(() => ask(insertReview, ...STORED_COLUMNS.map((column) => row[column])));
+    if (inserted.changes === 1) {
+      room?.added(row);
       return { row: view(remembered(row), review.request_payload, clock()), created: true };
+    }
     const there = await stored('id', row.id);
     let first = there && (await held(there));
     if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
@@ -377,11 +359,11 @@ export function reviewStoreOver(
   return {
     async createOnce(review) {
       const row = newRow(review);
-      if (!perAgent) return create(review, row);
+      if (!room) return create(review, row);
       // Counting and inserting are two statements, so concurrent creates of one agent must run one at a time.
       return oneAtATime(`${row.tenant}/${row.agent_id}`, async () => {
         const there = await stored('id', row.id);
-        if (!there || there.withdrawn_at !== null) await assertRoom(row, perAgent);
+        if (!there || there.withdrawn_at !== null) await room.assertFor(row);
         return create(review, row);
       });
     },

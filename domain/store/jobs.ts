@@ -1,10 +1,10 @@
-import { CompiledQuery, type Kysely } from 'kysely';
+import { CompiledQuery, type Kysely, PostgresAdapter } from 'kysely';
 import type { Store } from './database.js';
 import { createGroupWriter } from './group-writer.js';
 import type { LocalFile } from './local-file.js';
 import { assertWritable } from './writable.js';
 
-type Value = string | number | Uint8Array | null;
+export type Value = string | number | Uint8Array | null;
 
 /** One text for both databases; `Row` is what it gives back. */
 export interface Statement<Row = never> {
@@ -43,6 +43,23 @@ export function* run(of: Statement, ...values: Value[]): Job<number> {
   return (yield { how: 'run', statement: of, values }) as number;
 }
 
+/** What one statement, outside of any job, came to. */
+export interface Answered<Row> {
+  readonly rows: Row[];
+  readonly changes: number;
+}
+export type Ask = <Row>(of: Statement<Row>, ...values: Value[]) => Promise<Answered<Row>>;
+
+/** Runs written statements on a store or in a transaction of it: building a query anew costs several times what running it does. */
+export function askedOf<Tables>(db: Kysely<Tables>): Ask {
+  const postgres = db.getExecutor().adapter instanceof PostgresAdapter;
+  return async <Row>(of: Statement<Row>, ...values: Value[]) => {
+    const query = CompiledQuery.raw(postgres ? of.numbered : of.text, values);
+    const { rows, numAffectedRows } = await db.executeQuery<Row>(query);
+    return { rows, changes: Number(numAffectedRows ?? 0) };
+  };
+}
+
 /** Runs jobs on one store. `then` is called with what a job came to as soon as that stands, before anything else can happen here. */
 export interface Jobs {
   /** Outside a transaction. */
@@ -68,14 +85,13 @@ const LOCK = statement('select pg_advisory_xact_lock(hashtextextended(?, 0))');
 /** Over a store that other processes may write as well: jobs share transactions (group commit), and stand when those are committed. */
 export function jobsOver<Tables>(store: Store<Tables>): Jobs {
   const writer = createGroupWriter(store);
-  const postgres = store.kind === 'postgres';
   const done = async <Result>(connection: Kysely<Tables>, job: Job<Result>): Promise<Result> => {
+    const ask = askedOf(connection);
     let step = job.next();
     while (!step.done) {
       const { how, statement: asked, values } = step.value;
-      const query = CompiledQuery.raw(postgres ? asked.numbered : asked.text, [...values]);
-      const { rows, numAffectedRows } = await connection.executeQuery(query);
-      step = job.next(how === 'run' ? Number(numAffectedRows ?? 0) : how === 'get' ? rows[0] : rows);
+      const { rows, changes } = await ask(asked, ...values);
+      step = job.next(how === 'run' ? changes : how === 'get' ? rows[0] : rows);
     }
     return step.value;
   };
@@ -84,7 +100,7 @@ export function jobsOver<Tables>(store: Store<Tables>): Jobs {
     write: async (job, then, options) => then(await writer.run((transaction) => done(transaction, job()), options)),
     *alone(key) {
       // SQLite has a single writer.
-      if (postgres) yield* get(LOCK, key);
+      if (store.kind === 'postgres') yield* get(LOCK, key);
     },
     ready: () => assertWritable(store.sqlite),
     async close() {

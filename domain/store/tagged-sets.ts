@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { canonicalJson } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
+import { askedOf, statement } from './jobs.js';
 
 /** What a table of sets has beside the columns that name whose set it is. */
 export interface TaggedSet {
@@ -49,6 +50,10 @@ export function taggedSets<Column extends string, Content>(
   const opened = new LRUCache<string, { readonly row: TaggedSet; readonly content: { readonly of: Content } }>({
     max: KEPT,
   });
+  const ask = askedOf(db);
+  const selectSet = statement<TaggedSet>(
+    `select content, tag from ${table} where ${columns.map((column) => `${column} = ?`).join(' and ')}`,
+  );
   const named = (key: Partial<Key>) => Object.fromEntries(Object.entries(key)) as Record<string, string>;
   const placed = (key: Key) => columns.map((column) => key[column]);
   const tagOf = (key: Key, content: string): string =>
@@ -73,12 +78,10 @@ export function taggedSets<Column extends string, Content>(
   }
 
   async function read(key: Key): Promise<FoundSet<Content>> {
-    const row = await sets
-      .selectFrom(table)
-      .select(['content', 'tag'])
-      .where(({ and }) => and(named(key)))
-      .executeTakeFirst();
-    return row ? open(key, row as unknown as TaggedSet) : { row: undefined, tampered: false, content: empty };
+    const {
+      rows: [row],
+    } = await ask(selectSet, ...placed(key));
+    return row ? open(key, row) : { row: undefined, tampered: false, content: empty };
   }
 
   /** Writes over exactly what was found, and over nothing where nothing was. False where it is not that any more. */

@@ -82,6 +82,26 @@ describe('the review of a call of a tool', () => {
     expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
   });
 
+  it("shares one list with the agent's other calls that are parked at that moment, and compares each by a list of its own", async () => {
+    const own = guard();
+    const opened = await Promise.all([1, 2, 3].map((n) => own.open({ ...CALL, correlation_id: `c${n}` })));
+    expect(opened.map(({ reviewed }) => reviewed.sha256)).toEqual(Array.from({ length: 3 }, () => definitionDigest(X)));
+    expect(asked).toHaveLength(1);
+    await own.open({ ...CALL, agent: 'another' });
+    expect(asked).toHaveLength(2);
+    tools = [Y];
+    expect(await own.fault(CALL, opened[0]?.reviewed, 30_000)).toMatch(/reviewed under/);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('asks again for a list that it was not given', async () => {
+    const own = guard();
+    tools = null;
+    expect((await own.open(CALL)).reviewed).toEqual({ sha256: null });
+    tools = [X];
+    expect((await own.open(CALL)).reviewed).toEqual({ sha256: definitionDigest(X) });
+  });
+
   it('is compared within what is left of the time of the call', async () => {
     await guard().fault(CALL, { sha256: definitionDigest(X) }, 700);
     await guard().fault(CALL, { sha256: definitionDigest(X) }, 60_000);

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
@@ -17,10 +18,15 @@ export interface ReviewGuard {
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
 }
 
+type Seen = ReturnType<typeof nothingSeen>;
+
 /** The tool-call workflow gives an activity at least this much beyond the call's own time. */
 const LIST_LIMIT_MS = 5_000;
 /** Parking has 4 s in all. */
 const LIST_AT_OPENING_MS = 1_500;
+/** How long a list serves the agent's other calls that are parked. */
+const LISTED_FOR_MS = 1_000;
+const AGENTS_KEPT = 1_000;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
 
@@ -28,8 +34,23 @@ export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
 ): ReviewGuard {
-  /** The digests of the tool's current definitions. Throws when the upstream does not list its tools in time. */
-  async function listed(call: ReviewedCall, limitMs: number): Promise<readonly string[]> {
+  /**
+   * Lists asked for on behalf of an agent a moment ago, for all of its calls that are parked meanwhile. The review of each is bound to what
+   * was listed, and an approved call is compared with a list of its own before it runs. A list that nobody gave is asked for again.
+   */
+  const lately = new LRUCache<string, Promise<Seen>>({ max: AGENTS_KEPT, ttl: LISTED_FOR_MS });
+  function listedLately(call: ReviewedCall): Promise<Seen> {
+    const agent = JSON.stringify([call.tenant, call.agent]);
+    const known = lately.get(agent);
+    if (known) return known;
+    const asking = listed(call, LIST_AT_OPENING_MS);
+    lately.set(agent, asking);
+    asking.catch(() => lately.get(agent) === asking && lately.delete(agent));
+    return asking;
+  }
+
+  /** The upstream's current tools. Throws when it does not list them in time. */
+  async function listed(call: ReviewedCall, limitMs: number): Promise<Seen> {
     const untilMs = Date.now() + limitMs;
     const seen = nothingSeen();
     let cursor: string | null = null;
@@ -47,15 +68,20 @@ export function createReviewGuard(
       cursor = page.nextCursor;
       if (cursor === null) break;
     }
-    return digestsOf(seen, call.tool);
+    return seen;
   }
+
+  const firstListed = (call: ReviewedCall): Promise<string | undefined> =>
+    listedLately(call).then(
+      (found) => digestsOf(found, call.tool)[0],
+      () => undefined,
+    );
 
   return {
     async open(call) {
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
       // An agent need not list tools before it calls them.
-      const sha256 =
-        seen.get(call.tool) ?? (await listed(call, LIST_AT_OPENING_MS).catch(() => [] as readonly string[]))[0];
+      const sha256 = seen.get(call.tool) ?? (await firstListed(call));
       if (sha256 === undefined)
         return { reviewed: { sha256: null }, told: 'definition of the tool UNLISTED: the upstream tells none' };
       const known = pinned.digests.get(call.tool);
@@ -76,7 +102,7 @@ export function createReviewGuard(
       if (bound === null) return null;
       let found: readonly string[];
       try {
-        found = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
+        found = digestsOf(await listed(call, Math.min(LIST_LIMIT_MS, leftMs)), call.tool);
       } catch {
         return 'the definition of the tool cannot be compared with the one the call was reviewed under: the upstream does not list its tools';
       }
