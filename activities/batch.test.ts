@@ -16,6 +16,7 @@ import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { createRecordActivities } from './call-record.js';
 import { createInspectionActivities } from './inspection.js';
+import { openedCalls } from './opened-call.js';
 import { createPolicyActivities } from './policy.js';
 
 const KILL_CHAIN = 'Violation: kill chain: a sensitive read was followed by an external egress tool.';
@@ -29,8 +30,9 @@ beforeAll(async () => {
   const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
   calls = await openCallStore({ target: { file: join(folder, 'calls.db') }, keys });
   const policies = createLocalEvaluator(await loadPolicySet({ directory: shippedPolicyDirectory() }));
-  const { evaluate } = createPolicyActivities({ calls, policies, tools: noToolClasses('demo') });
-  const { inspect } = createInspectionActivities({ calls, inspector: createInspector({ personas: noPersonas }) });
+  const opened = openedCalls(calls);
+  const { evaluate } = createPolicyActivities({ opened, policies, tools: noToolClasses('demo') });
+  const { inspect } = createInspectionActivities({ opened, inspector: createInspector({ personas: noPersonas }) });
   const { commitVerdict } = createRecordActivities({ calls });
   judge = async (agent, tools, batch = true) => {
     const siblings = tools.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));

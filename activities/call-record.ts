@@ -9,7 +9,7 @@ import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
-import { requestToJudge } from './staged.js';
+import { requestToJudge } from './opened-call.js';
 
 /** The evidence of a call that was closed before it was judged. */
 const UNJUDGED = {

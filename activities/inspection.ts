@@ -1,20 +1,15 @@
 import type { CallInput } from '../contracts/call.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
 import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { Inspected } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
-import { requestToJudge } from './staged.js';
+import type { OpenedCalls } from './opened-call.js';
 
-/** How far back an agent's successful steps count for inspection and policy. */
-export const HISTORY_WINDOW_MS = 300_000;
-
-export const createInspectionActivities = ({ calls, inspector }: { calls: CallStore; inspector: Inspector }) => ({
+export const createInspectionActivities = ({ opened, inspector }: { opened: OpenedCalls; inspector: Inspector }) => ({
   /** Asks Brain. Read-only: a second run asks again. An outage is an answer, not an error: policy must still be heard. */
   async inspect(call: CallInput): Promise<Inspected> {
-    const request = await requestToJudge(calls, call);
-    const history = await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+    const { request, history } = await opened.first(call);
     const siblings = siblingsOf(call.method, call.tool, request.body);
     const histories = historiesOf(history, siblings, call.received_ms);
     try {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
@@ -80,8 +81,9 @@ export function createLedgerActivities({
     }
   };
 
-  const appendAll = async (correlationId: string): Promise<void> => {
-    const found = await calls.find(correlationId);
+  const appendAll = async (correlationId: string, reached?: ReachedRecord): Promise<void> => {
+    // Rows of an earlier state are rows of every later one: what a step handed along can be appended whatever came after it.
+    const found = await calls.find(correlationId, reached);
     const request = found && (await calls.request(correlationId, found.digest));
     const unlike = request instanceof NotAsStaged;
     const record = unlike ? await calls.condemn(correlationId, request.message) : found;
@@ -100,7 +102,7 @@ export function createLedgerActivities({
 
   return {
     /** Appends the rows the record implies by now, if the ledger takes them at once; `false` leaves them to `appendRows`. Safe to repeat. */
-    async tryAppendRows(correlationId: string): Promise<boolean> {
+    async tryAppendRows(correlationId: string, reached?: ReachedRecord): Promise<boolean> {
       const waitMs = openUntilMs - now();
       // A longer wait than was ever set is a clock that was put back.
       if (waitMs > 0 && waitMs <= BREAKER_MS) return false;
@@ -109,7 +111,7 @@ export function createLedgerActivities({
         const limit = new Promise<never>((_, reject) => {
           timer = setTimeout(() => reject(new Error('the ledger did not answer in time')), waitForLedgerMs);
         });
-        await Promise.race([appendAll(correlationId), limit]);
+        await Promise.race([appendAll(correlationId, reached), limit]);
         return true;
       } catch {
         openUntilMs = now() + BREAKER_MS;

@@ -1,33 +1,31 @@
 import type { CallInput } from '../contracts/call.js';
 import type { PolicyInput } from '../contracts/policy.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
 import { errorText } from '../domain/errors.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
-import { HISTORY_WINDOW_MS } from './inspection.js';
 import { foreignText } from '../domain/text.js';
-import { requestToJudge } from './staged.js';
+import type { OpenedCalls } from './opened-call.js';
 
 export const createPolicyActivities = ({
-  calls,
+  opened,
   policies,
   tools,
 }: {
-  calls: CallStore;
+  opened: OpenedCalls;
   policies: PolicyEvaluator;
   tools: ToolClasses;
 }) => ({
   /** Asks policy. Read-only: a second run asks again. An outage is an answer, not an error: in observe mode the call goes on. */
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
-    const request = await requestToJudge(calls, call);
+    const { request, history } = await opened.next(call);
     const inspection = inspected.available ? inspected.inspection : null;
     const siblings = siblingsOf(call.method, call.tool, request.body);
     const facts = {
       tool_type: call.tool,
-      agent_history: await calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS),
+      agent_history: history,
       intent_score: intentScore(inspection),
       agent_id: `${call.tenant}/${call.agent}`,
       agent_kind: 'mcp',

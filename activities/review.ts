@@ -1,4 +1,4 @@
-import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SettledReview, SignedDecision } from '../contracts/review.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
@@ -62,8 +62,8 @@ export const createReviewActivities = ({
    * An agent that has as much waiting as it may gets its verdict taken back: as if it had not asked, so that it leaves neither an open
    * record nor rows about one.
    */
-  async openReview(call: CallInput, atMs: number): Promise<CallSummary> {
-    const record = await calls.find(call.correlation_id);
+  async openReview(call: CallInput, atMs: number, reached?: ReachedRecord): Promise<CallSummary> {
+    const record = await calls.find(call.correlation_id, reached);
     const request = await calls.request(call.correlation_id, call.digest);
     const closed = request instanceof NotAsStaged && (await calls.condemn(call.correlation_id, request.message));
     if (closed) return summarize(closed);
@@ -206,8 +206,8 @@ export const createReviewActivities = ({
    * Brings the review row to what the record says. HIL does so itself after a decision; this is for its crash in between, and for a row
    * that was stored for a call which was closed before it was parked: that one is withdrawn. Safe to repeat.
    */
-  async settleReviewRow(correlationId: string): Promise<void> {
-    const record = await calls.find(correlationId);
+  async settleReviewRow(correlationId: string, reached?: ReachedRecord): Promise<void> {
+    const record = await calls.find(correlationId, reached);
     const settled = record && settledOf(record);
     if (record?.state === 'aborted' && !settled && record.evidence.verdict?.outcome === 'park')
       await reviews.withdraw(correlationId);

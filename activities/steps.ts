@@ -1,4 +1,4 @@
-import type { CallInput, CallSummary } from '../contracts/call.js';
+import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import {
   evaluateCall,
   inspectCall,
@@ -28,7 +28,8 @@ type StepParts = Omit<JudgeSteps, 'now'> &
 const SETTLE_LIMIT_MS = 500;
 
 /**
- * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). Each is made of activities that are safe
+ * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). What a step is told of the record that
+ * the one before reached spares it a look where both run in one process; without it, it looks. Each is made of activities that are safe
  * to meet twice, in the same order, and so is safe to meet twice itself. A worker lost in the middle leaves what the last of them made
  * durable.
  */
@@ -41,13 +42,13 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
     abandonCall: (call) => parts.abandonCall(call),
     closeTampered: (call, why) => parts.closeTampered(call, why),
   };
-  const settledInTime = async (correlationId: string): Promise<boolean> => {
+  const settledInTime = async (correlationId: string, reached: ReachedRecord | undefined): Promise<boolean> => {
     let timer: NodeJS.Timeout | undefined;
     try {
       const limit = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error('the review store did not answer in time')), waitForReviewsMs);
       });
-      await Promise.race([parts.settleReviewRow(correlationId), limit]);
+      await Promise.race([parts.settleReviewRow(correlationId, reached), limit]);
       return true;
     } catch {
       return false;
@@ -64,7 +65,8 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
     evaluate: (call: CallInput, inspected: Inspected): Promise<CallSummary> => evaluateCall(call, inspected, judging),
 
     /** Stores the review row and parks the record. */
-    park: (call: CallInput, atMs: number): Promise<CallSummary> => parts.openReview(call, atMs),
+    park: (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
+      parts.openReview(call, atMs, verdict),
 
     /** Moves a parked record past its deadline to expired. Too late, it returns what stands. */
     expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),
@@ -74,15 +76,15 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
       parts.callUpstream(call, claimNotAfterMs, signal, version),
 
     /** Appends every row the record implies by now. */
-    async appendLedger(correlationId: string, insistence: Insistence): Promise<boolean> {
-      if (insistence === 'at_once') return parts.tryAppendRows(correlationId);
+    async appendLedger(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {
+      if (insistence === 'at_once') return parts.tryAppendRows(correlationId, reached);
       await parts.appendRows(correlationId);
       return true;
     },
 
     /** Brings the review row to what the record says, where HIL died before it wrote it. */
-    async settleReview(correlationId: string, insistence: Insistence): Promise<boolean> {
-      if (insistence === 'at_once') return settledInTime(correlationId);
+    async settleReview(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {
+      if (insistence === 'at_once') return settledInTime(correlationId, reached);
       await parts.settleReviewRow(correlationId);
       return true;
     },

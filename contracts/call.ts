@@ -83,4 +83,9 @@ export interface CallSummary {
    * older copy.
    */
   readonly version?: number;
+  /** When the record came to this state, epoch milliseconds; absent in histories of an earlier Gate. */
+  readonly updated_ms?: number;
 }
+
+/** A record as one step left it, for the next step: that version and no other. */
+export type ReachedRecord = Pick<CallSummary, 'version' | 'updated_ms'>;

@@ -134,7 +134,7 @@ export function createInProcessHost({
 
   function stepsOf(call: CallInput, run: Run, answer: (summary: CallSummary) => void): PipelineSteps {
     const rows = rowAppender({
-      now: () => activities.tryAppendRows(call.correlation_id),
+      now: (reached) => activities.tryAppendRows(call.correlation_id, reached),
       later() {
         const appended = appendDurably(call.correlation_id);
         inBackground(() => appended);
@@ -158,7 +158,7 @@ export function createInProcessHost({
     return {
       now: clock.now,
       judge: (input) => judgeCall(input, { ...activities, now: clock.now }),
-      openReview: (input) => activities.openReview(input, clock.now()),
+      openReview: (input, verdict) => activities.openReview(input, clock.now(), verdict),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
         while (!decided && !dropped && !stopping.signal.aborted) {
@@ -185,7 +185,7 @@ export function createInProcessHost({
         }
         return activities.settleExecution(call.correlation_id, reason);
       },
-      appendRows: () => rows.append(),
+      appendRows: (_input, reached) => rows.append(reached),
       notify(input) {
         followUp('callback', input.correlation_id);
         return Promise.resolve();

@@ -10,6 +10,7 @@ import {
   tamperedReview,
   tenantOf,
 } from '../activities/ledger.js';
+import { openedCalls } from '../activities/opened-call.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
 import {
   createReconcileActivities,
@@ -107,10 +108,11 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     rows.appendRows(correlationId).catch(() => undefined);
     review.settleReviewRow(correlationId).catch(() => undefined);
   });
+  const opened = openedCalls(calls);
   const callback = createCallbackActivities({ calls, deliver: ports.deliver, reportStuck: rows.reportStuck });
   return {
-    ...createInspectionActivities({ calls, inspector: ports.inspector }),
-    ...createPolicyActivities({ calls, policies: ports.policies, tools: ports.tools }),
+    ...createInspectionActivities({ opened, inspector: ports.inspector }),
+    ...createPolicyActivities({ opened, policies: ports.policies, tools: ports.tools }),
     ...record,
     ...rows,
     ...review,

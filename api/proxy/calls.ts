@@ -204,7 +204,7 @@ export function createCallHandler(options: CallHandlerOptions) {
   }
 
   async function recordAfter(call: CallInput, summary: CallSummary | null): Promise<CallRecord> {
-    const record = await calls.find(call.correlation_id);
+    const record = await calls.find(call.correlation_id, summary ?? undefined);
     if (record) return record;
     throw new GateError(
       'pipeline_unavailable',

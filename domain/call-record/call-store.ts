@@ -1,12 +1,12 @@
 import { callMigrations } from '../../migrations/calls.js';
-import type { CallInput, CallState } from '../../contracts/call.js';
+import type { CallInput, CallState, ReachedRecord } from '../../contracts/call.js';
 import type { AgentHistory } from '../../contracts/policy.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { jobsInFile, jobsOver } from '../store/jobs.js';
 import type { LocalFile } from '../store/local-file.js';
-import { keptCalls, NOTHING_KEPT } from './kept-calls.js';
+import { handedCalls, keptCalls } from './kept-calls.js';
 import { sealCalls } from './seal-calls.js';
 import type {
   CallRecord,
@@ -104,7 +104,11 @@ export interface CallStore {
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
   /** The staged request, `null` where there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
-  find(correlationId: string): Promise<CallRecord | null>;
+  /**
+   * The record as it stands. With `reached`, the one that a step before left: where this process still has that one opened, it is not
+   * read again, whatever became of it since.
+   */
+  find(correlationId: string, reached?: ReachedRecord): Promise<CallRecord | null>;
   /** Inserts the verdict or returns the record that is there: the first verdict stands. */
   commitVerdict(state: FirstState, evidence: VerdictEvidence, outcome?: RecordedOutcome): Promise<CallRecord>;
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
@@ -188,7 +192,7 @@ export const callStoreOver = (
     replica,
     jobs: jobsOver(store),
     setbacks: store as unknown as Store<SetbackTables>,
-    kept: NOTHING_KEPT,
+    kept: handedCalls(),
     vouchedMs: VOUCHED_MS,
   });
 

@@ -9,12 +9,14 @@ const KEPT_HISTORIES = 1_000;
 
 /** What a process keeps opened of the calls under way. */
 export interface KeptCalls {
+  /** Nobody else writes the store: what is kept is what stands. Otherwise it is what a step of this process left. */
+  readonly alone: boolean;
   record(correlationId: string): OpenedRecord | undefined;
   hold(opened: OpenedRecord): void;
   /** What is kept of this call is not what stands. */
   drop(correlationId: string): void;
-  /** A result is read once, by the caller that waits for it, a moment after it was stored. */
-  result(correlationId: string): Buffer | undefined;
+  /** A result is read once, by the caller that waits for it, a moment after it was stored; whoever asks later is given the store's. */
+  takeResult(correlationId: string): Buffer | undefined;
   holdResult(correlationId: string, result: Uint8Array): void;
   history(agent: string): readonly HistoryEvent[] | undefined;
   holdHistory(agent: string, steps: readonly HistoryEvent[]): void;
@@ -34,13 +36,18 @@ export function keptCalls(): KeptCalls {
   });
   const histories = new LRUCache<string, readonly HistoryEvent[]>({ max: KEPT_HISTORIES });
   return {
+    alone: true,
     record: (id) => records.get(id),
     hold: (opened) => void records.set(opened.record.correlation_id, opened),
     drop(id) {
       records.delete(id);
       results.delete(id);
     },
-    result: (id) => results.get(id),
+    takeResult(id) {
+      const result = results.get(id);
+      results.delete(id);
+      return result;
+    },
     holdResult: (id, result) => void results.set(id, Buffer.from(result)),
     history: (agent) => histories.get(agent),
     holdHistory: (agent, steps) => void histories.set(agent, steps),
@@ -58,15 +65,22 @@ export function keptCalls(): KeptCalls {
   };
 }
 
-/** For a store that other processes write as well: nothing that was read of it is true a moment later. */
-export const NOTHING_KEPT: KeptCalls = {
-  record: () => undefined,
-  hold: () => undefined,
-  drop: () => undefined,
-  result: () => undefined,
-  holdResult: () => undefined,
-  history: () => undefined,
-  holdHistory: () => undefined,
-  counted: () => undefined,
-  clear: () => undefined,
-};
+/**
+ * For a store that other processes write as well: a record passes from step to step, and a result once to the caller that waits for it.
+ * Nothing else that was read is true a moment later.
+ */
+export function handedCalls(): KeptCalls {
+  const { record, hold, drop, takeResult, holdResult, clear } = keptCalls();
+  return {
+    alone: false,
+    record,
+    hold,
+    drop,
+    takeResult,
+    holdResult,
+    history: () => undefined,
+    holdHistory: () => undefined,
+    counted: () => undefined,
+    clear,
+  };
+}

@@ -99,4 +99,5 @@ export const summarize = (record: CallRecord): CallSummary => ({
   deadline_ms: record.deadline_ms,
   decided_ms: record.decision && Date.parse(record.decision.decided_at),
   version: record.version,
+  updated_ms: record.updated_ms,
 });

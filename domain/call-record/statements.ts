@@ -34,12 +34,15 @@ export const insertRecord = statement(
   `insert into call_records (${listed(INSERTED)}) values (${places(INSERTED.length)})
      on conflict (correlation_id) do nothing`,
 );
-/** Its own columns, then the id, and the state and version that were read: somebody else may have moved the row meanwhile. */
+/**
+ * Its own columns, then the id, and the state, version and time of the record that it moves: somebody else may have moved the row
+ * meanwhile, or taken it away and begun another one.
+ */
 export const moveRecord = shaped<readonly string[]>(
   (columns) => columns.join(),
   (columns) =>
     `update call_records set ${columns.map((column) => `${column} = ?`).join(', ')}
-       where correlation_id = ? and state = ? and version = ?`,
+       where correlation_id = ? and state = ? and version = ? and updated_ms = ?`,
 );
 export const condemnRecord = statement(
   `update call_records set ${CONDEMNED.map((column) => `${column} = ?`).join(', ')} where correlation_id = ?`,

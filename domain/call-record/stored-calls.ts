@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import type { CallInput, CallState } from '../../contracts/call.js';
+import type { CallInput, CallState, ReachedRecord } from '../../contracts/call.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { callCount } from '../mcp/batch.js';
 import type { Store } from '../store/database.js';
 import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
-import type { Admission, CallStore, DueCall, FollowUp, OpenCall } from './call-store.js';
+import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from './call-store.js';
 import { askedAtOnce, contradictionOf, idsAgainst } from './contradiction.js';
 import type { KeptCalls } from './kept-calls.js';
 import { keptRequests } from './kept-requests.js';
@@ -25,7 +25,7 @@ import {
   stepsOf,
 } from './sealed-record.js';
 import * as statements from './statements.js';
-import { OPEN_STATES, TAMPERED } from './transitions.js';
+import { type CallMove, OPEN_STATES, TAMPERED } from './transitions.js';
 import { WALK_START, type WalkPlace } from './walk.js';
 
 export interface StoredCallsOptions {
@@ -57,6 +57,10 @@ const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: num
   Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
 
 const agentKey = ({ tenant, agent }: { readonly tenant: string; readonly agent: string }) => `${tenant}/${agent}`;
+
+/** Whether this is the record that a step left, and not an earlier or later one of its call. */
+const isOf = ({ record }: OpenedRecord, reached: ReachedRecord | undefined): boolean =>
+  reached?.version !== undefined && record.version === reached.version && record.updated_ms === reached.updated_ms;
 
 /** What a look, or a move, came to: the record that stands now, and whether this job closed it. */
 interface Looked {
@@ -140,9 +144,10 @@ export function storedCalls({
       (looked) => looked && (looked.closed ? told : remember)(looked.opened),
     );
 
-  const find = async (correlationId: string): Promise<CallRecord | null> => {
+  const find = async (correlationId: string, reached?: ReachedRecord): Promise<CallRecord | null> => {
     const known = kept.record(correlationId);
-    if (known) return unlessPutBack(known.record);
+    if (known && isOf(known, reached)) return known.record;
+    if (known && kept.alone) return unlessPutBack(known.record);
     const read = await jobs.read(
       () => get(statements.selectRecord, correlationId),
       (row): ReadRecord | null => {
@@ -184,6 +189,29 @@ export function storedCalls({
     if (Number(count) > 0) return false;
     yield* run(statements.insertHits(1), marker, atMs, '');
     return true;
+  }
+
+  /** Moves a record that was opened, if the row is still that one. */
+  function* movedFrom(
+    known: OpenedRecord,
+    move: CallMove,
+    patch: MovePatch,
+  ): Job<(Looked & { applied: true }) | 'no such move' | 'moved elsewhere'> {
+    const { record, authenticated } = known;
+    const updated = sealing.moved(authenticated, move, patch, now());
+    if (updated === null) return 'no such move';
+    const columns = Object.entries(updated);
+    const changes = yield* run(
+      statements.moveRecord(columns.map(([column]) => column)),
+      ...columns.map(([, value]) => value),
+      record.correlation_id,
+      record.state,
+      record.version,
+      record.updated_ms,
+    );
+    if (changes !== 1) return 'moved elsewhere';
+    if (patch.counted_ms !== undefined) yield* keepSensitive(record.evidence, patch.counted_ms);
+    return { opened: recordAfter(known, updated, patch), applied: true, closed: false };
   }
 
   /** The hits of the agent's window with this call's, or why it is not let in. */
@@ -316,27 +344,19 @@ export function storedCalls({
       const moved = await jobs.write(
         function* (): Job<(Looked & { applied: boolean }) | 'gone' | 'moved elsewhere'> {
           const least = Math.max(atLeast(correlationId), patch.version ?? 0);
-          let known: ReadRecord | undefined = kept.record(correlationId);
-          if (!known || known.record.version < least) {
-            const row = yield* get(statements.selectRecord, correlationId);
-            if (!row) return 'gone';
-            known = sealing.read(row, least);
-            if (known.fault !== undefined) return { ...(yield* close(row, known.fault)), applied: false };
+          const known = kept.record(correlationId);
+          if (known && known.record.version >= least) {
+            const made = yield* movedFrom(known, move, patch);
+            if (typeof made !== 'string') return made;
+            if (made === 'no such move' && kept.alone) return { opened: known, applied: false, closed: false };
           }
-          const { record, authenticated } = known;
-          const updated = sealing.moved(authenticated, move, patch, now());
-          if (updated === null) return { opened: known, applied: false, closed: false };
-          const columns = Object.entries(updated);
-          const changes = yield* run(
-            statements.moveRecord(columns.map(([column]) => column)),
-            ...columns.map(([, value]) => value),
-            correlationId,
-            record.state,
-            record.version,
-          );
-          if (changes !== 1) return 'moved elsewhere';
-          if (patch.counted_ms !== undefined) yield* keepSensitive(record.evidence, patch.counted_ms);
-          return { opened: recordAfter(known, updated, patch), applied: true, closed: false };
+          // What this process left of it is not what stands, or does not let it move.
+          const row = yield* get(statements.selectRecord, correlationId);
+          if (!row) return 'gone';
+          const read = sealing.read(row, least);
+          if (read.fault !== undefined) return { ...(yield* close(row, read.fault)), applied: false };
+          const made = yield* movedFrom(read, move, patch);
+          return made === 'no such move' ? { opened: read, applied: false, closed: false } : made;
         },
         (result) => {
           if (typeof result === 'string') {
@@ -363,7 +383,7 @@ export function storedCalls({
       ),
 
     async result(correlationId) {
-      const known = kept.result(correlationId);
+      const known = kept.takeResult(correlationId);
       if (known) return known;
       const record = await find(correlationId);
       if (!record) return null;

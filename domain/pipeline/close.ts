@@ -16,7 +16,7 @@ export async function closeCall(
   if (error instanceof PipelineUnavailable) throw error;
   const closed = await abort(call.correlation_id, `pipeline error: ${errorText(error)}`).catch(() => null);
   if (!closed) throw new PipelineUnavailable('proxy', `the call could not be closed; ${ASK_AGAIN}`, error);
-  await steps.appendRows(call);
+  await steps.appendRows(call, closed);
   steps.answer(closed);
   await steps.appended();
   return closed;

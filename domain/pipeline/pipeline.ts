@@ -63,7 +63,7 @@ export interface PipelineSteps {
   /** Claims, sends once, stores the outcome; whatever fails, comes back with what the record says. A call found `intended` is settled, not sent. */
   execute(call: CallInput, permitted: CallSummary, claimNotAfterMs: number): Promise<CallSummary>;
   /** Appends every ledger row the record implies by now. Never throws and never blocks for long: what the ledger does not take now is appended later. */
-  appendRows(call: CallInput): Promise<void>;
+  appendRows(call: CallInput, reached: CallSummary): Promise<void>;
   /** Sends the decision or expiry to the caller's callback address, on its own time. */
   notify(call: CallInput, settled: CallSummary): Promise<void>;
   /** Gives the waiting caller its answer. Only the first one counts. */
@@ -89,12 +89,12 @@ export async function runCall(
   let record = resumed ?? (await steps.judge(call));
 
   if (record.state === 'decided') record = await steps.openReview(call, record);
-  await steps.appendRows(call);
+  await steps.appendRows(call, record);
 
   if (record.state === 'parked') {
     steps.answer(record);
     record = await steps.awaitDecision(call, record);
-    await steps.appendRows(call);
+    await steps.appendRows(call, record);
     if (call.has_callback) await steps.notify(call, record);
   }
   if (
@@ -105,7 +105,7 @@ export async function runCall(
     const claimNotAfterMs =
       record.state === 'approved' ? (record.decided_ms ?? steps.now()) + APPROVED_CLAIM_LIMIT_MS : call.not_after_ms;
     record = await steps.execute(call, record, claimNotAfterMs);
-    await steps.appendRows(call);
+    await steps.appendRows(call, record);
   }
   steps.answer(record);
   await steps.appended();

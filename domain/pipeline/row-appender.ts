@@ -1,7 +1,9 @@
+import type { ReachedRecord } from '../../contracts/call.js';
+
 /** How a host brings rows to the ledger. */
 export interface RowSteps {
-  /** Whether the ledger took every row that is due, at once. Never throws. */
-  now(): Promise<boolean>;
+  /** Whether the ledger took every row that is due, at once. Never throws. `reached` is the record as the step before left it. */
+  now(reached: ReachedRecord): Promise<boolean>;
   /** The same, however long it takes; `false` where that was given up, and the record says that rows are due. */
   later(): Promise<boolean>;
 }
@@ -10,7 +12,7 @@ export interface RowSteps {
 export interface RowAppender {
   /** A step has tried the rows itself and says whether the ledger took them, so the next `append` need not try. */
   tried(taken: boolean): void;
-  append(): Promise<void>;
+  append(reached: ReachedRecord): Promise<void>;
   /** The ledger has taken everything that was handed over: nothing is under way, and nothing was given up. */
   allTaken(): boolean;
   drained(): Promise<void>;
@@ -39,7 +41,7 @@ export function rowAppender({ now, later }: RowSteps): RowAppender {
       triedByStep = true;
       takenByStep = taken;
     },
-    async append() {
+    async append(reached) {
       const tried = triedByStep;
       triedByStep = false;
       if (tried && takenByStep) return;
@@ -47,7 +49,7 @@ export function rowAppender({ now, later }: RowSteps): RowAppender {
         again = true;
         return;
       }
-      const appended = !tried && (await now());
+      const appended = !tried && (await now(reached));
       if (!appended) background = appendLater();
     },
     allTaken: () => background === null && !owed,

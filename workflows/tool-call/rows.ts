@@ -6,7 +6,7 @@ import { appending, underOwnNames } from './steps.js';
 export function rowsOf(correlationId: string): RowAppender {
   const steps = () => (underOwnNames() ? appending : earlierAppending);
   return rowAppender({
-    now: () => steps().atOnce(correlationId),
+    now: (reached) => steps().atOnce(correlationId, reached),
     later: () => steps().later(correlationId),
   });
 }

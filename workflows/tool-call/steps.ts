@@ -10,7 +10,7 @@ import type { RecordActivities } from '../../activities/call-record.js';
 import type { ReviewActivities } from '../../activities/review.js';
 import type { StepActivities } from '../../activities/steps.js';
 import type { UpstreamActivities } from '../../activities/upstream.js';
-import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { CallInput, CallSummary, ReachedRecord } from '../../contracts/call.js';
 import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
 import { lineOf } from '../line.js';
 import { FAILURES } from './messages.js';
@@ -56,12 +56,12 @@ const settlingLater = durable<StepActivities>('a review row that could not be se
 
 export interface Appending {
   /** Whether the ledger took the rows now. */
-  atOnce(correlationId: string): Promise<boolean>;
+  atOnce(correlationId: string, reached: ReachedRecord): Promise<boolean>;
   /** Appends them whenever the ledger takes them; `false` after an hour. */
   later(correlationId: string): Promise<boolean>;
 }
 export const appending: Appending = {
-  atOnce: (correlationId) => appendingNow.appendLedger(correlationId, 'at_once').catch(() => false),
+  atOnce: (correlationId, reached) => appendingNow.appendLedger(correlationId, 'at_once', reached).catch(() => false),
   later: (correlationId) => orReconciled(appendingLater.appendLedger(correlationId, 'until_taken')),
 };
 
@@ -71,8 +71,8 @@ export interface Settling {
 }
 
 /** The review row as the record says, now or whenever HIL takes it. */
-export async function settleReview(correlationId: string): Promise<Settling> {
-  const atOnce = await settling.settleReview(correlationId, 'at_once').catch(() => false);
+export async function settleReview(correlationId: string, reached: ReachedRecord): Promise<Settling> {
+  const atOnce = await settling.settleReview(correlationId, 'at_once', reached).catch(() => false);
   return {
     settled: atOnce ? Promise.resolve() : orReconciled(settlingLater.settleReview(correlationId, 'until_taken')),
   };

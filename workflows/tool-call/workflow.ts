@@ -66,14 +66,14 @@ export async function toolCall(
       const judged = 'closed' in looked ? looked.closed : await unwrapped(evaluate(input, looked.inspected));
       // A task that was lost after its decision was stored begins anew and finds it: what the decision owes is due all the same.
       if (isReviewed(judged)) {
-        reviewRow = await settleReview(call.correlation_id);
+        reviewRow = await settleReview(call.correlation_id, judged);
         if (call.has_callback) await steps.notify(input, judged);
       }
       return judged;
     },
 
-    async openReview(input) {
-      const parked = underOwnNames() ? await unwrapped(park(input, Date.now())) : await earlier.park();
+    async openReview(input, verdict) {
+      const parked = underOwnNames() ? await unwrapped(park(input, Date.now(), verdict)) : await earlier.park();
       told.reached(parked);
       return parked;
     },
@@ -94,7 +94,7 @@ export async function toolCall(
       const { summary, by } = await review.settled(() =>
         underOwnNames() ? untilDone(() => expire(call.correlation_id)) : earlier.expire(),
       );
-      if (underOwnNames()) reviewRow = await settleReview(call.correlation_id);
+      if (underOwnNames()) reviewRow = await settleReview(call.correlation_id, summary);
       else if (by === 'decision') await earlier.afterDecision(summary);
       return summary;
     },
@@ -116,7 +116,7 @@ export async function toolCall(
       return settleExecution(call.correlation_id, reason);
     },
 
-    appendRows: () => rows.append(),
+    appendRows: (_input, reached) => rows.append(reached),
 
     async notify(input, decided) {
       try {

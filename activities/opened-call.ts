@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache';
+import type { CallInput } from '../contracts/call.js';
+import type { AgentHistory } from '../contracts/policy.js';
+import type { CallStore } from '../domain/call-record/call-store.js';
+import { NotAsStaged, type StagedRequest } from '../domain/call-record/record.js';
+import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+
+/** How far back an agent's successful steps count for inspection and policy. */
+export const HISTORY_WINDOW_MS = 300_000;
+/** Calls between inspection and policy. */
+const KEPT_HISTORIES = 2_000;
+
+/** What a call is judged on: the request that was staged, and what its agent did before. */
+export interface OpenedCall {
+  readonly request: StagedRequest;
+  readonly history: AgentHistory;
+}
+
+/** Opens calls that are to be judged, and hands what one step opened to the next one in this process. */
+export interface OpenedCalls {
+  /** For the first step that looks. */
+  first(call: CallInput): Promise<OpenedCall>;
+  /** For the one behind it, which judges by the same history. Where that is not here it is read. */
+  next(call: CallInput): Promise<OpenedCall>;
+}
+
+export function openedCalls(calls: CallStore): OpenedCalls {
+  const histories = new LRUCache<string, { readonly call: CallInput; readonly history: AgentHistory }>({
+    max: KEPT_HISTORIES,
+  });
+  const historyOf = (call: CallInput) => calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+  return {
+    async first(call) {
+      const request = await requestToJudge(calls, call);
+      const history = await historyOf(call);
+      histories.set(call.correlation_id, { call, history });
+      return { request, history };
+    },
+    async next(call) {
+      const request = await requestToJudge(calls, call);
+      const known = histories.get(call.correlation_id);
+      histories.delete(call.correlation_id);
+      // The same id may come again, later or with another body: that is another call.
+      const same = known?.call.received_ms === call.received_ms && known.call.digest === call.digest;
+      return { request, history: same ? known.history : await historyOf(call) };
+    },
+  };
+}
+
+/** The request that is to be judged. Throws NotAsStaged where something else lies in its place, PipelineUnavailable where nothing does. */
+export async function requestToJudge(calls: CallStore, call: CallInput): Promise<StagedRequest> {
+  const request = await calls.request(call.correlation_id, call.digest);
+  if (request instanceof NotAsStaged) throw request;
+  if (!request) throw new PipelineUnavailable('proxy', 'the staged request is not in the store');
+  return request;
+}
