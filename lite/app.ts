@@ -22,17 +22,17 @@ import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../domain/store/local-file.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
-import { isAllowedAddress } from './hosts.js';
+import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { ledgerRoutes } from './ledger-routes.js';
 import { registerPage } from './page.js';
-import { LINK_LIFE_MS, type SignInLinks } from './sign-in-links.js';
+import { LINK_LIFE_MS, type SignInLinks } from '../api/pages/sign-in-links.js';
 
 export interface LiteAppOptions {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly mode: Mode;
   readonly access: Access;
-  readonly links: SignInLinks;
+  readonly links: SignInLinks<LiteOperator>;
   readonly reviews: ReviewStore;
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;

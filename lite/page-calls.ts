@@ -5,7 +5,7 @@ import type { CallRecord } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
-import { notice, shownTime, text } from './page-layout.js';
+import { notice, shownTime, text } from '../api/pages/html.js';
 
 /** How much an approver can read on a page; a larger call cannot be approved here. */
 const MAX_SHOWN = 100_000;

@@ -1,21 +1,21 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { LRUCache } from 'lru-cache';
+import { createBrowserSessions } from '../api/pages/browser-sessions.js';
+import { notice, sendDocument, text } from '../api/pages/html.js';
+import type { SignInLinks } from '../api/pages/sign-in-links.js';
 import type { Mode } from '../contracts/call.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { GateError } from '../domain/errors.js';
-import { composed } from '../domain/expressions/linear.js';
 import type { Access, LiteOperator } from './access.js';
 import { callsOf, decidedWords, lateWords, mainPage } from './page-calls.js';
-import { layout, line, loginForm, notice, text } from './page-layout.js';
-import type { SignInLinks } from './sign-in-links.js';
+import { layout, line, loginForm } from './page-layout.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
 export interface PageOptions {
   readonly access: Access;
-  readonly links: SignInLinks;
+  readonly links: SignInLinks<LiteOperator>;
   readonly mode: Mode;
   readonly now: () => number;
   /** What a quick look at the chain finds. Throws where the file cannot be read. */
@@ -45,13 +45,11 @@ export interface PageOptions {
 }
 
 interface Session {
+  readonly id: string;
   readonly operator: LiteOperator;
 }
 
-const COOKIE = 'gate_lite_session';
-const SESSION_COOKIE = composed(`(?:^|; )${COOKIE}=([0-9a-f]{64})(?:;|$)`);
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const SESSION_MS = 8 * 3_600_000;
 /** How long the answer to a wrong token is delayed; nobody else waits. */
 const WRONG_TOKEN_MS = 500;
 /** The page comes again by itself where nothing is to be filled in; where something is, a line above it says what came since. */
@@ -66,7 +64,7 @@ const EXECUTION_SHOWN_MS = 1_500;
  */
 export function registerPage(app: FastifyInstance, options: PageOptions): void {
   const { access } = options;
-  const sessions = new LRUCache<string, Session>({ max: 1_000, ttl: SESSION_MS });
+  const sessions = createBrowserSessions<LiteOperator>('gate_lite_session');
   const formKey = randomBytes(32);
   const formToken = (id: string) => createHmac('sha256', formKey).update(id).digest('hex');
 
@@ -76,19 +74,12 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(body as string))),
   );
 
-  const sessionOf = (request: FastifyRequest): { id: string; session: Session } | null => {
-    const id = SESSION_COOKIE.exec(request.headers.cookie ?? '')?.[1];
-    const session = id === undefined ? undefined : sessions.get(id);
-    return id !== undefined && session ? { id, session } : null;
-  };
-  const openSession = (reply: FastifyReply, operator: LiteOperator): string => {
-    const id = randomBytes(32).toString('hex');
-    sessions.set(id, { operator });
-    void reply.header('Set-Cookie', `${COOKIE}=${id}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${SESSION_MS / 1000}`);
-    return id;
+  const sessionOf = (request: FastifyRequest): Session | null => {
+    const known = sessions.of(request);
+    return known && { id: known.id, operator: known.who };
   };
   /** The session of a form that was posted from this very page. */
-  const posted = (request: FastifyRequest): Session & { id: string; fields: Record<string, string> } => {
+  const posted = (request: FastifyRequest): Session & { fields: Record<string, string> } => {
     const fields = (request.body ?? {}) as Record<string, string>;
     const known = sessionOf(request);
     if (!known) throw new GateError('unauthenticated', 'The session has ended; sign in again.');
@@ -96,26 +87,13 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const offered = Buffer.from(fields['csrf'] ?? '');
     if (expected.length !== offered.length || !timingSafeEqual(expected, offered))
       throw new GateError('unauthenticated', 'The form is not from this page; load it again.');
-    return { ...known.session, id: known.id, fields };
+    return { ...known, fields };
   };
-  const html = (reply: FastifyReply, status: number, body: string, framedBy = "'none'") =>
-    reply
-      .code(status)
-      .type('text/html; charset=utf-8')
-      .header(
-        'Content-Security-Policy',
-        `default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; form-action 'self'; frame-ancestors ${framedBy}; base-uri 'none'`,
-      )
-      .header('X-Content-Type-Options', 'nosniff')
-      // Not `no-referrer`: with it a browser sends `Origin: null` with every form, which is refused as a foreign page's.
-      .header('Referrer-Policy', 'same-origin')
-      .header('Cache-Control', 'no-store')
-      .send(body);
   const seenOf = (ids: readonly string[]) => createHash('sha256').update(ids.join()).digest('hex').slice(0, 16);
   /** The page of a session, with what is to be said first. */
   const main = async (
     reply: FastifyReply,
-    { id, operator }: Session & { readonly id: string },
+    { id, operator }: Session,
     { status = 200, said = '', before }: { status?: number; said?: string; before?: string | undefined } = {},
   ) => {
     const [{ rows, next_before: next }, ids, newest, chain] = await Promise.all([
@@ -143,7 +121,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     });
     // With nothing to fill in the page may come again by itself; a reason that somebody types must not be lost.
     const refresh = rows.length === 0 ? { refreshSecs: REFRESH_SECS } : {};
-    return html(reply, status, layout(options.mode, body, { waiting: rows.length, ...refresh }));
+    return sendDocument(reply, status, layout(options.mode, body, { waiting: rows.length, ...refresh }));
   };
 
   // People read these answers: a refusal is a page too.
@@ -152,7 +130,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const status = known?.status ?? error.statusCode ?? 500;
     if (status >= 500) request.log.error({ err: error }, 'the page failed');
     const words = known?.message ?? (status < 500 ? error.message : 'Gate could not make this page; see its log.');
-    return html(
+    return sendDocument(
       reply,
       status,
       layout(
@@ -166,41 +144,40 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const { link } = request.query as { link?: unknown };
     if (link === undefined) return reply.redirect('/', 303);
     const operator = typeof link === 'string' ? options.links.redeem(link) : null;
-    if (operator) openSession(reply, operator);
+    if (operator) sessions.open(reply, operator);
     // An operator who is signed in and opens the used link again wants the page.
     if (operator || sessionOf(request)) return reply.redirect('/', 303);
     await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
     const words =
       'This link was used already, or is too old: it opens the page once. <code>npx gate lite link</code> prints a new one.';
-    return html(reply, 401, layout(options.mode, `${notice('bad', words)}${loginForm()}`));
+    return sendDocument(reply, 401, layout(options.mode, `${notice('bad', words)}${loginForm()}`));
   });
   app.get('/', async (request, reply) => {
     const known = sessionOf(request);
-    if (!known) return html(reply, 200, layout(options.mode, loginForm()));
-    const { operator } = known.session;
+    if (!known) return sendDocument(reply, 200, layout(options.mode, loginForm()));
+    const { operator } = known;
     const { before, decided } = request.query as Record<string, string>;
-    return main(
-      reply,
-      { id: known.id, operator },
-      { before: UUID.exec(before ?? '')?.[0], said: await saidOf(operator, UUID.exec(decided ?? '')?.[0]) },
-    );
+    return main(reply, known, {
+      before: UUID.exec(before ?? '')?.[0],
+      said: await saidOf(operator, UUID.exec(decided ?? '')?.[0]),
+    });
   });
   app.get('/since', async (request, reply) => {
     const known = sessionOf(request);
     const { seen } = request.query as Record<string, string>;
     if (!known)
-      return html(
+      return sendDocument(
         reply,
         200,
         line('Your session has ended: <a href="/" target="_top">sign in again</a>.', SINCE_SECS),
         "'self'",
       );
-    const ids = await options.waitingIds(known.session.operator);
+    const ids = await options.waitingIds(known.operator);
     const words =
       seenOf(ids) === seen
         ? `<span class="dim">Nothing has changed since (looked at ${new Date(options.now()).toISOString().slice(11, 19)} UTC).</span>`
         : `What waits has changed (${ids.length} now): <a href="/" target="_top">show it</a>`;
-    return html(reply, 200, line(words, SINCE_SECS), "'self'");
+    return sendDocument(reply, 200, line(words, SINCE_SECS), "'self'");
   });
 
   app.post('/login', async (request, reply) => {
@@ -208,17 +185,20 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const operator = access.operatorByToken(token);
     if (!operator) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
-      return html(reply, 401, layout(options.mode, `${notice('bad', 'This is not a decide token.')}${loginForm()}`));
+      return sendDocument(
+        reply,
+        401,
+        layout(options.mode, `${notice('bad', 'This is not a decide token.')}${loginForm()}`),
+      );
     }
-    openSession(reply, operator);
+    sessions.open(reply, operator);
     return reply.redirect('/', 303);
   });
 
   app.post('/logout', async (request, reply) => {
-    posted(request);
-    const known = sessionOf(request);
-    if (known) sessions.delete(known.id);
-    return reply.header('Set-Cookie', `${COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`).redirect('/', 303);
+    const { id } = posted(request);
+    sessions.end(reply, id);
+    return reply.redirect('/', 303);
   });
 
   app.post('/page/decide', async (request, reply) => {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createSignInLinks, LINK_LIFE_MS } from '../../lite/sign-in-links.js';
-import { relativeTime } from '../../lite/page-layout.js';
+import { createSignInLinks, LINK_LIFE_MS } from '../../api/pages/sign-in-links.js';
+import { relativeTime } from '../../api/pages/html.js';
 import { commandLine } from '../support/command.js';
 import { echoTools, type EchoTools, liteFolder, type LiteFixture, openLite } from '../support/lite.js';
 

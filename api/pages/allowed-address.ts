@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '../domain/egress/loopback.js';
+import { isLoopback } from '../../domain/egress/loopback.js';
 
 export interface AddressRules {
   /** Names beside loopback, without a port. */

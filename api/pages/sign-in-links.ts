@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { LiteOperator } from './access.js';
 
 /** Links that sign an operator in at the page, each once. */
-export interface SignInLinks {
+export interface SignInLinks<Who> {
   /** The code of a new link. */
-  issue(operator: LiteOperator): string;
+  issue(operator: Who): string;
   /** The operator the link is for, once and within its life; `null` afterwards. */
-  redeem(code: string): LiteOperator | null;
+  redeem(code: string): Who | null;
 }
 
 /** Long enough to walk to the browser, short enough that what a terminal still shows an hour later opens nothing. */
@@ -15,8 +14,8 @@ export const LINK_LIFE_MS = 10 * 60_000;
 /** How many links exist at once; the oldest make room. */
 const LINKS = 100;
 
-export function createSignInLinks(now: () => number = Date.now): SignInLinks {
-  const open = new LRUCache<string, { readonly operator: LiteOperator; readonly untilMs: number }>({ max: LINKS });
+export function createSignInLinks<Who extends object>(now: () => number = Date.now): SignInLinks<Who> {
+  const open = new LRUCache<string, { readonly operator: Who; readonly untilMs: number }>({ max: LINKS });
   // Looked up by its digest: how long a comparison takes says nothing about a code.
   const digestOf = (code: string) => createHash('sha256').update(code).digest('hex');
   return {
