@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,6 +70,29 @@ describe('gate history, as it is typed', () => {
     const { code, out } = await commands.done(['history', '--help']);
     expect(code).toBe(0);
     expect(out).toContain('docs/how-to/read-a-history.md');
+  }, 60_000);
+
+  it('needs an id, or --link', async () => {
+    expect(await commands.done(['history'])).toEqual({
+      code: 2,
+      out: 'gate: which call? Give its correlation id, or --link for the pages\n',
+    });
+  }, 60_000);
+
+  it('has no link where no stack, no pages or no pages that answer are known', async () => {
+    expect(await commands.done(['history', '--link'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('no running stack is known here'),
+    });
+    const linked = (pages_url: string | null) => {
+      writeFileSync(join(folder, 'dev.json'), JSON.stringify({ temporal: { pages_url }, operator_token: 'secret' }));
+      return commands.done(['history', '--link'], { GATE_STATE_DIR: folder });
+    };
+    expect(await linked(null)).toMatchObject({ code: 1, out: expect.stringContaining('no engine of its own') });
+    const away = await linked('http://127.0.0.1:9');
+    expect(away).toMatchObject({ code: 5, out: expect.stringContaining('do not answer') });
+    expect(away.out).not.toContain('secret');
+    rmSync(join(folder, 'dev.json'));
   }, 60_000);
 
   it('refuses what is no id (2), says where no stack is known (1)', async () => {

@@ -18,8 +18,9 @@ export function registerHistory(program: Command): void {
   program
     .command('history')
     .description("tell what the workflow of a call did, step by step, from the engine's own history")
-    .argument('<id>', 'a call, by its correlation id')
+    .argument('[id]', 'a call, by its correlation id')
     .addOption(json())
+    .option('--link', "print an address that opens the engine's pages in clear, once; with an id, those of that call")
     .addHelpText(
       'after',
       `
@@ -27,9 +28,12 @@ The engine is that of the running stack of this folder, or the one that GATE_TEM
 GATE_TEMPORAL_TLS_* files). Outcomes are shown where this machine has the keys: GATE_PAYLOAD_KEYS, or those of the state folder; else
 as (sealed). No request and no result of a tool is in a history. How to read one: docs/how-to/read-a-history.md`,
     )
-    .action(async (id: string, { json: asJson }: { json?: boolean }) => {
-      if (!UUID.test(id))
+    .action(async (id: string | undefined, { json: asJson, link }: { json?: boolean; link?: boolean }) => {
+      if (id === undefined && !link)
+        throw new CliError('which call? Give its correlation id, or --link for the pages', 2);
+      if (id !== undefined && !UUID.test(id))
         throw new CliError(`${id} is not a correlation id; \`gate pending\` and \`gate audit\` show them`, 2);
+      if (id === undefined || link) return printLink(id);
       const runs = await runsOf(id);
       if (runs.length === 0)
         throw new CliError(
@@ -41,14 +45,44 @@ as (sealed). No request and no result of a tool is in a history. How to read one
     });
 }
 
+async function printLink(id: string | undefined): Promise<void> {
+  const {
+    temporal: { pages_url: pages },
+    operator_token: token,
+  } = developmentFile();
+  if (!pages)
+    throw new CliError(
+      'this stack runs no engine of its own, so it has no pages; `gate history <id>` tells what one did',
+    );
+  let answer: Response;
+  try {
+    answer = await fetch(new URL('/sign-in/link', pages), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    });
+  } catch (error) {
+    throw new CliError(
+      `the workflow pages at ${pages} do not answer (${oneLine(errorText(error))}); is Gate started?`,
+      5,
+    );
+  }
+  if (!answer.ok) throw new CliError(`the workflow pages at ${pages} refused (${answer.status})`);
+  const { path, expires_in_secs: secs } = (await answer.json()) as { path: string; expires_in_secs: number };
+  const url = new URL(path, pages);
+  if (id !== undefined) url.searchParams.set('call', id);
+  process.stdout.write(`${url.href}\n`);
+  process.stderr.write(`good once, for ${Math.round(secs / 60)} minutes\n`);
+}
+
 /** The runs of a call, and of what it began. */
 async function runsOf(id: string): Promise<HistoryRun[]> {
-  const [{ Client }, { connectEngine }, { historyOf }, { engineAddress, engineTlsFault }] = await Promise.all([
-    import('@temporalio/client'),
-    import('../workers/client.js'),
-    import('../workers/history.js'),
-    import('../stack/engine-address.js'),
-  ]);
+  const [{ Client, isGrpcServiceError }, { connectEngine }, { historyOf }, { engineAddress, engineTlsFault }] =
+    await Promise.all([
+      import('@temporalio/client'),
+      import('../workers/client.js'),
+      import('../workers/history.js'),
+      import('../stack/engine-address.js'),
+    ]);
   const { payloadKeys: _keys, taskQueue: _queue, park: _park, ...settings } = ENGINE_SETTINGS;
   const config = readConfig('gate history', settings, process.env);
   const fault = engineTlsFault(config);
@@ -65,14 +99,21 @@ async function runsOf(id: string): Promise<HistoryRun[]> {
     for (const child of runs.flatMap(({ children }) => children)) runs.push(...(await historyOf(client, child, keys)));
     return runs;
   } catch (error) {
+    // One that is reached and refuses, as for a namespace it does not have, is not away.
+    const refused = connection !== undefined && isGrpcServiceError(error) && !AWAY.has(error.code);
     throw new CliError(
-      `the workflow engine at ${address} does not answer (${oneLine(errorText(error))}); is Gate started?`,
-      5,
+      refused
+        ? `the workflow engine at ${address} refused: ${oneLine(error.details)} (namespace ${namespace}; GATE_TEMPORAL_NAMESPACE names another)`
+        : `the workflow engine at ${address} does not answer (${oneLine(errorText(error))}); is Gate started?`,
+      refused ? 1 : 5,
     );
   } finally {
     await connection?.close();
   }
 }
+
+/** What gRPC calls a server that cannot be reached, or not in time: DEADLINE_EXCEEDED, UNAVAILABLE. */
+const AWAY: ReadonlySet<number> = new Set([4, 14]);
 
 /** The keys that this machine has for histories; `null` where it has none. */
 function keysHere(): KeyRing | null {

@@ -9,7 +9,7 @@ const stack = (demonstration: boolean, mode = 'enforce') =>
     proxy: { url: 'https://127.0.0.1:8443', ca: '/pki/ca.crt', ...leaf('support-bot') },
     hil: { url: 'https://127.0.0.1:8084' },
     ledger: { url: 'https://127.0.0.1:8083' },
-    temporal: { address: '127.0.0.1:7233', ui_url: null },
+    temporal: { address: '127.0.0.1:7233', ui_url: null, pages_url: null },
     upstream: { url: 'http://127.0.0.1:3001/mcp', demonstration },
     agents: { 'support-bot': leaf('support-bot'), 'dev-agent': leaf('dev-agent') },
   }) as unknown as DevelopmentFile;

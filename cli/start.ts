@@ -98,7 +98,7 @@ Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${sta
   proxy      ${url}/mcp   agents call here, with their certificate
   review     ${stack.hil.url}
   ledger     ${stack.ledger.url}
-  workflows  ${stack.temporal.ui_url ?? stack.temporal.address}
+  workflows  ${stack.temporal.pages_url ? `${stack.temporal.pages_url}   sign in with ${gate} history --link` : stack.temporal.address}
   tools      ${stack.upstream.url}
   all of it  ${here(join(stateDir, 'dev.json'))}
   log        ${here(join(stateDir, 'logs', 'gate.log'))}

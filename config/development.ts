@@ -8,6 +8,11 @@ export const DEVELOPMENT_SETTINGS = {
     'Port of the workflow engine that `gate start` runs; 0 takes a free one.',
   ),
   temporalUiPort: setting('GATE_TEMPORAL_UI_PORT', port(8233), "Port of the engine's web pages; 0 takes a free one."),
+  workflowPagesPort: setting(
+    'GATE_WORKFLOW_PAGES_PORT',
+    port(8234),
+    "Port of the engine's pages with their payloads in clear, behind the operator's token; 0 takes a free one.",
+  ),
   demoUpstreamPort: setting(
     'GATE_DEMO_UPSTREAM_PORT',
     port(9000),

@@ -20,6 +20,7 @@ import { type Engine, type EngineStart, mendable, QUICK_STOP_LIMIT_MS } from './
 import { LOG_REDACTION } from './log-redaction.js';
 import { openServices } from './open-services.js';
 import type { readStartConfig } from './process-settings.js';
+import { portTaken } from './port-taken.js';
 import { storeTarget } from './proxy-store.js';
 import { keyOf, SERVICES, workloadOf } from './services.js';
 import { once, sharedParts } from './shared-parts.js';
@@ -70,6 +71,8 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
       ? startTools(config.development.demoUpstreamPort, stateDir, undo)
       : Promise.resolve(upstream.upstreamUrl),
   );
+  const pages = starting.up.then(({ uiUrl }) => (uiUrl === null ? null : showWorkflows(start, uiUrl, logger, undo)));
+  pages.catch((error: unknown) => starting.giveUp(error));
   const place = (store: string) => storeTarget(config.shared, store);
   const { ports, begin } = await openServices({
     services: SERVICES,
@@ -101,7 +104,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
   });
   const engine = await starting.up;
   const engineClient = await connecting();
-  const development = developmentFile(start, engine, await tools(), ports);
+  const development = developmentFile(start, engine, { toolsUrl: await tools(), pagesUrl: await pages, ports });
   replaceFile(join(stateDir, 'dev.json'), `${JSON.stringify(development, null, 2)}\n`, 0o600);
   begin();
   let stopping: Promise<void> | null = null;
@@ -155,6 +158,24 @@ async function startTools(port: number, stateDir: string, undo: Undo): Promise<s
   return tools.url;
 }
 
+/** The engine's pages in clear, on loopback, where this stack runs an engine with pages. */
+async function showWorkflows(
+  { config, operatorToken }: BringUp,
+  uiUrl: string,
+  logger: Logger,
+  undo: Undo,
+): Promise<string> {
+  const { createWorkflowPages } = await import('./workflow-pages.js');
+  const { payloadKeys: keys, namespace } = config.engine;
+  const pages = createWorkflowPages({ uiUrl, namespace, keys, operatorToken, logger });
+  undo.push('listeners', 'the workflow pages', () => pages.close().then(() => undefined));
+  try {
+    return await pages.listen({ host: '127.0.0.1', port: config.development.workflowPagesPort });
+  } catch (error) {
+    throw portTaken(error, 'the workflow pages', 'GATE_WORKFLOW_PAGES_PORT') ?? error;
+  }
+}
+
 /** The engine is asked to end and made to after ten seconds; then it is looked at for as long again. */
 const ENGINE_STOP_LIMIT_MS = 25_000;
 /** Whoever is well answers within milliseconds. */
@@ -176,8 +197,11 @@ const nameOf = (host: string): string =>
 function developmentFile(
   { config, pki, operatorToken }: BringUp,
   engine: Pick<Engine, 'address' | 'uiUrl'>,
-  toolsUrl: string,
-  ports: ReadonlyMap<string, Ports>,
+  at: {
+    readonly toolsUrl: string;
+    readonly pagesUrl: string | null;
+    readonly ports: ReadonlyMap<string, Ports>;
+  },
 ): DevelopmentFile {
   const { own, upstream } = config.of(PROXY) as {
     readonly own: Config<typeof PROXY_SETTINGS>;
@@ -185,7 +209,7 @@ function developmentFile(
   };
   const agent = pki.agents['support-bot'];
   const listening = SERVICES.flatMap((service) => {
-    const { port, healthPort } = ports.get(service.name) ?? {};
+    const { port, healthPort } = at.ports.get(service.name) ?? {};
     const { host, healthHost } = config.of(service)['own'] as Pick<typeof own, 'host' | 'healthHost'>;
     return port === undefined
       ? []
@@ -211,8 +235,13 @@ function developmentFile(
     console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },
     proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
     operator_token: operatorToken,
-    temporal: { address: engine.address, namespace: config.engine.namespace, ui_url: engine.uiUrl },
-    upstream: { url: toolsUrl, demonstration: upstream.upstreamUrl === undefined },
+    temporal: {
+      address: engine.address,
+      namespace: config.engine.namespace,
+      ui_url: engine.uiUrl,
+      pages_url: at.pagesUrl,
+    },
+    upstream: { url: at.toolsUrl, demonstration: upstream.upstreamUrl === undefined },
     health: Object.fromEntries(listening.map(({ key, health }) => [key, health])),
     agents: Object.fromEntries(
       Object.entries(pki.agents).map(([name, leaf]) => [

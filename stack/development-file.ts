@@ -26,7 +26,14 @@ export interface DevelopmentFile extends ServiceAddresses {
   readonly console_workload: { readonly cert: string; readonly key: string };
   readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;
-  readonly temporal: { readonly address: string; readonly namespace: string; readonly ui_url: string | null };
+  readonly temporal: {
+    readonly address: string;
+    readonly namespace: string;
+    /** The engine's own pages, where payloads are seen sealed. */
+    readonly ui_url: string | null;
+    /** The same in clear, behind the operator's token. */
+    readonly pages_url: string | null;
+  };
   /** `demonstration`: the tools are Gate's own, not those of `GATE_UPSTREAM_URL`. */
   readonly upstream: { readonly url: string; readonly demonstration: boolean };
   readonly health: Readonly<Record<string, string>>;

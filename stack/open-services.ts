@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { Opened, Opening, Ports, ServiceDeclaration, SharedParts } from '../api/plugins/declaration.js';
 import type { TlsMaterial } from '../api/plugins/service.js';
 import type { GroupConfig, SettingGroups } from '../config/env.js';
-import { StartError } from '../config/start-error.js';
 import type { StoreTarget } from '../domain/store/database.js';
 import { type Neighbours, neighboursOf } from './neighbours.js';
+import { portTaken } from './port-taken.js';
 import type { Undo } from './undo.js';
 
 /** A process that services are opened in. */
@@ -116,7 +116,7 @@ export async function openServices(host: Host): Promise<OpenServices> {
     try {
       ports.set(service.name, await listener.listen());
     } catch (error) {
-      throw portTaken(error, service) ?? error;
+      throw portTaken(error, `the ${service.name}`, `${service.prefix}_PORT / ${service.prefix}_HEALTH_PORT`) ?? error;
     }
   }
 
@@ -147,12 +147,4 @@ export async function openServices(host: Host): Promise<OpenServices> {
       for (const each of all) each.begin?.();
     },
   };
-}
-
-/** Which setting holds a port that cannot be had, in one line; `null` for another fault. */
-function portTaken(error: unknown, { name, prefix }: ServiceDeclaration): StartError | null {
-  const { code, port } = error as { code?: string; port?: number };
-  if (code !== 'EADDRINUSE' && code !== 'EACCES') return null;
-  const why = code === 'EADDRINUSE' ? 'is in use by another process' : 'may not be opened by this user';
-  return new StartError(`port ${port} of the ${name} ${why}; free it or set ${prefix}_PORT / ${prefix}_HEALTH_PORT`);
 }

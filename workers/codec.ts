@@ -36,12 +36,15 @@ export const createPayloadCodec = (keys: KeyRing, onForeign?: OnForeignPayload):
   },
 });
 
-function decodeOne(keys: KeyRing, payload: Payload): Payload {
+const decodeOne = (keys: KeyRing, payload: Payload): Payload => openPayload(keys, payload) ?? refused;
+
+/** What was sealed; `null` for what no key of this ring has sealed. */
+export function openPayload(keys: KeyRing, payload: Payload): Payload | null {
   try {
     const encoding = payload.metadata?.encoding;
-    if (!encoding || !Buffer.from(encoding).equals(ENCODING) || !payload.data) return refused;
+    if (!encoding || !Buffer.from(encoding).equals(ENCODING) || !payload.data) return null;
     return PayloadProto.decode(keys.open(payload.data, CONTEXT));
   } catch {
-    return refused;
+    return null;
   }
 }

@@ -175,7 +175,7 @@ function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFil
     // The proxy's key stays with the proxy.
     proxy_workload: { cert: '', key: '' },
     operator_token: operatorToken,
-    temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null },
+    temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null, pages_url: null },
     upstream: { url: 'http://tools:9000/mcp', demonstration: true },
     health: {},
     agents: Object.fromEntries(

@@ -11,6 +11,8 @@ import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { FREE_PORTS } from '../../stack/process-settings.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { needs } from '../support/needs.js';
 import {
   bareEnvironment,
   eventually,
@@ -116,11 +118,14 @@ describe('gate start', () => {
     expect((await (await gate.agent()).call('list_files')).status).toBe(200);
   });
 
-  it('names the setting of a port that is taken, and leaves nothing running', async () => {
+  it.each([
+    ['the proxy', 'GATE_PROXY_PORT'],
+    ['the workflow pages', 'GATE_WORKFLOW_PAGES_PORT'],
+  ])('names the setting of a port of %s that is taken, and leaves nothing running', async (what, setting) => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'gate-start-'));
-    const { refused, port } = await startedOnTakenPort('GATE_PROXY_PORT', elsewhere);
+    const { refused, port } = await startedOnTakenPort(setting, elsewhere);
     expect(refused.code).toBe(1);
-    expect(refused.err).toMatch(new RegExp(`^gate: port ${port} of the proxy is in use .*GATE_PROXY_PORT`));
+    expect(refused.err).toMatch(new RegExp(`^gate: port ${port} of ${what} is in use .*${setting}`));
     expect(refused.err).not.toMatch(/ at .*\.js/);
     await expect(mkdtemp(join(elsewhere, 'run', 'x'))).resolves.toBeDefined();
     expect(() => readFileSync(join(elsewhere, 'run', 'temporal.pid'))).toThrow();
@@ -284,5 +289,35 @@ describe('stopping and starting again', () => {
     expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
     await gate.kinds(parked.correlationId, 'upstream.outcome');
     expect(await gate.verify()).toMatchObject({ valid: true });
+  });
+});
+
+const executable = chromiumPath();
+describe(`the pages of the engine${needs('chromium', executable !== null)}`, () => {
+  const there = executable === null ? it.skip : it;
+  there('show what a parked call waits for, in clear to whoever holds the link, sealed to others', async () => {
+    const parked = await park(7);
+    const { code, out } = await cli('history', parked.correlationId, '--link');
+    expect(code).toBe(0);
+    const browser = await openBrowser(executable ?? '');
+    try {
+      const page = await browser.newPage();
+      await page.goto(out.trim());
+      await page.getByText('"wire_transfer"').first().waitFor();
+      await page.waitForURL(/\/history$/);
+      await page.goto(page.url().replace(/history$/, 'user-metadata'));
+      await page
+        .frameLocator('iframe')
+        .getByText(/support-bot · wire_transfer · waits for a person until \d\d:\d\d UTC/)
+        .waitFor();
+      const used = await browser.newPage();
+      await used.context().clearCookies();
+      expect((await used.goto(out.trim()))?.status()).toBe(401);
+      await used.goto(`${gate.development.temporal.ui_url}/namespaces/gate/workflows/${parked.correlationId}`);
+      await used.getByText('gate-key-id').first().waitFor();
+      expect(await used.getByText('"wire_transfer"').count()).toBe(0);
+    } finally {
+      await browser.close();
+    }
   });
 });

@@ -1,0 +1,196 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import replyFrom from '@fastify/reply-from';
+import type { Payload } from '@temporalio/common';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import { request as httpRequest } from 'undici';
+import { z } from 'zod';
+import { isAllowedAddress } from '../api/pages/allowed-address.js';
+import { createBrowserSessions } from '../api/pages/browser-sessions.js';
+import { document, notice, sendDocument, text } from '../api/pages/html.js';
+import { createSignInLinks, LINK_LIFE_MS } from '../api/pages/sign-in-links.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { GateError } from '../domain/errors.js';
+import { openPayload } from '../workers/codec.js';
+
+export interface WorkflowPagesOptions {
+  /** The engine's own pages, which show payloads as they are kept: sealed. */
+  readonly uiUrl: string;
+  readonly namespace: string;
+  readonly keys: KeyRing;
+  /** Opens the pages. Whoever holds it sees the histories of all tenants of this stack. */
+  readonly operatorToken: string;
+  readonly logger: Logger;
+}
+
+const COOKIE = 'gate_workflows_session';
+/** How long the answer to a wrong token is delayed; nobody else waits. */
+const WRONG_TOKEN_MS = 500;
+/** A page of events, each with what it carries. */
+const DECODE_LIMIT_BYTES = 8 * 1024 * 1024;
+const SIGNED_IN = {} as const;
+/** The one thing beyond reading that the pages ask for: a running workflow's current details, which a query answers. */
+const QUERY = /^\/api\/v1\/namespaces\/[^/?]+\/workflows\/[^/?]+\/query\/[^/?]+$/;
+const CALL = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const bytes = z.string().transform((base64) => Buffer.from(base64, 'base64'));
+/** Payloads as the engine's pages send them: the JSON form of protocol buffers, bytes as base64. */
+const Payloads = z.object({
+  payloads: z.array(
+    z
+      .object({ metadata: z.record(z.string(), bytes).nullish(), data: bytes.nullish() })
+      .transform(({ metadata, data }): Payload => ({ metadata: metadata ?? null, data: data ?? null })),
+  ),
+});
+
+const written = ({ metadata, data }: Payload) => ({
+  metadata: Object.fromEntries(
+    Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
+  ),
+  ...(data && { data: Buffer.from(data).toString('base64') }),
+});
+
+/**
+ * The engine's pages with their payloads in clear, for whoever holds the operator's token (docs/how-to/read-a-history.md): the pages
+ * themselves pass through, and their codec server is here too, so that it answers these pages and nothing else. They show and do not act:
+ * what would change a workflow is refused. For a listener on loopback.
+ */
+export function createWorkflowPages({
+  uiUrl,
+  namespace,
+  keys,
+  operatorToken,
+  logger,
+}: WorkflowPagesOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger.child({ service: 'workflow-pages' }) as never,
+    logController: new LogController({ disableRequestLogging: true }),
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+  }) as unknown as FastifyInstance;
+  const sessions = createBrowserSessions<typeof SIGNED_IN>(COOKIE);
+  const links = createSignInLinks<typeof SIGNED_IN>();
+  const digestOf = (token: string) => createHash('sha256').update(token).digest();
+  const expected = digestOf(operatorToken);
+  const isOperator = (offered: string): boolean => timingSafeEqual(digestOf(offered), expected);
+  const home = `/namespaces/${encodeURIComponent(namespace)}/workflows`;
+  const wrong = () => new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
+
+  void app.register(replyFrom, { base: uiUrl, disableRequestLogging: true });
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 16_384 },
+    (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(body as string))),
+  );
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
+    const status = error instanceof GateError ? error.status : (error.statusCode ?? 500);
+    const code = error instanceof GateError ? error.code : status < 500 ? 'invalid_request' : 'internal_error';
+    if (status >= 500) request.log.error({ err: error }, 'a page of the engine cannot be shown');
+    return reply.code(status).send({ error: code, reason: status < 500 ? error.message : AWAY });
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(isAllowedAddress(request, LOOPBACK) ? undefined : new GateError('host_not_allowed'));
+  });
+
+  app.get('/sign-in', async (request, reply) => {
+    const { link, call } = request.query as { link?: unknown; call?: unknown };
+    const to = typeof call === 'string' && CALL.test(call) ? `${home}/${call}` : home;
+    if (typeof link === 'string' && links.redeem(link)) sessions.open(reply, SIGNED_IN);
+    else if (!sessions.of(request)) {
+      if (link === undefined) return signIn(reply, 200);
+      await wrong();
+      return signIn(reply, 401, 'This link was used already, or is too old: it opens the pages once.');
+    }
+    return reply.redirect(to, 303);
+  });
+  app.post('/sign-in', async (request, reply) => {
+    const { token = '' } = (request.body ?? {}) as Record<string, string>;
+    if (!isOperator(token)) {
+      await wrong();
+      return signIn(reply, 401, "This is not the operator's token.");
+    }
+    sessions.open(reply, SIGNED_IN);
+    return reply.redirect(home, 303);
+  });
+  app.post('/sign-in/link', async (request) => {
+    const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined || !isOperator(token)) throw new GateError('unauthenticated');
+    return { path: `/sign-in?link=${links.issue(SIGNED_IN)}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
+  });
+
+  void app.register((scope, _options, done) => {
+    scope.addHook('onRequest', async (request, reply) => {
+      if (sessions.of(request)) return;
+      // A person is led to the form; what a page asks for in the background is refused.
+      if (request.method === 'GET' && request.headers.accept?.includes('text/html'))
+        return reply.redirect('/sign-in', 303);
+      throw new GateError('unauthenticated', 'sign in at /sign-in');
+    });
+    scope.post('/codec/decode', { bodyLimit: DECODE_LIMIT_BYTES }, (request) => {
+      const read = Payloads.safeParse(request.body);
+      if (!read.success)
+        throw new GateError('invalid_request', `payloads: ${read.error.issues[0]?.message ?? 'unreadable'}`);
+      // What no key here opens stays as it is, and is seen to be sealed.
+      return { payloads: read.data.payloads.map((payload) => written(openPayload(keys, payload) ?? payload)) };
+    });
+    // The pages ask here where their codec server is, and what may be done.
+    scope.get('/api/v1/settings', async (request) => {
+      const answer = await httpRequest(new URL('/api/v1/settings', uiUrl));
+      const settings = (await answer.body.json()) as Record<string, unknown>;
+      return {
+        ...settings,
+        Codec: {
+          ...(settings['Codec'] as object),
+          Endpoint: `http://${request.headers.host}/codec`,
+          IncludeCredentials: true,
+        },
+        DefaultNamespace: namespace,
+        DisableWriteActions: true,
+      };
+    });
+    scope.get('/*', (request, reply) => passedOn(request, reply));
+    scope.post('/*', (request, reply) => {
+      if (!QUERY.test(request.url.split('?')[0] ?? ''))
+        throw new GateError('not_found', "these pages show and do not act; workflows are Gate's to change");
+      return passedOn(request, reply);
+    });
+    done();
+  });
+  return app;
+
+  function passedOn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    return reply.from(request.url, {
+      rewriteRequestHeaders: (_request, { cookie, authorization: _authorization, origin: _origin, ...headers }) => ({
+        ...headers,
+        ...(cookie && { cookie: withoutSession(cookie) }),
+      }),
+    });
+  }
+}
+
+const AWAY = "the engine's pages do not answer; `npx gate doctor` says what runs";
+const LOOPBACK = { allowedHosts: [], loopback: true } as const;
+
+const withoutSession = (cookie: string): string =>
+  cookie
+    .split('; ')
+    .filter((each) => !each.startsWith(`${COOKIE}=`))
+    .join('; ');
+
+const signIn = (reply: FastifyReply, status: number, words?: string): FastifyReply =>
+  sendDocument(
+    reply,
+    status,
+    document(
+      'Gate: workflows',
+      '',
+      `<header><h1>Gate <small>workflows</small></h1></header>${words === undefined ? '' : notice('bad', text(words))}
+<form method="post" action="/sign-in" class="login">
+  <input type="text" name="username" autocomplete="username" value="operator" hidden>
+  <label for="token">Operator's token</label>
+  <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+  <button class="go">Sign in</button>
+  <p class="dim"><code>npx gate history --link</code>, typed where Gate was started, prints an address that signs you in.</p>
+</form>`,
+    ),
+  );
