@@ -92,9 +92,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     app as never,
     options.registry,
     { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
-    // Agents share this listener: that something is not well is everybody's to know, what exactly is the operator's.
+    // Agents share this listener: that something is not well is everybody's to know, what exactly, and what is counted, is the operator's.
     {
       facts: { mode },
+      mayReadMetrics(request) {
+        if (access.agents !== 'open') access.operatorOf(request);
+      },
       showsDetails(request) {
         try {
           return access.operatorOf(request) !== null;

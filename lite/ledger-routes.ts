@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Caller, Service, ServiceApp } from '../api/plugins/service.js';
 import { CALLER_IDS } from '../contracts/route-authority.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import type { LedgerTables } from '../domain/ledger/tables.js';
 import type { AnchorTables } from '../domain/ledger/anchors/anchors.js';
@@ -24,17 +25,23 @@ export interface LedgerRoutesOptions {
 /** What of the ledger's service is reached under lite's address. */
 const PATHS = ['/agents', '/audit/*', '/verify'] as const;
 
+const NOBODY =
+  "The bearer token is missing or wrong. An operator's reads the ledger; an agent's checks the chain (GET /verify) and nothing more.";
+
 /**
  * The ledger's reads in lite: its service, in this process and without a listener of its own, so that requests are checked, refused and
  * answered by the code of the full edition. It is loaded by the first request that asks for it.
  */
 export function ledgerRoutes(app: ServiceApp, options: LedgerRoutesOptions): void {
+  const { access } = options;
   let opened: Promise<Service> | undefined;
   app.addHook('onClose', async () => (await opened)?.close());
   for (const path of PATHS)
     app.get(path, {
       // Before anything of the request is read: the service reads all of it.
       async onRequest(request, reply) {
+        // The service would call for a certificate, and leave what is public to everybody: behind it nobody comes without one.
+        if (callerOf(access, request) === null) throw new GateError('unauthenticated', NOBODY);
         opened ??= open(options).catch((error: unknown) => {
           // The next request tries again.
           opened = undefined;

@@ -280,7 +280,7 @@ async function metricsPage(): Promise<string> {
     'api/*/metrics.ts and lite/metrics.ts',
     [
       '`GET /metrics` on the health port of a service, in the text format that Prometheus reads. Each process also has the `process_*` and',
-      '`nodejs_*` metrics of its client library.',
+      '`nodejs_*` metrics of its client library. Lite answers on its one port: [who may read them](../architecture/lite.md#access).',
       '',
       sections.join('\n\n'),
     ].join('\n'),

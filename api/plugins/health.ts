@@ -31,7 +31,8 @@ export function healthApp(
 }
 
 /**
- * Registers /readyz and /metrics on a listener. Details of a check, beyond `ok` and `failed`, are shown only if `showsDetails` allows it.
+ * Registers /readyz and /metrics on a listener. Details of a check, beyond `ok` and `failed`, are shown only if `showsDetails` allows it, and
+ * metrics unless `mayReadMetrics` throws.
  */
 export function registerProbes(
   app: Pick<FastifyInstance, 'get'>,
@@ -40,7 +41,12 @@ export function registerProbes(
   {
     facts = {},
     showsDetails = () => true,
-  }: { readonly facts?: ReadinessFacts; readonly showsDetails?: (request: FastifyRequest) => boolean } = {},
+    mayReadMetrics = () => undefined,
+  }: {
+    readonly facts?: ReadinessFacts;
+    readonly showsDetails?: (request: FastifyRequest) => boolean;
+    readonly mayReadMetrics?: (request: FastifyRequest) => void;
+  } = {},
 ): void {
   app.get('/readyz', async (request, reply) => {
     const outcomes = await Promise.all(
@@ -58,7 +64,10 @@ export function registerProbes(
       }),
     });
   });
-  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+  app.get('/metrics', async (request, reply) => {
+    mayReadMetrics(request);
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
 }
 
 async function probe(
