@@ -171,14 +171,9 @@ export const createDecisionSender = ({
 }: Pick<EngineClient, 'client' | 'circuit'>): DecisionSender => ({
   async decide(decision: SignedDecision): Promise<DecisionOutcome> {
     if (circuit.away()) throw new GateError('orchestrator_unavailable');
-    const updateId = uuidFromDigest(
-      'gate.decide',
-      decision.pending_id,
-      decision.principal.subject,
-      decision.decision,
-      decision.request_id,
-    );
-    try {
+    const { pending_id, principal, decision: said, request_id, signature } = decision;
+    const same = [pending_id, principal.subject, said, request_id];
+    const send = async (updateId: string): Promise<DecisionOutcome> => {
       const verdict = await circuit.whileUp(
         client.withDeadline(Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)), () =>
           client.workflow
@@ -188,13 +183,28 @@ export const createDecisionSender = ({
       );
       if (verdict.applied) return { outcome: 'applied', settled: verdict.settled };
       return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
+    };
+    try {
+      // What is sent again is one update, and so has one answer. The engine keeps a failure in the same way: where it is one, this sending
+      // is an update of its own, and the workflow sees that it is the same decision.
+      return await send(uuidFromDigest('gate.decide', ...same)).catch((error: unknown) => {
+        if (!isNotApplied(error)) throw error;
+        return send(uuidFromDigest('gate.decide', ...same, signature));
+      });
     } catch (error) {
       const code = refusalOf(error);
       if (code) return { outcome: 'refused', code };
+      if (isNotApplied(error)) throw new GateError('store_unavailable', DECISION_UNTOLD, { cause: error });
       throw new GateError('orchestrator_unavailable', undefined, { cause: error });
     }
   },
 });
+
+/** The workflow took the decision and could not bring it to the call's record. */
+const isNotApplied = (error: unknown): boolean => error instanceof WorkflowUpdateFailedError && !refusalOf(error);
+
+const DECISION_UNTOLD =
+  'the store of the calls does not answer, and the decision may or may not be in it; send it again under the same X-Request-Id';
 
 function refusalOf(error: unknown): DecisionRefusal | null {
   if (error instanceof WorkflowNotFoundError) return FAILURES.notPending;

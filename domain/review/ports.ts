@@ -33,7 +33,8 @@ export type DecisionOutcome =
 
 /**
  * Sends a decision to the one place that decides which decision is first. Throws `orchestrator_unavailable` when no answer came in time:
- * the decision may still take effect until its `not_after`, and sending it again under the same request id counts as one decision.
+ * the decision may still take effect until its `not_after`; `store_unavailable` when that place could not write it down, or not say that it
+ * had. Sending it again under the same request id counts as one decision.
  */
 export interface DecisionSender {
   decide(decision: SignedDecision): Promise<DecisionOutcome>;

@@ -1,11 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
+import type { SignedDecision } from '../../contracts/review.js';
+import { GateError } from '../../domain/errors.js';
+import { createDecisions } from '../../domain/review/decisions.js';
 import { createStepActivities } from '../../activities/steps.js';
 import { judgedInSteps } from '../../test/support/judged-in-steps.js';
 import { ENGINE_START_LIMIT_MS } from '../../test/support/engine.js';
 import { TEST_PAYLOAD_KEYS } from '../../test/support/engine-keys.js';
 import { until } from '../../test/support/kill-host-driver.js';
-import { openPipeline, type PipelineFixture } from '../../test/support/pipeline-fixture.js';
+import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../../test/support/pipeline-fixture.js';
 import {
   everythingIn,
   openWorkflowEnvironment,
@@ -250,6 +254,90 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(second?.filter((step) => step.startsWith('applyDecision'))).toHaveLength(1);
     const { state } = (await gate.calls.find(call.correlation_id)) ?? {};
     expect(gate.executed).toHaveLength(state === 'completed' ? 1 : 0);
+  });
+
+  describe('the store of calls away while a person decides', () => {
+    const APPROVE = { decision: 'approve', request_id: randomUUID(), subject: 'operator:ana' } as const;
+    const DENY = { decision: 'deny', request_id: randomUUID(), subject: 'operator:ben' } as const;
+    /** What HIL tells of a decision: the state of its row, or the code it is refused with. */
+    const clicked = async (call: CallInput, { subject, ...made }: typeof APPROVE | typeof DENY): Promise<string> => {
+      const decideRow = createDecisions({
+        reviews: gate.reviews,
+        sender: engine.sender,
+        decisionKey: DECISION_KEYS.privateKey,
+        clock: Date.now,
+        decisionLifeMs: 10_000,
+        observe: () => undefined,
+      });
+      const credential = { method: 'console-bearer', credential: 'token', credential_kind: 'console-bearer' } as const;
+      const principal = (tenant: string) => ({ subject, tenant, ...credential });
+      const asked = { id: call.correlation_id, tenant: undefined, reason: null, decided_via: 'console', principal };
+      return decideRow({ ...asked, ...made }).then(
+        ({ status }) => status,
+        (error: unknown) => (error instanceof GateError ? error.code : String(error)),
+      );
+    };
+    /** `stored`: it takes the decision, and is away before it can say so. */
+    const away = (stored: boolean): (() => void) => {
+      const up = gate;
+      const applyDecision = async (sent: SignedDecision): Promise<never> => {
+        if (stored) await up.activities.applyDecision(sent);
+        throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
+      };
+      gate = { ...gate, activities: { ...gate.activities, applyDecision } };
+      return () => void (gate = up);
+    };
+    const parked = async (): Promise<CallInput> => {
+      gate.script.tier = 'yellow';
+      const call = await gate.call();
+      await ask(call);
+      await waiting(call);
+      return call;
+    };
+
+    it.each([
+      ['before it is stored', false],
+      ['after it is stored, before that is told', true],
+    ])('%s: 503 that names the store, and the same decision again has its answer', async (_, stored) => {
+      const call = await parked();
+      const back = away(stored);
+      for (let again = 0; again < 3; again += 1) expect(await clicked(call, APPROVE)).toBe('store_unavailable');
+      back();
+      expect(await clicked(call, APPROVE)).toBe('approved');
+      expect(await clicked(call, DENY)).toBe('already_decided');
+      await ended(call);
+      // Also to somebody whose answer was lost once more, when the run is long over.
+      expect(await clicked(call, APPROVE)).toBe('approved');
+      expect(gate.executed).toHaveLength(1);
+    });
+
+    it('then two who decide at once: one stands, the other is told so, and nobody loses for having waited', async () => {
+      const call = await parked();
+      const back = away(false);
+      expect(await Promise.all([clicked(call, APPROVE), clicked(call, DENY)])).toEqual(
+        Array.from({ length: 2 }, () => 'store_unavailable'),
+      );
+      back();
+      const said = await Promise.all([clicked(call, APPROVE), clicked(call, DENY), clicked(call, APPROVE)]);
+      const approved = said[0] === 'approved';
+      expect(said).toEqual(
+        approved ? ['approved', 'already_decided', 'approved'] : ['already_decided', 'denied', 'already_decided'],
+      );
+      await ended(call);
+      expect(gate.executed).toHaveLength(approved ? 1 : 0);
+    });
+
+    it('stored untold, and never asked again: the deadline finds it and does not expire it', async () => {
+      gate.script.tier = 'yellow';
+      const call = await gate.call({ ttl_secs: { auto: 3, standard: 3, strict: 3 } });
+      await ask(call);
+      await waiting(call);
+      const back = away(true);
+      expect(await clicked(call, APPROVE)).toBe('store_unavailable');
+      back();
+      expect((await ended(call)).at(-1)?.steps.some(({ step }) => step === 'execute')).toBe(true);
+      expect(await gate.calls.find(call.correlation_id)).toMatchObject({ state: 'completed' });
+    });
   });
 
   it('a task that was lost after its decision was stored: the new one settles the row, tells the caller’s address, runs once', async () => {
