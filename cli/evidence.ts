@@ -136,7 +136,10 @@ export type Prover = Pick<TransparencyLog, 'inclusion' | 'consistency'>;
 
 /** A running ledger. */
 export const proverOver = (ask: <Answer>(path: string) => Promise<Answer>): Prover => ({
-  inclusion: (of) => ask<InclusionProof>(`/proof/inclusion?${'id' in of ? `id=${of.id}` : `seq=${of.seq}`}`),
+  inclusion: (of) => {
+    const [name, value] = Object.entries(of)[0] ?? [];
+    return ask<InclusionProof>(`/proof/inclusion?${name}=${value}`);
+  },
   consistency: (from, to) => ask<ConsistencyProof>(`/proof/consistency?from=${from}&to=${to}`),
 });
 

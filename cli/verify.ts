@@ -1,7 +1,10 @@
 import { Option, type Command } from 'commander';
 import type { VerifyResult } from '../contracts/ledger.js';
+import type { EntryName } from '../domain/ledger/tlog/transparency-log.js';
+import { CliError } from './errors.js';
 import type { EvidenceTrust } from './evidence.js';
 import { json, print } from './output.js';
+import { asNoted, headHash, length, type Noted, notedText } from './noted.js';
 import { asConsole, fileTarget, ledgerFile, withLedgerFile } from './target.js';
 
 interface VerifyOptions extends EvidenceTrust {
@@ -30,8 +33,19 @@ export function registerVerify(program: Command): void {
       new Option('--witness <vkey...>', 'verifier keys of witnesses, or files with them').implies({ witnesses: 1 }),
     )
     .option('--witnesses <n>', 'how many of them must have cosigned', Number)
-    .option('--expect-head <hash>', 'the head that was noted elsewhere; another one is an invalid chain')
-    .option('--expect-length <n>', 'the length that was noted elsewhere', Number)
+    .addOption(
+      new Option(
+        '--expect-head <hash>',
+        'the head that was noted elsewhere; exits 2 where the chain has not grown from it',
+      )
+        .argParser(headHash)
+        .conflicts('bundle'),
+    )
+    .addOption(
+      new Option('--expect-length <n>', 'the length that was noted with it; exits 2 where the chain is shorter')
+        .argParser(length)
+        .conflicts('bundle'),
+    )
     .addOption(json())
     .action(async ({ ledger: given, expectHead, expectLength, bundle, json: asJson, ...trust }: VerifyOptions) => {
       if (bundle !== undefined) {
@@ -42,15 +56,17 @@ export function registerVerify(program: Command): void {
         if (!verdict.proved) process.exitCode = 2;
         return;
       }
+      const noted: Noted = { head: expectHead, length: expectLength };
       const ledger = fileTarget(given);
-      const walked = ledger
-        ? await withLedgerFile(ledger, (opened) => opened.verify())
-        : await asConsole<VerifyResult>('ledger', 'GET', '/verify');
-      const result = compared(walked, expectHead, expectLength);
+      const result = ledger
+        ? await withLedgerFile(ledger, async (opened) =>
+            asNoted(await opened.verify(), noted, (of) => opened.named(of)),
+          )
+        : await asNoted(await asConsole<VerifyResult>('ledger', 'GET', '/verify'), noted, entryOfStack);
       if (asJson) print(result);
-      else if (result.valid)
+      else if (result.valid || result.noted?.holds === false)
         process.stdout.write(
-          `the chain holds: ${result.entries_checked} entries\nhead ${result.commitment?.head_hash ?? '-'} length ${result.commitment?.length ?? 0}\n`,
+          `the chain holds: ${result.entries_checked} entries\nhead ${result.commitment?.head_hash ?? '-'} length ${result.commitment?.length ?? 0}\n${notedText(result.noted)}`,
         );
       else if (result.unsupported_chain_version !== undefined)
         process.stdout.write(`UNSUPPORTED chain version ${result.unsupported_chain_version}: upgrade this verifier\n`);
@@ -62,15 +78,13 @@ export function registerVerify(program: Command): void {
     });
 }
 
-/** A truncated chain is a valid shorter chain; only values noted elsewhere reveal that. */
-function compared(result: VerifyResult, head: string | undefined, length: number | undefined): VerifyResult {
-  if (!result.valid || !result.commitment) return result;
-  const { head_hash, length: found } = result.commitment;
-  if ((head === undefined || head === head_hash) && (length === undefined || length === found)) return result;
-  return {
-    ...result,
-    valid: false,
-    first_invalid_seq: Math.min(found, length ?? found) + 1,
-    first_invalid_reason: 'expected_head',
-  };
+/** An entry of the running stack; `null` when it has none of that name. */
+async function entryOfStack(of: EntryName) {
+  const { proverOver } = await import('./evidence.js');
+  try {
+    return await proverOver((path) => asConsole('ledger', 'GET', path)).inclusion(of);
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode === 4) return null;
+    throw error;
+  }
 }

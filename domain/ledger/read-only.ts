@@ -13,13 +13,21 @@ import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from './tables.js';
 import type { Checkpoint } from './tlog/checkpoint.js';
 import { fileLog, newestCheckpoint } from './tlog/file-log.js';
-import type { LogKey, LogTables, TransparencyLog } from './tlog/transparency-log.js';
+import {
+  type EntryName,
+  entryNamed,
+  type LogKey,
+  type LogTables,
+  type TransparencyLog,
+} from './tlog/transparency-log.js';
 import { CURSOR_COLUMNS, VACUUMED_COLUMNS } from './vacuum/cursor.js';
 import { createVerifier, verifiedHead, type Verifier } from './verifier.js';
 
 export interface ReadOnlyLedger extends LedgerReader, Verifier {
   /** For reports. */
   readonly db: Kysely<LedgerTables>;
+  /** An entry by its seq, its id or its hash, also one that is hidden or was vacuumed. */
+  named(of: EntryName): ReturnType<typeof entryNamed>;
   /** The newest checkpoint in the file, whoever signed it; `null` when there is none. Throws `checkpoint_inconsistent`. */
   newestCheckpoint(): Checkpoint | null;
   /**
@@ -60,6 +68,7 @@ export function openLedgerReadOnly(
     return {
       ...verifier,
       ...reader,
+      named: (of) => entryNamed(store.db as unknown as Kysely<LogTables>, of),
       newestCheckpoint: () => newestCheckpoint(connection),
       transparencyLog: (by) =>
         fileLog({

@@ -32,7 +32,7 @@ describe('the ledger as a transparency log, over HTTP', () => {
     expect(parseCheckpoint(body)).toMatchObject({ origin: 'gate.test/ledger', size: 2 });
   });
 
-  it('GET /proof/inclusion takes a seq or an id, from whoever may read rows', async () => {
+  it('GET /proof/inclusion takes a seq, an id or a hash, from whoever may read rows', async () => {
     const id = uuidFromDigest('proof', 'a');
     await gate.ledger.append([testRow({ id }), testRow()]);
     const bySeq = await get('/proof/inclusion?seq=1');
@@ -44,9 +44,21 @@ describe('the ledger as a transparency log, over HTTP', () => {
       entry: { id },
     });
     expect((await get(`/proof/inclusion?id=${id}&size=2`)).body).toEqual(bySeq.body);
+    const { entry_hash } = bySeq.body as unknown as { entry_hash: string };
+    expect((await get(`/proof/inclusion?entry_hash=${entry_hash}&size=2`)).body).toEqual(bySeq.body);
+    expect((await get(`/proof/inclusion?entry_hash=${'0'.repeat(64)}`)).status).toBe(404);
     expect((await get('/proof/inclusion?seq=1', 'service-brain')).status).toBe(403);
     expect((await get('/proof/inclusion?seq=3')).status).toBe(404);
-    for (const query of ['', '?seq=0', '?seq=1.5', `?seq=1&id=${id}`, '?id=x', '?seq=1&size=-1'])
+    for (const query of [
+      '',
+      '?seq=0',
+      '?seq=1.5',
+      `?seq=1&id=${id}`,
+      '?id=x',
+      '?entry_hash=x',
+      `?seq=1&entry_hash=${entry_hash}`,
+      '?seq=1&size=-1',
+    ])
       expect([query, (await get(`/proof/inclusion${query}`)).status]).toEqual([query, 400]);
   });
 

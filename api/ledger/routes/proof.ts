@@ -7,8 +7,19 @@ import type { LedgerContext } from '../context.js';
 
 const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const inclusionQuery = z
-  .object({ seq: count.min(1).optional(), id: z.uuid().optional(), size: count.optional() })
-  .refine(({ seq, id }) => (seq === undefined) !== (id === undefined), 'name the entry by seq or by id');
+  .object({
+    seq: count.min(1).optional(),
+    id: z.uuid().optional(),
+    entry_hash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .optional(),
+    size: count.optional(),
+  })
+  .refine(
+    ({ seq, id, entry_hash }) => [seq, id, entry_hash].filter((name) => name !== undefined).length === 1,
+    'name the entry by seq, by id or by entry_hash',
+  );
 /** Enough for a checkpoint with the lines of a few dozen witnesses. */
 const NOTE_BYTES = 65_536;
 const NOTE = 'text/plain; charset=utf-8';
@@ -34,7 +45,11 @@ export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
   app.get(
     '/proof/inclusion',
     { schema: { querystring: inclusionQuery, response: { 200: inclusionProof } } },
-    ({ query: { seq, id, size } }) => log().inclusion(id === undefined ? { seq: Number(seq) } : { id }, size),
+    ({ query: { seq, id, entry_hash, size } }) =>
+      log().inclusion(
+        id !== undefined ? { id } : entry_hash !== undefined ? { entry_hash } : { seq: Number(seq) },
+        size,
+      ),
   );
 
   app.get(

@@ -68,7 +68,7 @@ export interface TransparencyLog {
   /**
    * Proves an entry in the newest checkpoint, or in the stored one of `size`. Throws `not_found` when entry or checkpoint does not exist.
    */
-  inclusion(of: { readonly seq: number } | { readonly id: string }, size?: number): Promise<InclusionProof>;
+  inclusion(of: EntryName, size?: number): Promise<InclusionProof>;
   /**
    * Proves that the tree of `to` entries (by default the newest checkpoint's) begins with the tree of `from`. Throws `proof_out_of_range`.
    */
@@ -93,6 +93,27 @@ const CLOCK_SKEW_SECS = 300;
 
 export const inconsistent = (why: string): GateError =>
   new GateError('checkpoint_inconsistent', `${why}; run \`gate verify\` and compare with checkpoints kept elsewhere`);
+
+/** One entry, by one of its names. */
+export type EntryName = { readonly seq: number } | { readonly id: string } | { readonly entry_hash: string };
+
+/** The names of an entry, also of one that is hidden or was vacuumed; `null` when there is none. */
+export async function entryNamed(
+  db: Kysely<LogTables>,
+  of: EntryName,
+): Promise<{ readonly seq: number; readonly id: string; readonly entry_hash: string } | null> {
+  for (const table of ['ledger_entries', 'ledger_vacuumed_rows'] as const) {
+    const query = db.selectFrom(table).select(['seq', 'id', 'entry_hash']).limit(1);
+    const row = await ('seq' in of
+      ? query.where('seq', '=', of.seq)
+      : 'id' in of
+        ? query.where('id', '=', of.id)
+        : query.where('entry_hash', '=', of.entry_hash)
+    ).executeTakeFirst();
+    if (row) return { ...row, seq: Number(row.seq) };
+  }
+  return null;
+}
 
 /** Number of entries under the longest checkpoint ever signed; 0 without one. */
 export async function checkpointedLength(db: Kysely<LogTables>): Promise<number> {
@@ -231,13 +252,9 @@ export function createTransparencyLog(
     checkpoint: () => reading(async () => cosigned((await current()).size)),
     inclusion: (of, size) =>
       reading(async () => {
-        const find = (table: 'ledger_entries' | 'ledger_vacuumed_rows') => {
-          const query = db.selectFrom(table).select(['seq', 'id', 'entry_hash']);
-          return ('id' in of ? query.where('id', '=', of.id) : query.where('seq', '=', of.seq)).executeTakeFirst();
-        };
-        const row = (await find('ledger_entries')) ?? (await find('ledger_vacuumed_rows'));
+        const row = await entryNamed(db, of);
         if (!row) throw new GateError('not_found', 'there is no such entry');
-        const seq = Number(row.seq);
+        const { seq } = row;
         let head = await current();
         if (seq > head.size) head = await grown();
         const at = size ?? head.size;
