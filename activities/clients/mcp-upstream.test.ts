@@ -330,10 +330,24 @@ describe('an upstream that is no MCP server, or a bad one', () => {
       'with a page',
       (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello</p>'),
     ],
+    [
+      'with an answer nested deeper than readers can follow',
+      (response: ServerResponse, { id }: JsonObject) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(
+            `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
+          ),
+    ],
+    [
+      'behind a flood of notifications',
+      (response: ServerResponse) =>
+        sseHead(response).write('data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'.repeat(10_001)),
+    ],
     ['with 202 and nothing else', (response: ServerResponse) => response.writeHead(202).end()],
   ])('hanging up %s: unknown at once, and never a second attempt', async (_when, hangUp) => {
     const seen: Parameters<typeof badServer>[1] = [];
-    const upstream = clientOf(await badServer((_request, response) => hangUp(response), seen));
+    const upstream = clientOf(await badServer((_request, response, body) => hangUp(response, body), seen));
     const started = Date.now();
     expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({ kind: 'unknown' });
     expect(Date.now() - started).toBeLessThan(AT_ONCE_MS);

@@ -30,6 +30,8 @@ export class NoReply extends Error {}
 
 const SAID = 300;
 const MAX_REFUSAL_BYTES = 65_536;
+/** Progress and log lines of a long call; a flood of them would keep this process busy for as long as its bytes last. */
+const MAX_MESSAGES = 10_000;
 /** How long an answered stream may take to end by itself, so that its connection can be used again. */
 const LAST_BYTES_MS = 200;
 
@@ -67,7 +69,11 @@ export async function post({
       if (answer.statusCode >= 300) return await refusalOf(answer.statusCode, chunks);
       const type = contentType(answer.headers['content-type']);
       if (type === 'text/event-stream') {
+        let seen = 0;
         for await (const data of messagesIn(chunks)) {
+          seen += 1;
+          if (seen > MAX_MESSAGES)
+            throw new NoReply(`the upstream sent more than ${MAX_MESSAGES} messages before a reply`);
           const message = membersOf(data);
           if (message && isAnswer(message)) return { ...head, kind: 'message', message };
         }

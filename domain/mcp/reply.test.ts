@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { membersOf, objectText, replyIn } from './reply.js';
+import { MAX_ANSWER_LEVELS, membersOf, objectText, replyIn } from './reply.js';
 
 describe('the members of what an upstream wrote', () => {
   it('are its own text, to the last character', () => {
@@ -21,6 +21,14 @@ describe('the members of what an upstream wrote', () => {
     'are none of %j',
     (text) => expect(membersOf(text)).toBeNull(),
   );
+
+  it('are none of an object nested deeper than readers can follow', () => {
+    const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    expect(membersOf(nested(MAX_ANSWER_LEVELS))).not.toBeNull();
+    expect(membersOf(nested(MAX_ANSWER_LEVELS + 1))).toBeNull();
+    expect(membersOf(nested(200_000))).toBeNull();
+    expect(membersOf(`{"a":"${'['.repeat(1_000)}"}`)).not.toBeNull();
+  });
 
   it('make the object again, however it was written', () => {
     fc.assert(

@@ -6,9 +6,13 @@ export interface Reply {
   readonly failed: boolean;
 }
 
+/** No tool's answer is nested so deep; one that is would overflow the stack of whoever reads it by recursion, as many agents' readers do. */
+export const MAX_ANSWER_LEVELS = 512;
+
 /**
  * The members of a JSON object, each with its original text. An upstream's text is passed on unchanged, because a parser would round 1e400,
- * 12345678901234567890 and 1.10. `null` for anything but an object, and for duplicate members, which two readers read differently.
+ * 12345678901234567890 and 1.10. `null` for anything but an object, for duplicate members, which two readers read differently, and for
+ * more than `MAX_ANSWER_LEVELS` levels.
  */
 export function membersOf(text: string): ReadonlyMap<string, string> | null {
   try {
@@ -25,7 +29,7 @@ export function membersOf(text: string): ReadonlyMap<string, string> | null {
     const name = JSON.parse(text.slice(at, end)) as string;
     at = afterSpace(text, afterSpace(text, end) + 1);
     const valueEnd = endOfValue(text, at);
-    if (members.has(name)) return null;
+    if (valueEnd === TOO_DEEP || members.has(name)) return null;
     members.set(name, text.slice(at, valueEnd));
     at = valueEnd;
   }
@@ -84,7 +88,9 @@ function endOfString(text: string, from: number): number {
   }
 }
 
-/** The index after the value that begins at `from`. The text must be valid JSON. */
+const TOO_DEEP = -1;
+
+/** The index after the value that begins at `from`, a member of an object; `TOO_DEEP`. The text must be valid JSON. */
 function endOfValue(text: string, from: number): number {
   let depth = 0;
   for (let at = from; ; ) {
@@ -92,6 +98,7 @@ function endOfValue(text: string, from: number): number {
     if (character === '"') at = endOfString(text, at);
     else if (character === '{' || character === '[') {
       depth += 1;
+      if (depth >= MAX_ANSWER_LEVELS) return TOO_DEEP;
       at += 1;
       continue;
     } else if (character === '}' || character === ']') {
