@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { schemaOf } from '../domain/store/schema.js';
 import { CliError } from './errors.js';
 
 /** `gate export`: copies a Postgres ledger into a file. */
@@ -9,7 +10,7 @@ export function registerExport(program: Command): void {
     .requiredOption('--to <file>', 'the file to make; one that is there is never replaced')
     .addOption(
       new Option('--schema <name>', 'the schema of the ledger; the database is the one of GATE_DATABASE_URL').default(
-        'ledger',
+        schemaOf('ledger'),
       ),
     )
     .action(async ({ to, schema }: { to: string; schema: string }) => {

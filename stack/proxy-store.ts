@@ -10,6 +10,7 @@ import { type CallStore, callStoreOver, type CallTables } from '../domain/call-r
 import { sealCalls } from '../domain/call-record/seal-calls.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
+import { schemaOf } from '../domain/store/schema.js';
 import {
   adoptClasses,
   type ToolClassStore,
@@ -34,7 +35,7 @@ export const storeTarget = (
   { databaseUrl, stateDir }: Pick<Config<typeof SHARED_SETTINGS>, 'databaseUrl' | 'stateDir'>,
   authority: string,
 ): StoreTarget =>
-  databaseUrl ? { url: databaseUrl, schema: `gate_${authority}` } : { file: join(stateDir, 'data', `${authority}.db`) };
+  databaseUrl ? { url: databaseUrl, schema: schemaOf(authority) } : { file: join(stateDir, 'data', `${authority}.db`) };
 
 /**
  * What the proxy keeps, and its worker with it: its calls, which the ledger knows more of than this store does, and in the same place the tools

@@ -38,6 +38,7 @@ export async function exportChain(
     await client.connect();
     // One snapshot for all reads; rows appended meanwhile are not in the copy.
     await client.query('begin isolation level repeatable read read only');
+    await requireLedger(client, from.schema);
     const connection = await emptyLedger(aside);
     let counts: ExportResult;
     try {
@@ -56,6 +57,17 @@ export async function exportChain(
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+async function requireLedger(client: pg.Client, schema: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "select table_schema as name from information_schema.tables where table_name = 'ledger_entries' order by 1",
+  );
+  if (rows.some(({ name }) => name === schema)) return;
+  const found = rows.map(({ name }) => name).join(', ');
+  throw refused(
+    `there is no ledger in the schema ${schema}; ${found ? `this database has one in: ${found}` : 'nor in any other of this database that its user may read'}`,
+  );
 }
 
 /** Without a write-ahead log, so that one file is the whole copy. Foreign keys stay off, because broken data is copied as it is. */
@@ -88,7 +100,6 @@ async function copyTable(client: pg.Client, connection: DatabaseSyncInstance, ta
     'select column_name as name from information_schema.columns where table_schema = current_schema() and table_name = $1',
     [table],
   );
-  if (there.length === 0 && table === 'ledger_entries') throw refused('there is no ledger in this schema');
   const columns = connection
     .prepare('select name, type from pragma_table_info(?)')
     .all(table)

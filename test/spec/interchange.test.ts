@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { LEDGER } from '../../api/ledger/service.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { type NewLedgerRow, newLedgerRow } from '../../contracts/ledger.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openLedger } from '../../domain/ledger/ledger-store.js';
 import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
 import { keysBeside } from '../../lite/keys.js';
+import { storeTarget } from '../../stack/proxy-store.js';
 import { commandLine } from '../support/command.js';
 import { echoTools, liteFolder, openLite } from '../support/lite.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -81,7 +83,8 @@ describe('a Postgres ledger in lite', () => {
     const ids = await liteLedger();
     const secret = `full-1:${randomBytes(32).toString('hex')}`;
     const env = { GATE_DATABASE_URL: database.url, GATE_LEDGER_SIDECAR_KEYS: secret };
-    const target = { url: database.url, schema: 'ledger' };
+    const [store = ''] = LEDGER.stores;
+    const target = storeTarget({ databaseUrl: database.url, stateDir: folder }, store);
     const postgres = await openLedger({ target, sidecarKeys: parseKeyRing(secret) });
     for (const id of ids) await postgres.append(await rowsOf(id));
     const walked = await postgres.verify();
@@ -124,14 +127,19 @@ describe('a Postgres ledger in lite', () => {
     });
   }, 120_000);
 
-  it('says what is missing: the database, the ledger in it', async () => {
+  it('says what is missing: the database, the ledger in it, and where one is', async () => {
     expect(await done(['export', '--to', 'copy.db'])).toMatchObject({
       code: 2,
       out: expect.stringContaining('set GATE_DATABASE_URL'),
     });
+    const sidecarKeys = parseKeyRing(`full-1:${randomBytes(32).toString('hex')}`);
+    await (await openLedger({ target: { url: database.url, schema: 'of_another' }, sidecarKeys })).close();
     expect(
       await done(['export', '--to', 'copy.db', '--schema', 'elsewhere'], { GATE_DATABASE_URL: database.url }),
-    ).toMatchObject({ code: 1, out: expect.stringContaining('no ledger in this schema') });
+    ).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/no ledger in the schema elsewhere; .* in: .*of_another\n/),
+    });
   }, 60_000);
 });
 
