@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { meantLedger } from './ledger-file.js';
+import { fileTarget } from './target.js';
 
 describe('the ledger file that is meant', () => {
   const before = { cwd: process.cwd(), state: process.env['GATE_STATE_DIR'] };
@@ -18,13 +19,16 @@ describe('the ledger file that is meant', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is the one that is named, else that of lite here, else that of the stack here', () => {
-    expect(meantLedger('./gate-lite.db')).toBe('./gate-lite.db');
+  it('is the one that is named, else that of the known stack here, else that of lite, as for every other command', () => {
+    const ofStack = join(process.cwd(), '.gate/data/ledger.db');
+    expect([meantLedger(undefined), fileTarget(undefined)]).toEqual(['./gate-lite.db', null]);
     mkdirSync('.gate/data', { recursive: true });
     writeFileSync('.gate/data/ledger.db', '');
-    expect(meantLedger('./gate-lite.db')).toBe(join(process.cwd(), '.gate/data/ledger.db'));
-    expect(meantLedger('other.db')).toBe('other.db');
+    expect([meantLedger(undefined), fileTarget(undefined)]).toEqual([ofStack, null]);
     writeFileSync('gate-lite.db', '');
-    expect(meantLedger('./gate-lite.db')).toBe('./gate-lite.db');
+    expect([meantLedger(undefined), fileTarget(undefined)]).toEqual(['gate-lite.db', 'gate-lite.db']);
+    writeFileSync('.gate/dev.json', '{}');
+    expect([meantLedger(undefined), fileTarget(undefined)]).toEqual([ofStack, null]);
+    expect([meantLedger('./gate-lite.db'), fileTarget('./gate-lite.db')]).toEqual(['./gate-lite.db', './gate-lite.db']);
   });
 });

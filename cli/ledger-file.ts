@@ -3,15 +3,16 @@ import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { LITE_SETTINGS } from '../config/lite.js';
 import { CliError } from './errors.js';
+import { fileTarget, stackIsKnown } from './target.js';
 
 const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
 export const ledgerOption = () =>
   new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
 
-/** The file to use when none is named: lite's if it is in this folder, otherwise that of the stack of this folder. */
-export function meantLedger(named: string): string {
+/** For commands that read a file only: the one that `fileTarget` names, or where it names the stack of this folder, the stack's file. */
+export function meantLedger(named: string | undefined): string {
   const ofStack = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'data', 'ledger.db');
-  return named === DEFAULT_LEDGER && !existsSync(named) && existsSync(ofStack) ? ofStack : named;
+  return fileTarget(named) ?? (stackIsKnown() || existsSync(ofStack) ? ofStack : DEFAULT_LEDGER);
 }
 
 /** Never creates the file. Reports in one line why it cannot be read. */

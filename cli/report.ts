@@ -3,12 +3,13 @@ import type { KeyObject } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { GateError } from '../domain/errors.js';
 import type { GraduationReport } from '../lite/graduation.js';
-import { ledgerOption, meantLedger, readable } from './ledger-file.js';
+import { meantLedger, readable } from './ledger-file.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { ledgerFile } from './target.js';
 
 interface ReportOptions {
-  readonly ledger: string;
+  readonly ledger?: string;
   readonly since?: string;
   readonly json?: boolean;
   readonly output?: string;
@@ -25,7 +26,7 @@ export function registerReport(program: Command): void {
   const report = program
     .command('report')
     .description('from observe to enforce: what would have been denied or parked, counted in calls')
-    .addOption(ledgerOption())
+    .addOption(ledgerFile())
     .option('--since <time>', 'RFC 3339, or 30m, 24h, 7d')
     .option('--json', 'print JSON instead of text')
     .option('--output <file>', 'write the JSON there')
@@ -48,7 +49,7 @@ export function registerReport(program: Command): void {
         return void process.stderr.write(`${key ? 'signed report' : 'report'} written to ${output}\n`);
       }
       if (json || key) return void process.stdout.write(text);
-      await print(found);
+      await print(found, ledger);
     });
 
   report
@@ -100,14 +101,14 @@ function write(file: string, text: string): void {
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'error';
 
-async function print(report: GraduationReport): Promise<void> {
+async function print(report: GraduationReport, ledger: string): Promise<void> {
   const { default: Table } = await import('cli-table3');
   process.stdout.write(
-    `calls ${report.total_requests}: ${report.allowed} allowed, ${report.would_deny} would be denied, ${report.would_pend} would wait\n`,
+    `ledger ${oneLine(ledger)}\ncalls ${report.total_requests}: enforce allows ${report.allowed}, denies ${report.would_deny}, parks ${report.would_pend}\n`,
   );
   if (report.by_tool.length > 0) {
     const table = new Table({
-      head: ['tool', 'would deny', 'would wait', 'why'],
+      head: ['tool', 'denied', 'parked', 'why'],
       style: { head: [], border: [] },
       wordWrap: true,
     });

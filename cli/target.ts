@@ -35,7 +35,7 @@ export const decideToken = () =>
 export const ledgerFile = () =>
   new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
 
-const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
+export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
 
 /** Uses lite's default address when there is no stack here. */
 export const located = (target: LiteTarget): LiteTarget =>
