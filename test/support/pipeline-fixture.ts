@@ -66,7 +66,8 @@ export interface Script {
   hilTakes: () => Promise<void>;
   hilAnswers: () => Promise<void>;
   upstream: (request: JsonObject) => Promise<UpstreamOutcome>;
-  receiver: 'up' | 'refuses';
+  /** `fails_once` answers the next one with a fault that passes, then is up. */
+  receiver: 'up' | 'refuses' | 'fails_once';
 }
 
 export const replyOk = async (request: JsonObject): Promise<UpstreamOutcome> => ({
@@ -186,6 +187,10 @@ export async function openPipeline({
     ledger: reached,
     async deliver(callback) {
       callbacks.push(callback);
+      if (script.receiver === 'fails_once') {
+        script.receiver = 'up';
+        throw new Error('the receiver answered 500');
+      }
       if (script.receiver === 'refuses') throw Object.assign(new Error('the receiver answered 400'), { final: true });
     },
     runs: runs ?? { status: () => Promise.resolve('missing'), end: () => Promise.resolve() },

@@ -80,7 +80,8 @@ export async function openWorkflowEnvironment(activities: () => GateActivities):
   };
 }
 
-const TASK_QUEUE = 'calls';
+/** Where the worker of the test takes its work. */
+export const TASK_QUEUE = 'calls';
 
 /** Activities that are those of the moment they are called at. */
 function current(activities: () => GateActivities): GateActivities {
