@@ -21,6 +21,8 @@ export function developmentFile(): DevelopmentFile {
 export interface LiteTarget {
   readonly endpoint?: string;
   readonly decideToken?: string;
+  /** The tenant that is asked about, where a token stands for several. */
+  readonly tenant?: string;
 }
 const DEFAULT_LITE = 'http://127.0.0.1:8088';
 const DEFAULT_LEDGER = 'gate-lite.db';
@@ -49,15 +51,10 @@ export function fileTarget(given: string | undefined): string | null {
   return !stackIsKnown() && existsSync(DEFAULT_LEDGER) ? DEFAULT_LEDGER : null;
 }
 
-export function asOperator<T>(
-  { endpoint: url, decideToken: token }: LiteTarget,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<T> {
-  return url === undefined
+export function asOperator<T>(target: LiteTarget, method: string, path: string, body?: object): Promise<T> {
+  return target.endpoint === undefined
     ? asConsole<T>('hil', method, path, body)
-    : asLite<T>({ endpoint: url, ...(token !== undefined && { decideToken: token }) }, method, path, body);
+    : asLite<T>(target, method, path, body);
 }
 
 /** The address of the lite process, for commands that exist only there. */
@@ -78,7 +75,7 @@ async function keptToken(url: string): Promise<string | null> {
 
 /** Calls a lite process as its operator. */
 export async function asLite<T>(
-  { endpoint: url = DEFAULT_LITE, decideToken: given }: LiteTarget,
+  { endpoint: url = DEFAULT_LITE, decideToken: given, tenant }: LiteTarget,
   method: string,
   path: string,
   body?: object,
@@ -91,6 +88,7 @@ export async function asLite<T>(
       method,
       headers: {
         ...(token && { authorization: `Bearer ${token}` }),
+        ...scopeOf(tenant),
         ...(body && { 'content-type': 'application/json' }),
       },
       ...(body && { body: JSON.stringify(body) }),
@@ -115,6 +113,10 @@ export async function asLite<T>(
     );
   throw new CliError(refusalText(response.status, text), exitOf(response.status));
 }
+/** The header that says which tenant is meant. */
+const scopeOf = (tenant: string | undefined): Record<string, string> =>
+  tenant === undefined ? {} : { 'x-gate-tenant-scope': tenant };
+
 /** 3: the caller may not; 4: there is no such thing or its state changed; 2: a bad request; 5: Gate could not answer. */
 const exitOf = (status: number): number => ({ 401: 3, 403: 3, 404: 4, 409: 4 })[status] ?? (status < 500 ? 2 : 5);
 /** The cause of a failed connection, because the error itself says only `fetch failed`. */
@@ -168,8 +170,9 @@ export async function asConsole<T>(
   method: string,
   path: string,
   body?: object,
+  tenant?: string,
 ): Promise<T> {
-  return JSON.parse(await textAsConsole(service, method, path, body)) as T;
+  return JSON.parse(await textAsConsole(service, method, path, body, tenant)) as T;
 }
 
 export async function textAsConsole(
@@ -177,6 +180,7 @@ export async function textAsConsole(
   method: string,
   path: string,
   body?: object,
+  tenant?: string,
 ): Promise<string> {
   const stack = developmentFile();
   const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
@@ -195,7 +199,11 @@ export async function textAsConsole(
   try {
     response = await fetch(`${stack[service].url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${stack.operator_token}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${stack.operator_token}`,
+        ...scopeOf(tenant),
+        ...(body && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
   } catch (error) {

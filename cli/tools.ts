@@ -23,12 +23,19 @@ interface SetOptions {
 function ask<T>(given: LiteTarget, method: string, path: string, body?: object): Promise<T> {
   const target = located(given);
   return target.endpoint === undefined
-    ? asConsole<T>('proxy', method, path, body)
+    ? asConsole<T>('proxy', method, path, body, target.tenant)
     : asOperator<T>(target, method, path, body);
 }
 
 const withTarget = (command: Command): Command =>
-  command.addOption(endpoint()).addOption(decideToken()).addOption(json());
+  command
+    .addOption(endpoint())
+    .addOption(decideToken())
+    .option('--tenant <name>', 'whose tools; needed where the token stands for several tenants')
+    .addOption(json());
+
+/** What a hint repeats of the command that was typed. */
+const asGiven = ({ tenant }: LiteTarget): string => (tenant === undefined ? '' : ` --tenant ${tenant}`);
 
 const hoursOf = (days: number): number => {
   if (!(days >= 1 && days <= 30)) throw new CliError('--days is a number from 1 to 30', 2);
@@ -65,7 +72,9 @@ export function registerTools(program: Command): void {
       }
       process.stdout.write(`${table.toString()}\n`);
       if (shown.some((tool) => tool.class === null || tool.suspended))
-        process.stdout.write('\nclass one: npx gate tools set <tool> read|change|review|strict|deny --reason "…"\n');
+        process.stdout.write(
+          `\nclass one: npx gate tools set <tool> read|change|review|strict|deny --reason "…"${asGiven(given)}\n`,
+        );
     });
 
   withTarget(tools.command('set'))
@@ -130,7 +139,7 @@ export function registerTools(program: Command): void {
       }
       if (!apply) {
         if (!asJson && proposed.length > 0)
-          process.stdout.write('\nlook at each; set them all: npx gate tools suggest --apply\n');
+          process.stdout.write(`\nlook at each; set them all: npx gate tools suggest --apply${asGiven(given)}\n`);
         return;
       }
       const shownAs = new Map(known.map((tool) => [tool.tool, tool.definition_sha256]));

@@ -182,12 +182,22 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   function classerOf(request: FastifyRequest): Operator {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);
+    const known = access.tenants.join(', ');
     const only = access.tenants.length === 1 ? access.tenants[0] : undefined;
     const tenant = operator.tenant ?? named ?? only;
-    if (tenant === undefined) throw new GateError('tenant_scope_required');
-    const principal = operator.principal(tenant);
-    if (named !== null && named !== tenant) throw new GateError('unauthenticated');
-    return { tenant, subject: principal.subject };
+    if (tenant === undefined)
+      throw new GateError(
+        'tenant_scope_required',
+        `Agents of several tenants call this Gate: ${known}. Name one in X-Gate-Tenant-Scope; with the command, gate tools --tenant.`,
+      );
+    if (operator.tenant === null && !access.tenants.includes(tenant))
+      throw new GateError(
+        'invalid_request',
+        `X-Gate-Tenant-Scope: no agent here is of the tenant ${tenant}, but of ${known}`,
+      );
+    if (named !== null && named !== tenant)
+      throw new GateError('unauthenticated', `The operator token is bound to another tenant: ${tenant}.`);
+    return { tenant, subject: operator.principal(tenant).subject };
   }
 
   /** As HIL asks: who decides comes from the token alone, and a name in the body is nobody's. */

@@ -297,6 +297,56 @@ describe('gate tools, in lite', () => {
     expect(await statusOf('create_issue')).toBe(202);
   });
 
+  describe('where agents of several tenants call', () => {
+    const token = (of: string) => `an-agents-own-token-of-some-length-${of}`;
+    const AGENTS = { GATE_LITE_AGENTS: `acme/bot:${token('acme')},globex/bot2:${token('globex')}` };
+    const status = async (tenant: string) =>
+      (await gate.call('create_issue', { headers: { authorization: `Bearer ${token(tenant)}` } })).status;
+    const commands = [
+      ['list'],
+      ['set', 'create_issue', 'change', '--unlisted'],
+      ['suggest', '--apply'],
+      ['forget', 'create_issue'],
+      ['forget', '--all'],
+    ];
+
+    it('--tenant says whose tools are meant, in every command; without it the refusal names it, and who there is', async () => {
+      await again(AGENTS);
+      for (const command of commands)
+        expect(await cli(...command)).toMatchObject({
+          code: 2,
+          out: expect.stringMatching(/tenant_scope_required: .*acme, globex.*gate tools --tenant/),
+        });
+      expect(await cli('set', 'create_issue', 'change', '--unlisted', '--tenant', 'acme')).toMatchObject({ code: 0 });
+      expect([await status('acme'), await status('globex')]).toEqual([200, 202]);
+      expect((await cli('list', '--tenant', 'acme')).out).toContain('change');
+      const { out } = await cli('--tenant', 'globex');
+      expect(out).toContain('not classed');
+      expect(out).toMatch(/class one: .* --tenant globex\n/);
+      expect((await cli('suggest', '--apply', '--tenant', 'globex')).out).toContain('set 1 classes');
+      expect(await cli('forget', 'create_issue', '--tenant', 'acme')).toMatchObject({ code: 0 });
+      expect((await cli('forget', '--all', '--tenant', 'globex')).out).toContain('forgot 1 classes');
+      expect([await status('acme'), await status('globex')]).toEqual([202, 202]);
+    }, 60_000);
+
+    it('a tenant that no agent is of is refused, and so is one that the token is not of', async () => {
+      await again(AGENTS);
+      const set = ['set', 'create_issue', 'change', '--unlisted', '--tenant'];
+      expect(await cli(...set, 'acmee')).toMatchObject({
+        code: 2,
+        out: expect.stringContaining('but of acme, globex'),
+      });
+      expect(await cli(...set, 'no tenant/at all')).toMatchObject({ code: 2 });
+      await again({ ...AGENTS, GATE_LITE_DECIDERS: `acme:${TOKEN}` });
+      expect(await cli(...set, 'globex')).toMatchObject({
+        code: 3,
+        out: expect.stringContaining('bound to another tenant: acme'),
+      });
+      expect(await cli(...set, 'acme')).toMatchObject({ code: 0 });
+      expect(await cli('set', 'create_issue', 'change', '--unlisted')).toMatchObject({ code: 0 });
+    }, 60_000);
+  });
+
   it('withdraws at its start what a crash left unfinished before the ledger was told, and leaves the rest as it was', async () => {
     await cli('set', 'create_issue', 'change', '--unlisted');
     await gate.close();

@@ -48,7 +48,8 @@ describe('gate tools, over the running stack', () => {
       out: expect.stringContaining('create_issue is change, by operator:dev'),
     });
     expect((await bot.call('create_issue', { title: 'x' })).status).toBe(200);
-    expect(await cli('set', 'list_files', 'deny', '--unlisted')).toMatchObject({ code: 0 });
+    expect(await cli('set', 'list_files', 'deny', '--unlisted', '--tenant', 'rival')).toMatchObject({ code: 3 });
+    expect(await cli('set', 'list_files', 'deny', '--unlisted', '--tenant', 'acme')).toMatchObject({ code: 0 });
     const denied = await bot.call('list_files');
     expect({ status: denied.status, body: denied.body }).toMatchObject({
       status: 403,
