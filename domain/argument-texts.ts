@@ -1,56 +1,92 @@
-/** The deepest nesting of JSON in strings of JSON. */
-const UNPACKED = 8;
-/** A longer text is not parsed as JSON. */
-const LONGEST_PACKED = 65_536;
 const PATH_LENGTH = 16;
 
 export interface TextVisitor {
   /** Called for every text, including argument names, with the argument names that lead to it. */
   text(text: string, path: readonly string[], isName: boolean): void;
-  /** Called for a list that contains only texts: a tool may join them into one. */
+  /** Called for the texts, numbers and truth values of a list, in order: a tool may join them into one text. */
   list?(items: readonly string[], path: readonly string[]): void;
+  /** Called for an object with more than one member that is no list by its names: a tool may make one text of several. */
+  members?(members: readonly Member[], path: readonly string[]): void;
 }
+export type Member = readonly [name: string, value: unknown];
 
 interface Part {
   readonly value: unknown;
   readonly path: readonly string[];
-  readonly unpacked: number;
 }
 
 /**
- * Visits all texts in the arguments of a call, including those in a text that is JSON. Not recursive, so that a deeply nested value cannot
- * overflow the stack.
+ * Visits all texts in the arguments of a call, including those in a text that is JSON, however often it is packed: every level doubles the
+ * escapes of its quotes, so the levels of a text are few for its length. Not recursive, so that a deeply nested value cannot overflow the
+ * stack.
  */
-export function eachText(value: unknown, { text, list }: TextVisitor): void {
-  const open: Part[] = [{ value, path: [], unpacked: 0 }];
+export function eachText(value: unknown, { text, list, members }: TextVisitor): void {
+  const open: Part[] = [{ value, path: [] }];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
-    const { value: here, path, unpacked } = part;
+    const { value: here, path } = part;
     if (typeof here === 'string') {
-      const inside = unpacked < UNPACKED ? packed(here) : undefined;
+      const inside = unpacked(here);
       if (inside === undefined) text(here, path, false);
-      else open.push({ value: inside, path, unpacked: unpacked + 1 });
+      else open.push({ value: inside, path });
     } else if (Array.isArray(here)) {
-      const items = here as unknown[];
-      if (list && items.length > 1 && items.length <= LONGEST_LIST && items.every((item) => typeof item === 'string'))
-        list(items as string[], path);
-      for (const item of items) open.push({ value: item, path, unpacked });
+      if (list && !here.every((item) => typeof item === 'number')) {
+        const items = scalarsIn(here);
+        if (items.length > 1) list(items, path);
+      }
+      for (const item of here as unknown[]) open.push({ value: item, path });
     } else if (typeof here === 'object' && here !== null) {
-      for (const [key, item] of Object.entries(here)) {
+      const entries = Object.entries(here);
+      if (entries.length > 1) {
+        if (list && areNumbered(entries)) {
+          const items = scalarsIn(entries.map(([, item]) => item));
+          if (items.length > 1) list(items, path);
+        } else members?.(entries, path);
+      }
+      for (const [key, item] of entries) {
         text(key, path, true);
-        open.push({ value: item, path: [...path, key].slice(-PATH_LENGTH), unpacked });
+        open.push({ value: item, path: [...path, key].slice(-PATH_LENGTH) });
       }
     }
   }
 }
 
-const LONGEST_LIST = 256;
+/** How deep the lists in a list are looked through for its scalars. */
+const DEEPEST_LIST = 3;
+
+/** The texts, numbers and truth values of a list and of the lists in it, and the one member of an object that has no other: `{"arg": "-f"}`. */
+export function scalarsIn(list: readonly unknown[], depth = 0, found: string[] = []): string[] {
+  for (const item of list) {
+    const here = soleMember(item);
+    if (typeof here === 'string') found.push(here);
+    else if (typeof here === 'number' || typeof here === 'boolean') found.push(String(here));
+    else if (depth < DEEPEST_LIST && Array.isArray(here)) scalarsIn(here, depth + 1, found);
+  }
+  return found;
+}
+function soleMember(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+  const [first, ...others] = Object.values(item) as unknown[];
+  return others.length === 0 ? first : undefined;
+}
+
+/** `{"a0": …, "a1": …}`, `{"0": …, "1": …}`, `{"a": …, "b": …}`: a list that is written as an object. */
+function areNumbered(entries: readonly Member[]): boolean {
+  const stem = stemOf(entries[0]?.[0] ?? '');
+  return stem !== undefined && entries.every(([name]) => stemOf(name) === stem);
+}
+/** A name without its number; empty for a single letter. */
+function stemOf(name: string): string | undefined {
+  if (name.length > LONGEST_NAME) return undefined;
+  if (/^[A-Za-z]$/.test(name)) return '';
+  const stem = name.replace(/[0-9]{1,8}$/, '');
+  return stem === name ? undefined : stem;
+}
 
 /** Parses a text that is JSON, so that the texts inside can be visited. Undefined for any other text. */
-function packed(text: string): unknown {
-  const trimmed = text.trimStart();
-  if (!/^[[{"]/.test(trimmed) || text.length > LONGEST_PACKED) return undefined;
+export function unpacked(text: string): unknown {
+  if (!/^\s*[[{"]/.test(text)) return undefined;
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text.trim()) as unknown;
   } catch {
     return undefined;
   }

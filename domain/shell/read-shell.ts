@@ -1,6 +1,7 @@
 import type { ShellFacts, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
+import { linesOfList, linesOfMembers } from './joined.js';
 import { type Command, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
 
@@ -63,7 +64,14 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
     };
     eachText(value, {
       text: look,
-      list: (items, path) => look(commandLine(items), path),
+      list: (items, path) => {
+        for (const line of linesOfList(items, startsCommand)) look(line, path);
+      },
+      members: (members, path) => {
+        const lines = linesOfMembers(members, startsCommand);
+        if (lines === null) keep({ ...UNREAD, path: [...path] });
+        for (const { name, line } of lines ?? []) look(line, [...path, name]);
+      },
     });
     return { worst: found[0]?.effect ?? 'none', found, more };
   };
@@ -71,10 +79,6 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
 
 const isSamePath = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((name, at) => name === other[at]);
-
-/** Joins a list of words into a command line. */
-const commandLine = (items: readonly string[]): string =>
-  items.map((item) => (/[\s'"|&;<>()$`\\]/.test(item) ? `'${item.replaceAll("'", `'\\''`)}'` : item)).join(' ');
 
 /** Reads the text in every way that a tool may: as written, decoded, and as the rest of a quoted string that it closes. */
 function readText(text: string): Found | null {
@@ -317,6 +321,15 @@ const mayMatter = (word: string): boolean => {
 };
 const namesProgram = (word: string): boolean =>
   isKnownProgram(word) || [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
+/** Whether a text begins with the name of a program that this file knows, in whatever folder it is. */
+const startsCommand = (text: string): boolean => {
+  const [first = ''] = text.slice(0, LONGEST_PATH).trimStart().split(/\s/, 1);
+  const plain = /[^\0-\x7f]/.test(first) ? first.normalize('NFKC').replaceAll(INVISIBLE, '') : first;
+  const program = baseName({ text: plain, raw: plain, quoted: false, runs: [] });
+  return namesProgram(program) || SHELL_WORDS.has(program);
+};
+const LONGEST_PATH = 256;
+const SHELL_WORDS = words('eval source .');
 const PRINTERS = words('echo printf which type');
 /** They run later what they are given. Words of English too, so they count as programs only where they are given something. */
 const SCHEDULERS = words('at batch');

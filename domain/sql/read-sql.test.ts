@@ -481,3 +481,43 @@ describe('hostile texts', () => {
     expect(decision.forensic_event).toMatchObject({ sql: 'destructive' });
   });
 });
+
+describe('a statement in pieces', () => {
+  const packed = (value: unknown, times: number): unknown =>
+    times === 0 ? value : packed(JSON.stringify(value), times - 1);
+  const filler = Array.from({ length: 400 }, (_, at) => `row ${at}`);
+
+  const PIECES: readonly (readonly [object, string])[] = [
+    [{ q: ['DROP', 'TABLE', 'users'] }, 'yellow'],
+    [{ q: ['DROP', 'TABLE', 1] }, 'yellow'],
+    [{ q: [['DROP'], ['TABLE'], ['users']] }, 'yellow'],
+    [{ q: ['DROP', 'TABLE', 'users', null, {}] }, 'yellow'],
+    [{ q: ['DROP', 'TABLE', 'users', 1] }, 'yellow'],
+    [{ q: [...filler, 'DROP', 'TABLE', 'users', ...filler] }, 'yellow'],
+    [{ q: ['DELETE FROM', 'users', ...filler] }, 'yellow'],
+    [{ a: 'DROP TABLE', b: 'users' }, 'yellow'],
+    [{ part1: 'TRUNCATE', part2: 'TABLE', part3: 'users' }, 'yellow'],
+    [{ query: 'DROP TABLE', name: 'users' }, 'yellow'],
+    [{ name: 'users', statement: 'TRUNCATE TABLE' }, 'red'],
+    [{ q: packed('DROP TABLE users', 11) }, 'red'],
+    [{ q: JSON.stringify({ c: 'DROP TABLE users', p: 'x'.repeat(70_000) }) }, 'red'],
+  ];
+  it('waits at least, and is denied where a packed text holds all of it', () => {
+    for (const [args, verdict] of PIECES) expect([args, rules.of('search', args)]).toEqual([args, verdict]);
+  });
+
+  const DATA: readonly object[] = [
+    { q: ['update', 'set', 'delete', 'merge'] },
+    { events: Array.from({ length: 3_000 }, (_, at) => ['insert', 'update', 'delete'][at % 3]) },
+    { subjects: [...filler, 'delete the old report', 'drop off at 6', 'update from Anna', ...filler] },
+    { a: 'delete', b: 'tomorrow' },
+    { x: 1, y: 2, z: true },
+    { query: 'update', sort: 'created' },
+    { command: 'show users', sort: 'name' },
+    { query: 'drop', page: 2, sort: 'date' },
+    { page: JSON.stringify({ text: 'x'.repeat(70_000), title: 'Update' }) },
+  ];
+  it('is not put together from words and data', () => {
+    for (const args of DATA) expect([args, rules.of('search', args)]).toEqual([args, 'green']);
+  });
+});

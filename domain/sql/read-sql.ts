@@ -113,7 +113,21 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       // call.
       list: (items, path) => {
         const isWordList = lists.has(lowered(path).at(-1) ?? '') && items.every((item) => /^[\w.-]{1,64}$/.test(item));
-        if (!isWordList) readDerived(items.join(' '), path, true);
+        if (isWordList) return;
+        for (const run of runsOf(items)) {
+          readDerived(run, path, true);
+          // Some tools quote what they join, and then a number is a name too.
+          const named = run.replaceAll(/(^| )(?=[0-9]+(?:$| ))/g, '$1n');
+          if (named !== run) readDerived(named, path, true);
+        }
+      },
+      // A statement's head beside its objects: {"query": "DROP TABLE", "name": "accounts"}.
+      members: (members, path) => {
+        for (const [name, value] of members) {
+          if (!strict.has(name.toLowerCase()) || typeof value !== 'string' || !isHead(value)) continue;
+          const others = members.flatMap(([other, one]) => (other !== name && isShort(one) ? [one] : []));
+          if (others.length > 0) readDerived([value, ...others].join(' '), [...path, name], true);
+        }
       },
     });
     const found = [...kept.values()];
@@ -129,6 +143,33 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
     };
   };
 };
+
+/** A list longer than this is joined only where it holds a changing word, so that a list of data does not use up what is read. */
+const JOINED_WHOLE = 256;
+/** Items joined behind a changing word, and the longest of them: the pieces of a statement are short. */
+const RUN = 16;
+const LONGEST_PIECE = 256;
+
+/** The parts of a list that may be a statement in pieces. */
+function runsOf(items: readonly string[]): readonly string[] {
+  if (items.length <= JOINED_WHOLE) return [items.join(' ')];
+  const runs: string[] = [];
+  let run: string[] = [];
+  let left = 0;
+  for (const item of items) {
+    const isPiece = item.length <= LONGEST_PIECE;
+    if (isPiece && hasChangingWord(item)) left = RUN;
+    if (isPiece && left > 0) run.push(item);
+    left -= 1;
+    if (left > 0 || run.length === 0) continue;
+    runs.push(run.join(' '));
+    run = [];
+  }
+  return run.length > 0 ? [...runs, run.join(' ')] : runs;
+}
+
+const isHead = (text: string): boolean => /^\s*[A-Za-z]+(?:\s+[A-Za-z]+){0,2}\s*$/.test(text) && hasChangingWord(text);
+const isShort = (value: unknown): value is string => typeof value === 'string' && /^[\w."`-]{1,64}$/.test(value);
 
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];

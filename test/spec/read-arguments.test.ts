@@ -1,0 +1,47 @@
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { echoTools, type EchoTools, liteFolder, type LiteFixture, openLite } from '../support/lite.js';
+
+let folder: string;
+let tools: EchoTools;
+let gate: LiteFixture;
+beforeAll(async () => {
+  folder = await liteFolder();
+  tools = await echoTools();
+  gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url }, { folder });
+});
+beforeEach(() => void tools.executed.splice(0));
+afterAll(async () => {
+  await gate.close();
+  await tools.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const REFUSED: readonly (readonly [what: string, tool: string, args: JsonObject, status: 202 | 403])[] = [
+  ['a command whose arguments are in another member', 'list_files', { command: 'rm', args: ['-rf', '/'] }, 403],
+  ['a command in a list with a number', 'list_files', { argv: ['rm', '-rf', '/', 7] }, 403],
+  ['a statement in a list with a number', 'search', { q: ['DROP', 'TABLE', 1] }, 202],
+  [
+    'a command in JSON that is long',
+    'list_files',
+    { cmd: JSON.stringify({ c: ['rm', '-rf', '/'], p: 'x'.repeat(70_000) }) },
+    403,
+  ],
+];
+const SENT: readonly (readonly [what: string, tool: string, args: JsonObject])[] = [
+  ['a command that looks', 'list_files', { command: 'ls', args: ['-la', '/etc'] }],
+  ['members of a search', 'search', { pattern: 'rm', path: '/src', verbs: ['update', 'set', 'kill'] }],
+];
+
+describe('what the arguments of a call hold together', () => {
+  it.each(REFUSED)('is not sent: %s', async (_what, tool, args, status) => {
+    expect((await gate.call(tool, { arguments: args })).status).toBe(status);
+    expect(tools.executed).toEqual([]);
+  });
+
+  it.each(SENT)('is sent where it is ordinary: %s', async (_what, tool, args) => {
+    expect((await gate.call(tool, { arguments: args })).status).toBe(200);
+    expect(tools.executed).toHaveLength(1);
+  });
+});
