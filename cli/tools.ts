@@ -2,7 +2,7 @@ import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { toolClass } from '../contracts/policy.js';
 import { toolName } from '../contracts/storable.js';
-import type { ClassedTool, ListedTool, ToolList } from '../contracts/tools.js';
+import type { ClassedTool, ListedTool, SetClass, ToolList } from '../contracts/tools.js';
 import { oneLine } from '../domain/printable.js';
 import { suggestClasses } from '../domain/tool-classes/suggest.js';
 import { CliError } from './errors.js';
@@ -53,7 +53,7 @@ export function registerTools(program: Command): void {
     .option('--unclassed', 'only tools that wait because nobody classed them')
     .action(async ({ json: asJson, days, unclassed, ...given }: Asked & { days: number; unclassed?: boolean }) => {
       const list = await ask<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
-      const shown = list.tools.filter((tool) => !unclassed || tool.class === null);
+      const shown = list.tools.filter((tool) => !unclassed || (tool.class === null && tool.rule?.effect !== 'denies'));
       if (asJson) return print({ ...list, tools: shown });
       if (shown.length === 0)
         return void process.stdout.write(`(no tools of ${oneLine(list.upstream)} are known yet)\n`);
@@ -71,7 +71,7 @@ export function registerTools(program: Command): void {
         );
       }
       process.stdout.write(`${table.toString()}\n`);
-      if (shown.some((tool) => tool.class === null || tool.suspended))
+      if (shown.some((tool) => (tool.class === null && tool.rule?.effect !== 'denies') || tool.suspended))
         process.stdout.write(
           `\nclass one: npx gate tools set <tool> read|change|review|strict|deny --reason "…"${asGiven(given)}\n`,
         );
@@ -92,7 +92,7 @@ export function registerTools(program: Command): void {
       ) => {
         const wanted = toolClass.safeParse(said);
         if (!wanted.success) throw new CliError(`a class is one of ${toolClass.options.join(', ')}, not ${said}`, 2);
-        const set = await ask<ClassedTool>(given, 'POST', '/tools/class', {
+        const set = await ask<SetClass>(given, 'POST', '/tools/class', {
           tool,
           class: wanted.data,
           ...(reason && { reason }),
@@ -105,7 +105,7 @@ export function registerTools(program: Command): void {
           ? ''
           : '\nno list has shown an agent a tool of that name, so the class is bound to no definition: set it again after a tools/list';
         process.stdout.write(
-          `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; it counts from now on${unknown}\n`,
+          `${oneLine(tool)} is ${set.class}, by ${oneLine(set.set_by)}${bound}; ${effectOf(set)}${unknown}\n`,
         );
       },
     );
@@ -163,10 +163,21 @@ export function registerTools(program: Command): void {
     });
 }
 
-const classOf = (tool: ListedTool): string =>
-  tool.suspended
-    ? `${tool.class ?? ''} (suspended: its definition changed or is not listed)`
-    : (tool.class ?? 'not classed: waits');
+const RUNS: ReadonlySet<string | null> = new Set(['read', 'change']);
+
+/** What a class that was set changes. A rule that stops the tool by its name does so under any class. */
+function effectOf({ class: said, rule }: SetClass): string {
+  if (rule === null || said === 'deny' || (rule.effect === 'asks' && !RUNS.has(said))) return 'it counts from now on';
+  return `its calls ${rule.effect === 'denies' ? 'are denied' : 'wait'} all the same, because of its name: ${oneLine(rule.reason)} No class changes that`;
+}
+
+function classOf(tool: ListedTool): string {
+  if (tool.suspended) return `${tool.class ?? ''} (suspended: its definition changed or is not listed)`;
+  if (tool.rule?.effect === 'denies' && tool.class !== 'deny')
+    return tool.class === null ? 'denied by a rule' : `${tool.class}, denied by a rule`;
+  if (tool.rule?.effect === 'asks' && RUNS.has(tool.class)) return `${tool.class ?? ''}, waits by a rule`;
+  return tool.class ?? 'not classed: waits';
+}
 
 const SAYERS: Readonly<Record<ListedTool['source'], string>> = {
   operator: 'operator',

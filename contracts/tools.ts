@@ -26,6 +26,14 @@ export const setToolClass = z.strictObject({
 });
 export type SetToolClass = z.infer<typeof setToolClass>;
 
+/** What a rule does with every call of a tool because of its name, whatever its class: it denies, or asks a person. */
+const toolRule = z.object({ effect: z.enum(['denies', 'asks']), reason: z.string() });
+export type ToolRule = z.infer<typeof toolRule>;
+
+/** The answer to a class that was set. */
+export const setClass = classedTool.extend({ rule: toolRule.nullable() });
+export type SetClass = z.infer<typeof setClass>;
+
 /** One tool; or with `all`, every class of the upstream, even if they cannot be read any more. */
 export const forgetToolClass = z.union([z.strictObject({ tool: toolName }), z.strictObject({ all: z.literal(true) })]);
 export type ForgetToolClass = z.infer<typeof forgetToolClass>;
@@ -54,6 +62,8 @@ export const listedTool = z.object({
   set_by: z.string().nullable(),
   set_at: z.string().nullable(),
   reason: z.string().nullable(),
+  /** `null`: only its class and its arguments decide. */
+  rule: toolRule.nullable(),
   lately: toolTraffic,
 });
 export type ListedTool = z.infer<typeof listedTool>;

@@ -273,6 +273,7 @@ export async function startLite({
       pins,
       upstream: toolsName,
       byName: (tool) => policies.classOf(toolsName, tool),
+      ruleOn: (tool) => policies.ruleOn(tool),
       now,
     }),
     now,

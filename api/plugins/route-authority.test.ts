@@ -159,6 +159,7 @@ beforeAll(async () => {
       store: boundToLedger(toolClassStoreOver(calls as unknown as Store<ToolClassTables>, keys), ledger),
       upstream: 'demo',
       byName: () => null,
+      ruleOn: () => null,
     }),
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });

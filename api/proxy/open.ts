@@ -70,6 +70,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           pins,
           upstream: toolsName,
           byName: (tool) => names.classOf(toolsName, tool),
+          ruleOn: (tool) => names.ruleOn(tool),
         }),
         pinning: toolPinning({ pins, ledger }),
         operatorOf(request) {
@@ -103,7 +104,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
 const WRITING_DOWN_SECS = 10;
 
 /** What names and shipped data say of a tool: by the rules that judge it where they stand here, else by those that ship with Gate. */
-async function namesOf({ beside }: Pick<Opening<Settings>, 'beside'>): Promise<Pick<PolicySet, 'classOf'>> {
+async function namesOf({ beside }: Pick<Opening<Settings>, 'beside'>): Promise<Pick<PolicySet, 'classOf' | 'ruleOn'>> {
   const policies = await beside(POLICY_ENGINE);
   return policies?.tools ?? needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() }));
 }

@@ -110,6 +110,21 @@ describe('the decision', () => {
   });
 });
 
+describe('what the rules say of a name', () => {
+  it.each([
+    ['delete_branch', 'denies', 'Violation: destructive tools are not allowed.'],
+    ['run_shell', 'denies', 'Violation: shell execution is not allowed.'],
+    ['wire_transfer', 'asks', 'Review: Wire transfers require human approval.'],
+  ])('%s: it %s, whatever its class', (tool, effect, reason) => {
+    for (const _again of [1, 2]) expect(policies.ruleOn(tool)).toEqual({ effect, reason });
+  });
+
+  it('nothing where only the class, the arguments or the hour decide', () => {
+    for (const tool of ['create_issue', 'list_files', 'deploy_production', 'export_all_users', '__proto__', ''])
+      expect([tool, policies.ruleOn(tool)]).toEqual([tool, null]);
+  });
+});
+
 describe('the input', () => {
   it.each([
     ['no object', 'text'],

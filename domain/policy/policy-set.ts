@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
+import type { ToolRule } from '../../contracts/tools.js';
 import {
   approvalTier,
   type PolicyDecision,
@@ -52,6 +53,8 @@ export interface PolicySet {
   evaluate(input: PolicyInput): PolicyDecision;
   /** The class that the data or the name alone gives a tool; `null` when it waits for an operator's class. */
   classOf(upstream: string, tool: string): { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
+  /** The rule that stops every call of a tool because of its name alone, whatever its class; `null` when none does. */
+  ruleOn(tool: string): ToolRule | null;
   judge(input: PolicyInput): Judgement;
   /** The hash of the set. Throws when an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
@@ -87,6 +90,15 @@ const ORDINARY: PolicyInput = {
   intent_score: 0,
   arguments: { sql: 'select 1' },
 };
+
+/** A call that says nothing but the tool's name, which the operator has classed as harmless, in the middle of a working day. */
+const namedOnly = (tool: string): PolicyInput => ({
+  tool_type: tool,
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0,
+  current_time: '2026-01-07T12:00:00Z',
+  tool_classes: { [tool]: { class: 'change' } },
+});
 
 /** The shape of `data.gate.entrypoint.decision`. The event comes from a JSON parser and is not checked further. */
 const ruling = z.object({
@@ -276,6 +288,21 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, bundle);
     }
   };
+  const rulesOnNames = new LRUCache<string, { readonly rule: ToolRule | null }>({
+    ...NAMES_KEPT,
+    sizeCalculation: (_rule, name) => name.length + 1,
+  });
+  const ruleOf = (tool: string): ToolRule | null => {
+    const { failed, decision } = judge(namedOnly(tool));
+    const [denied] = decision.reasons;
+    const [asked] = decision.review_reasons;
+    if (failed) return null;
+    return denied !== undefined
+      ? { effect: 'denies', reason: denied }
+      : asked !== undefined
+        ? { effect: 'asks', reason: asked }
+        : null;
+  };
   const ready = (): string => {
     const { failed, decision } = judge(ORDINARY);
     if (failed) throw new Error(decision.reasons.join('; '));
@@ -296,6 +323,12 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       if (said && Object.hasOwn(said, tool)) return { class: said[tool] as ToolClass, source: 'shipped' };
       instance ??= instantiate();
       return readName(instance, tool)['plainly_reads'] ? { class: 'read', source: 'name' } : null;
+    },
+    ruleOn(tool) {
+      if (tool === '') return null;
+      const kept = rulesOnNames.get(tool) ?? { rule: ruleOf(tool) };
+      rulesOnNames.set(tool, kept);
+      return kept.rule;
     },
   };
 }

@@ -11,6 +11,7 @@ const listed = (tool: string, change: Partial<ListedTool> = {}): ListedTool => (
   set_by: null,
   set_at: null,
   reason: null,
+  rule: null,
   lately: { ran: 6, asked: 0, denied: 0, failed: 0 },
   ...change,
 });
@@ -35,6 +36,8 @@ describe('what gate tools suggest proposes', () => {
     ['save_draft', { lately: { ran: 6, asked: 0, denied: 0, failed: 1 } }, 'review'],
     ['save_draft', { lately: { ran: 2, asked: 0, denied: 0, failed: 0 } }, 'review'],
     ['save_draft', { lately: { ran: 0, asked: 0, denied: 0, failed: 0 } }, undefined],
+    ['delete_branch', { rule: { effect: 'denies', reason: 'Violation: destructive.' } }, undefined],
+    ['wire_transfer', { rule: { effect: 'asks', reason: 'Review: wire.' } }, 'strict'],
     ['save_draft', { class: 'change' }, undefined],
     ['save_draft', { class: 'change', suspended: true }, undefined],
   ])('%s with %j: %s', (name, change, expected) => expect(proposed(listed(name, change))).toBe(expected));

@@ -25,26 +25,29 @@ const SEEN_OFTEN = 3;
  * for a person; it changes nothing.
  */
 export function suggestClasses(tools: readonly ListedTool[]): Suggestion[] {
-  return tools.flatMap(({ tool, class: classed, suspended, definition_sha256: definition, lately }): Suggestion[] => {
-    const calls = lately.ran + lately.asked + lately.denied + lately.failed;
-    if (classed !== null || suspended || calls === 0) return [];
-    const words = tool.match(/[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*/g)?.map((word) => word.toLowerCase()) ?? [];
-    const weighty = words.find((word) => WEIGHTY.has(word) || WEIGHTY.has(word.replace(/s$/, '')));
-    if (weighty !== undefined)
-      return [{ tool, class: 'strict', why: `"${weighty}" is worth a close look at each call` }];
-    if (lately.denied > 0)
-      return [{ tool, class: 'review', why: `${lately.denied} of its calls were or would have been denied` }];
-    // A name that joins actions or disguises letters is not a read because of one of its words.
-    const odd =
-      words.some((word) => JOINING.has(word)) || /[A-Za-z][0-9]+[a-z]/.test(tool) || !/^[\w./:-]+$/.test(tool);
-    if (odd) return [{ tool, class: 'review', why: 'the name says more than one thing' }];
-    // An agent can call any name, so a call proves nothing about a tool that no list has shown.
-    if (definition === null) return [{ tool, class: 'review', why: 'no list of the upstream has shown it' }];
-    // A name that clearly reads needs no class; any other tool may change something, whatever one of its words says.
-    if (lately.ran >= SEEN_OFTEN && lately.failed === 0)
-      return [
-        { tool, class: 'change', why: `ran ${lately.ran} times, and may change something: look at what it does` },
-      ];
-    return [{ tool, class: 'review', why: `called fewer than ${SEEN_OFTEN} times: too seldom to say` }];
-  });
+  return tools.flatMap(
+    ({ tool, class: classed, suspended, definition_sha256: definition, rule, lately }): Suggestion[] => {
+      const calls = lately.ran + lately.asked + lately.denied + lately.failed;
+      // No class lets a tool run that a rule denies by its name.
+      if (classed !== null || suspended || calls === 0 || rule?.effect === 'denies') return [];
+      const words = tool.match(/[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*/g)?.map((word) => word.toLowerCase()) ?? [];
+      const weighty = words.find((word) => WEIGHTY.has(word) || WEIGHTY.has(word.replace(/s$/, '')));
+      if (weighty !== undefined)
+        return [{ tool, class: 'strict', why: `"${weighty}" is worth a close look at each call` }];
+      if (lately.denied > 0)
+        return [{ tool, class: 'review', why: `${lately.denied} of its calls were or would have been denied` }];
+      // A name that joins actions or disguises letters is not a read because of one of its words.
+      const odd =
+        words.some((word) => JOINING.has(word)) || /[A-Za-z][0-9]+[a-z]/.test(tool) || !/^[\w./:-]+$/.test(tool);
+      if (odd) return [{ tool, class: 'review', why: 'the name says more than one thing' }];
+      // An agent can call any name, so a call proves nothing about a tool that no list has shown.
+      if (definition === null) return [{ tool, class: 'review', why: 'no list of the upstream has shown it' }];
+      // A name that clearly reads needs no class; any other tool may change something, whatever one of its words says.
+      if (lately.ran >= SEEN_OFTEN && lately.failed === 0)
+        return [
+          { tool, class: 'change', why: `ran ${lately.ran} times, and may change something: look at what it does` },
+        ];
+      return [{ tool, class: 'review', why: `called fewer than ${SEEN_OFTEN} times: too seldom to say` }];
+    },
+  );
 }

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ToolClass, ToolClassFact } from '../../contracts/policy.js';
-import type { ClassedTool, ForgetToolClass, SetToolClass, ToolList } from '../../contracts/tools.js';
+import type {
+  ClassedTool,
+  ForgetToolClass,
+  SetClass,
+  SetToolClass,
+  ToolList,
+  ToolRule,
+} from '../../contracts/tools.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { nearestNames } from '../nearest-names.js';
@@ -59,14 +66,21 @@ function factOf(said: ClassedTool, seen: string | undefined): ToolClassFact {
 /** The class that a tool's name and the shipped data give a tool that no operator classed. */
 export type ByName = (tool: string) => { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
 
+/** What the rules and the shipped data say of a tool by its name. */
+export interface NameRules {
+  readonly byName: ByName;
+  readonly ruleOn: (tool: string) => ToolRule | null;
+}
+
 /** The operators' actions on the tools of one upstream. A class without a row in the ledger is never in force. */
 export function toolClassing({
   store,
   pins,
   upstream,
   byName,
+  ruleOn,
   now = Date.now,
-}: ClassingOptions & { readonly store: BoundClasses; readonly byName: ByName; readonly now?: () => number }) {
+}: ClassingOptions & NameRules & { readonly store: BoundClasses; readonly now?: () => number }) {
   return {
     upstream,
 
@@ -93,6 +107,7 @@ export function toolClassing({
             set_by: said?.set_by ?? null,
             set_at: said?.set_at ?? null,
             reason: said?.reason ?? null,
+            rule: ruleOn(tool),
             lately: traffic.get(tool) ?? { ran: 0, asked: 0, denied: 0, failed: 0 },
           };
         }),
@@ -103,7 +118,7 @@ export function toolClassing({
     async set(
       by: Operator,
       { tool, class: said, reason, definition_sha256: looked, unlisted }: SetToolClass,
-    ): Promise<ClassedTool> {
+    ): Promise<SetClass> {
       const listed = await pins.seenByAny(by.tenant);
       const seen = listed.get(tool) ?? null;
       if (seen === null && !unlisted) await assertKnown(by, tool, listed.keys());
@@ -129,7 +144,7 @@ export function toolClassing({
           ...(reason && { reason }),
         }),
       }));
-      return classed;
+      return { ...classed, rule: ruleOn(tool) };
     },
 
     /** Removes a class, so that the shipped data and the name apply again. Returns how many classes were removed. */

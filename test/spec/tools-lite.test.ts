@@ -90,6 +90,32 @@ describe('gate tools, in lite', () => {
     expect(kinds.filter((kind) => kind === 'tool_class.forgotten')).toHaveLength(1);
   }, 60_000);
 
+  it('says so where a rule stops a tool by its name: no class changes that, and none is proposed', async () => {
+    shown = ['delete_branch', 'wire_transfer'];
+    await listed();
+    expect(await cli('set', 'create_issue', 'change')).toMatchObject({
+      out: expect.stringContaining('it counts from now on'),
+    });
+    for (const [tool, words] of [
+      ['delete_branch', 'its calls are denied all the same, because of its name: Violation: destructive'],
+      ['wire_transfer', 'its calls wait all the same, because of its name: Review: Wire transfers'],
+    ] as const) {
+      const { code, out } = await cli('set', tool, 'change');
+      expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(words) });
+      expect(out).not.toContain('counts from now on');
+    }
+    expect((await cli()).out).toMatch(
+      /delete_branch\s+│ change, denied by a rule.*wire_transfer\s+│ change, waits by a rule/s,
+    );
+    // What the operator wants is what the rule does.
+    expect((await cli('set', 'delete_branch', 'deny')).out).toContain('it counts from now on');
+    await cli('forget', 'delete_branch');
+    await statusOf('delete_branch');
+    expect((await cli()).out).toMatch(/delete_branch\s+│ denied by a rule/);
+    expect((await cli('list', '--unclassed')).out).not.toContain('delete_branch');
+    expect((await cli('suggest')).out).not.toContain('delete_branch');
+  }, 60_000);
+
   it('refuses a name that no list has shown, with those that may be meant; told to, it takes it', async () => {
     shown = ['create_issues', 'close_issue'];
     const refusal = async (tool: string, ...args: string[]) => cli('set', tool, 'change', ...args);

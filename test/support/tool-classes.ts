@@ -28,11 +28,13 @@ export async function openClasses({ target, ledger, keys, upstream, graceMs = 10
   const store = boundToLedger(toolClassStoreOver(db, keys), ledger, { graceMs });
   const pins = toolPinStoreOver(pinTables, { keys, upstream });
   const byName = (tool: string) => (tool === 'list_files' ? ({ class: 'read', source: 'name' } as const) : null);
+  const ruleOn = (tool: string) =>
+    tool === 'delete_file' ? ({ effect: 'denies', reason: 'Violation: destructive.' } as const) : null;
   return {
     db,
     store,
     pins,
-    classing: toolClassing({ store, pins, upstream, byName }),
+    classing: toolClassing({ store, pins, upstream, byName, ruleOn }),
     of: (...tools: string[]) => operatorsClasses({ store, pins, upstream }).of('acme', 'bot', tools),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classedTool, forgetToolClass, setToolClass, toolList } from '../../../contracts/tools.js';
+import { forgetToolClass, setClass, setToolClass, toolList } from '../../../contracts/tools.js';
 import type { ToolClassing } from '../../../domain/tool-classes/tool-classes.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type OperatorOf, operatorsOnly } from './operators-only.js';
@@ -17,7 +17,7 @@ export function toolRoutes(app: ServiceApp, { classing, operatorOf }: ToolRouteO
   app.get('/tools', { schema: { querystring: Window, response: { 200: toolList } }, onRequest }, (request) =>
     classing.list(operatorOf(request).tenant, request.query.hours),
   );
-  app.post('/tools/class', { schema: { body: setToolClass, response: { 200: classedTool } }, onRequest }, (request) =>
+  app.post('/tools/class', { schema: { body: setToolClass, response: { 200: setClass } }, onRequest }, (request) =>
     classing.set(operatorOf(request), request.body),
   );
   app.post(
