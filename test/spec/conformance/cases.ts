@@ -446,6 +446,13 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       },
     );
 
+    it('holds nothing against an agent that a tool failed to do: only a read that succeeded begins a kill chain', async () => {
+      // The demonstration has no such tool, and says so.
+      const { status, text } = await edition.bot.call('customer_db_read', {});
+      expect([status, /error/i.test(text)]).toEqual([200, true]);
+      expect(await edition.bot.call('http_post', {}, { contract: 'decision' })).toMatchObject({ status: 202 });
+    });
+
     it('judges the calls of a batch in their order, and what comes after a batch by what was in it', async () => {
       const judge = async (tools: string[]) => {
         const calls = tools.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));
