@@ -6,8 +6,10 @@ import { closedIfOver } from '../domain/call-record/expiry.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './host.js';
 
-/** A clock that moves when told: expiry in milliseconds. */
-function handClock(start = Date.parse('2026-03-02T10:00:00Z')): Clock & { advance(ms: number): void } {
+/** A clock that moves when told: expiry in milliseconds. `putForward` is somebody's hand at it, which no timer follows. */
+function handClock(
+  start = Date.parse('2026-03-02T10:00:00Z'),
+): Clock & { advance(ms: number): void; putForward(ms: number): void } {
   let now = start;
   const sleepers = new Set<{ at: number; wake: () => void }>();
   return {
@@ -22,7 +24,20 @@ function handClock(start = Date.parse('2026-03-02T10:00:00Z')): Clock & { advanc
       now += ms;
       for (const sleeper of sleepers) if (sleeper.at <= now) sleeper.wake();
     },
+    putForward(ms) {
+      now += ms;
+      for (const sleeper of sleepers) sleeper.at += ms;
+    },
   };
+}
+
+const LOOK_MS = 15_000;
+/** Lets time go by until the condition holds, or for as long as ten tries could last. */
+async function passUntil(clock: { advance(ms: number): void }, holds: () => boolean): Promise<void> {
+  for (let passes = 0; passes < 200 && !holds(); passes += 1) {
+    clock.advance(LOOK_MS);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 describe('the pipeline on the in-process host', () => {
@@ -350,6 +365,57 @@ describe('time on the in-process host', () => {
     await gate.close();
   });
 
+  it('expires a parked call soon after the machine’s clock was put forward past its deadline, which no timer follows', async () => {
+    const clock = handClock();
+    const gate = await openPipeline({ clock, script: { tier: 'yellow' } });
+    const call = await gate.call();
+    expect(await gate.host.start(call, clock.now() + 10_000)).toMatchObject({ state: 'parked' });
+    await eventually(() => gate.host.busy() === 0);
+    clock.putForward(3_600_000);
+    clock.advance(LOOK_MS);
+    await gate.calls.waitFor(call.correlation_id, ({ state }) => state === 'expired', Date.now() + 5_000);
+    await gate.host.idle();
+    expect(await gate.kinds(call.correlation_id)).toContain('hil.expired');
+    await gate.close();
+  });
+
+  it('ends the wait of a call that is closed as tampered meanwhile, and settles its review', async () => {
+    const clock = handClock();
+    const gate = await openPipeline({ clock, script: { tier: 'yellow' } });
+    const call = await gate.call();
+    expect(await gate.host.start(call, clock.now() + 10_000)).toMatchObject({ state: 'parked' });
+    await eventually(() => gate.host.busy() === 0);
+    await gate.calls.condemn(call.correlation_id, 'another store contradicts it');
+    await gate.host.idle();
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
+      status: 'expired',
+      decided_by: 'system:tamper-check',
+    });
+    expect(await gate.calls.followUpsDue('review', clock.now() + 1, 10)).toEqual([]);
+    expect(gate.executed).toHaveLength(0);
+    await gate.close();
+  });
+
+  it('tries a callback five times, then leaves a row that says so and never tries it again', async () => {
+    const clock = handClock();
+    const gate = await openPipeline({ clock, script: { tier: 'yellow', receiver: 'down' } });
+    const call = await gate.call({ callback_url: 'https://agent.example.com/hook' });
+    await gate.host.start(call, clock.now() + 10_000);
+    await gate.host.decide(await gate.decision(call, 'deny'));
+    let idle = false;
+    const ended = gate.host.idle().then(() => (idle = true));
+    await passUntil(clock, () => idle || gate.callbacks.length > 5);
+    expect(gate.callbacks).toHaveLength(5);
+    await ended;
+    expect(await gate.kinds(call.correlation_id)).toContain('alarm.call_stuck');
+    expect(await gate.calls.followUpsDue('callback', clock.now() + 1, 10)).toEqual([]);
+    gate.script.receiver = 'up';
+    await gate.host.resume();
+    await gate.host.idle();
+    expect(gate.callbacks).toHaveLength(5);
+    await gate.close();
+  });
+
   it('abandons a call that reaches its first step after its caller gave up: a row, no effect', async () => {
     const clock = handClock();
     const gate = await openPipeline({ clock });
@@ -375,6 +441,44 @@ describe('a restart of the in-process host', () => {
     expect([before.executed.length, after.executed.length]).toEqual([0, 1]);
     await after.close();
     await before.close();
+  });
+
+  it('settles the review row and reports to the callback address where the process ended right after the decision', async () => {
+    const before = await openPipeline({ script: { tier: 'yellow' } });
+    const call = await before.call({ callback_url: 'https://agent.example.com/hook' });
+    await before.run(call);
+    await before.host.close();
+    await before.activities.applyDecision(await before.decision(call, 'deny'));
+    expect((await before.reviews.byCorrelation(call.correlation_id))?.status).toBe('pending');
+    const after = await openPipeline({ folder: before.folder });
+    await after.host.resume();
+    await after.host.idle();
+    expect((await after.reviews.byCorrelation(call.correlation_id))?.status).toBe('denied');
+    expect(after.callbacks.map(({ body }) => JSON.parse(body))).toEqual([
+      expect.objectContaining({ correlation_id: call.correlation_id, status: 'denied' }),
+    ]);
+    await after.close();
+    await before.close();
+  });
+
+  it('lets go of a call that waits and whose record is gone: its id can be used for another request', async () => {
+    const gate = await openPipeline({ script: { tier: 'yellow' } });
+    const [gone, stays] = [await gate.call(), await gate.call()];
+    for (const call of [gone, stays]) expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    await eventually(() => gate.host.busy() === 0);
+    const connection = new DatabaseSync(join(gate.folder, 'calls.db'));
+    connection.prepare('delete from call_records where correlation_id = ?').run(gone.correlation_id);
+    connection.close();
+    const other = { ...gone, digest: `sha256:${'b'.repeat(64)}` };
+    await expect(gate.run(other)).rejects.toMatchObject({ code: 'server_execution_idempotency_conflict' });
+    expect(await gate.host.resume()).toBe(0);
+    await gate.host.idle();
+    // It begins anew, and fails for what was staged under the id, not for the call that is gone.
+    await expect(gate.run(other)).rejects.not.toMatchObject({ code: 'server_execution_idempotency_conflict' });
+    expect(await gate.host.decide(await gate.decision(stays, 'approve'))).toMatchObject({ outcome: 'applied' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
+    await gate.close();
   });
 
   it('does not run today what was approved yesterday: an approval is for now', async () => {

@@ -67,7 +67,7 @@ export interface Script {
   hilAnswers: () => Promise<void>;
   upstream: (request: JsonObject) => Promise<UpstreamOutcome>;
   /** `fails_once` answers the next one with a fault that passes, then is up. */
-  receiver: 'up' | 'refuses' | 'fails_once';
+  receiver: 'up' | 'down' | 'refuses' | 'fails_once';
 }
 
 export const replyOk = async (request: JsonObject): Promise<UpstreamOutcome> => ({
@@ -191,6 +191,7 @@ export async function openPipeline({
         script.receiver = 'up';
         throw new Error('the receiver answered 500');
       }
+      if (script.receiver === 'down') throw new Error('the receiver answered 503');
       if (script.receiver === 'refuses') throw Object.assign(new Error('the receiver answered 400'), { final: true });
     },
     runs: runs ?? { status: () => Promise.resolve('missing'), end: () => Promise.resolve() },
