@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { answerOf } from '../api/proxy/answers.js';
+import type { CallInput } from '../contracts/call.js';
 import { closedIfOver } from '../domain/call-record/expiry.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { eventually } from '../test/support/stack.js';
@@ -252,6 +253,63 @@ describe('the pipeline on the in-process host', () => {
       gate.script.hil = 'up';
       gate.script.tier = 'red';
       expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    });
+  });
+
+  describe('a call whose run ended and left it open', () => {
+    const parks = ({ calls }: PipelineFixture, { correlation_id }: CallInput) =>
+      calls.waitFor(correlation_id, ({ state }) => state === 'parked', Date.now() + 60_000);
+    const left = async (): Promise<CallInput> => {
+      const call = await gate.call();
+      await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable', fields: { layer: 'hil' } });
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('decided');
+      return call;
+    };
+    beforeEach(() => void (gate.script.tier = 'yellow'));
+
+    it.each(['down', 'stores_then_fails'] as const)(
+      'is parked when reviews are taken again (%s before), without anybody asking: one row, decided once, run once',
+      async (hil) => {
+        gate.script.hil = hil;
+        const calls = [await left(), await left()];
+        gate.script.hil = 'up';
+        for (const call of calls) {
+          expect(await parks(gate, call)).toMatchObject({ state: 'parked' });
+          expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+        }
+        await gate.host.idle();
+        expect(gate.executed).toHaveLength(2);
+        for (const { correlation_id: id } of calls)
+          expect((await gate.kinds(id)).filter((kind) => kind?.startsWith('hil.'))).toEqual([
+            'hil.created',
+            'hil.approved',
+          ]);
+      },
+    );
+
+    it('is looked at again as long as reviews are not taken; who asks meanwhile makes it no second call', async () => {
+      let asked = 0;
+      gate.script.hilTakes = () => {
+        asked += 1;
+        return asked <= 3 ? Promise.reject(new Error('not yet')) : Promise.resolve();
+      };
+      const call = await left();
+      await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable' });
+      expect(await parks(gate, call)).toMatchObject({ state: 'parked' });
+      expect(asked).toBe(4);
+      expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    });
+
+    it('is left for the next start by a stop', async () => {
+      gate.script.hil = 'down';
+      const call = await left();
+      await gate.host.close();
+      gate.script.hil = 'up';
+      const after = await openPipeline({ folder: gate.folder });
+      expect((await after.calls.find(call.correlation_id))?.state).toBe('decided');
+      expect(await after.host.resume()).toBe(1);
+      expect(await parks(after, call)).toMatchObject({ state: 'parked' });
+      await after.close();
     });
   });
 

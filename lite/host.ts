@@ -40,9 +40,11 @@ export const machineClock: Clock = {
 export interface InProcessHost extends CallRunner, DecisionSender {
   /**
    * Goes on with every open call that nothing runs and appends rows that are due; returns how many it found. Calls that wait although
-   * their record is gone are let go. For the start, and for after the store undid a transaction.
+   * their record does not say so are let go before. For the start.
    */
   resume(): Promise<number>;
+  /** The same soon, and again after growing pauses until no open call is without a run. For after the store undid a transaction. */
+  lookAgain(): void;
   /** Calls that run and do not wait for a decision. */
   busy(): number;
   /** Resolves when nothing runs but calls that wait for a decision. */
@@ -66,7 +68,7 @@ interface Run {
   decide: ((settled: CallSummary) => void) | null;
   /** Nothing but a decision or the deadline moves this call now. */
   waiting: boolean;
-  /** Lets a waiting call go whose record is gone. */
+  /** Lets a waiting call go whose record does not say that it waits. */
   drop: () => void;
   /** Lets a waiting call see that the process stops. */
   wake: () => void;
@@ -110,6 +112,7 @@ export function createInProcessHost({
     async function finish(): Promise<void> {
       await Promise.resolve();
       const steps = stepsOf(call, run, answered.resolve);
+      let ended = true;
       try {
         await runCall(call, steps, resumed).catch((error: unknown) => closeAfter(error, call, steps));
       } catch (error) {
@@ -118,9 +121,14 @@ export function createInProcessHost({
             ? endedBefore(call, error.layer, error.message, error.cause)
             : (error as GateError),
         );
+        ended = false;
       } finally {
         runs.delete(call.correlation_id);
       }
+      if (ended || stopping.signal.aborted) return;
+      // Nobody else ends a call that stands open: its caller need not come again, and the process not start anew.
+      const left = await calls.find(call.correlation_id).catch(() => undefined);
+      if (left === undefined || (left && !isFinal(left.state, call.contract))) lookAgain();
     }
   }
 
@@ -259,6 +267,66 @@ export function createInProcessHost({
     });
   }
 
+  /** Since when open calls are found that nothing runs; `null` while there are none. */
+  let troubledMs: number | null = null;
+  let looking = false;
+  function lookAgain(): void {
+    if (looking || stopping.signal.aborted) return;
+    looking = true;
+    const sinceMs = (troubledMs ??= clock.now());
+    const pauseMs = Math.min(LOOK_AGAIN_AT_MOST_MS, Math.max(LOOK_AGAIN_MS, clock.now() - sinceMs));
+    void clock.sleep(pauseMs, stopping.signal).then(() => {
+      looking = false;
+      if (!stopping.signal.aborted) inBackground(resumeAgain);
+    });
+  }
+  async function resumeAgain(): Promise<void> {
+    try {
+      if ((await goOn()) === 0) troubledMs = null;
+      else lookAgain();
+      await goOnWithDues();
+    } catch (error) {
+      lookAgain();
+      throw error;
+    }
+  }
+
+  /** Goes on with every open call that nothing runs. */
+  async function goOn(): Promise<number> {
+    let found = 0;
+    for (const [correlationId, run] of runs) {
+      if (!run.waiting) continue;
+      const record = await opened(correlationId);
+      // What it waits for was undone together with the transaction it was parked in.
+      if (record === undefined || record?.state === 'parked' || !run.waiting) continue;
+      run.drop();
+      await run.done;
+    }
+    for (const { correlation_id: correlationId } of await calls.openCalls(clock.now() + 1, 1_000_000)) {
+      if (runs.has(correlationId)) continue;
+      const record = await opened(correlationId);
+      if (!record || runs.has(correlationId) || isFinal(record.state, record.evidence.call.contract)) continue;
+      launch(record.evidence.call, summarize(record));
+      onResumed?.(record.state);
+      found += 1;
+    }
+    return found;
+  }
+
+  /** Rows that are due, and what was still to be done for decided calls; the call itself may be over. */
+  async function goOnWithDues(): Promise<number> {
+    let found = 0;
+    for (const { correlation_id: correlationId } of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
+      if (runs.has(correlationId)) continue;
+      inBackground(() => appendDurably(correlationId));
+      found += 1;
+    }
+    for (const what of ['review', 'callback'] as const)
+      for (const { correlation_id: correlationId } of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
+        followUp(what, correlationId);
+    return found;
+  }
+
   return {
     async start(call, deadlineMs) {
       const running = runs.get(call.correlation_id);
@@ -285,27 +353,11 @@ export function createInProcessHost({
     },
 
     async resume() {
-      let resumed = 0;
-      for (const [correlationId, run] of runs) if (run.waiting && (await opened(correlationId)) === null) run.drop();
-      for (const { correlation_id: correlationId } of await calls.openCalls(clock.now() + 1, 1_000_000)) {
-        if (runs.has(correlationId)) continue;
-        const record = await opened(correlationId);
-        if (!record || isFinal(record.state, record.evidence.call.contract)) continue;
-        launch(record.evidence.call, summarize(record));
-        onResumed?.(record.state);
-        resumed += 1;
-      }
-      for (const { correlation_id: correlationId } of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
-        if (runs.has(correlationId)) continue;
-        inBackground(() => appendDurably(correlationId));
-        resumed += 1;
-      }
-      // What was still to be done for a decided call when the process ended; the call itself may be over.
-      for (const what of ['review', 'callback'] as const)
-        for (const { correlation_id: correlationId } of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
-          followUp(what, correlationId);
-      return resumed;
+      const resumed = await goOn();
+      return resumed + (await goOnWithDues());
     },
+
+    lookAgain,
 
     busy: () => [...runs.values()].filter((run) => !run.waiting).length,
 
@@ -345,5 +397,8 @@ function deferred<T>(): Deferred<T> {
 /** Thrown into a waiting call when the process stops; its record says that it waits, and the next start goes on with it. */
 const STOPPED = Symbol('stopped');
 const CALLBACK_ATTEMPTS = 5;
+/** Long enough for a burst of failures to be over, short enough that nobody notices. */
+const LOOK_AGAIN_MS = 500;
+const LOOK_AGAIN_AT_MOST_MS = 60_000;
 /** Timers do not follow the machine's clock: who waits looks at it now and then, in case it was put forward. */
 const LOOK_EVERY_MS = 15_000;

@@ -96,8 +96,6 @@ const WARM_AFTER_MS = 2_000;
 const IDLE_CLIENT_MS = 5_000;
 const MAX_IN_FLIGHT = 2_000;
 const CLEANING_EVERY_MS = 10 * 60_000;
-/** The pause after a lost transaction: long enough for a burst of failures, short enough that nobody notices. */
-const LOOK_AGAIN_MS = 500;
 
 /** The lite edition: the pipeline on the in-process host over one file, behind one plain listener. Rejects with one clear line. */
 export async function startLite({
@@ -218,17 +216,13 @@ export async function startLite({
     clock,
     onResumed: metrics.reconciled,
   });
-  let lookAgain: NodeJS.Timeout | undefined;
   let undone: { readonly count: number; readonly why: GateError } | null = null;
   let serving = false;
   file.onUndone((why) => {
     if (!serving) return;
     undone = { count: (undone?.count ?? 0) + 1, why };
     logger.error({ reason: why.message }, 'the file did not take a transaction; calls go on from what it holds');
-    lookAgain ??= setTimeout(() => {
-      lookAgain = undefined;
-      host.resume().catch((error: unknown) => logger.error({ err: error }, 'calls could not be resumed'));
-    }, LOOK_AGAIN_MS);
+    host.lookAgain();
   });
   const notices =
     config.webhookUrl || config.slackWebhookUrl
@@ -327,7 +321,6 @@ export async function startLite({
     await listen();
   } catch (error) {
     serving = false;
-    clearTimeout(lookAgain);
     await host.close();
     await inspector.close();
     await evaluator.close();
@@ -398,7 +391,6 @@ export async function startLite({
       await calls.close();
       await upstream?.close();
       serving = false;
-      clearTimeout(lookAgain);
       const left = await file.close();
       if (left !== null)
         logger.error(

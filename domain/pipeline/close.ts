@@ -5,7 +5,7 @@ import { PipelineUnavailable, type PipelineSteps } from './pipeline.js';
 /**
  * The end of a call one of whose steps failed in a way that nothing else handles: its record is closed, fail closed, its rows are
  * appended, and its caller is told how it stands. Throws PipelineUnavailable where nothing was closed: no verdict stood, and the same id
- * may start again; or the record cannot be reached, and reconciliation closes it later.
+ * may start again; or the record stands open, and reconciliation closes it later, or lite goes on with it.
  */
 export async function closeCall(
   call: CallInput,

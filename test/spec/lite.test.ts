@@ -752,6 +752,53 @@ describe('the file', () => {
     expect(await gate.call('read_file')).toMatchObject({ status: 200 });
   });
 
+  it.each([
+    ['its parking', 'hil.created', 1],
+    ['its verdict', 'proxy.verdict', 0],
+  ])(
+    'that lost a call at %s and takes rows again: the call goes on, waits once and runs once',
+    async (_, row, unasked) => {
+      await open();
+      const disk = new DatabaseSync(gate.ledger);
+      closing.push(async () => disk.close());
+      disk.exec('pragma busy_timeout = 5000');
+      // The head is written last, right before the transaction ends.
+      disk.exec(`create trigger full_disk before update on ledger_head
+        when exists (select 1 from ledger_entries where event_kind = '${row}')
+        begin select raise(abort, 'database or disk is full'); end`);
+      const id = randomUUID();
+      const asked = await Promise.all([1, 2].map(() => gate.call('wire_transfer', { id })));
+      expect(asked.map(({ status }) => status)).toEqual([503, 503]);
+      disk.exec('drop trigger full_disk');
+      const waiting = async () => {
+        const { body } = await gate.send('GET', '/pending');
+        return body as unknown as readonly JsonObject[];
+      };
+      // The verdict that was lost was never told: without it there is no call, until it is asked for again.
+      if (unasked > 0) expect(await until(waiting, (rows) => rows.length === unasked)).toHaveLength(unasked);
+      expect(await gate.call('wire_transfer', { id })).toMatchObject({ status: 202 });
+      const rows = await waiting();
+      expect(rows).toHaveLength(1);
+      const decision = { decision: 'approve', reason: null };
+      expect(await gate.send('POST', `/decide/${idOf(rows[0]?.['id'])}`, { body: decision })).toMatchObject({
+        status: 200,
+      });
+      expect(
+        await until(
+          () => gate.call('wire_transfer', { id }),
+          ({ status }) => status === 200,
+        ),
+      ).toMatchObject({
+        status: 200,
+      });
+      expect(tools.executed).toHaveLength(1);
+      expect(
+        (await kinds(gate.ledger, rows[0]?.['correlation_id'])).filter((kind) => kind?.startsWith('hil.')),
+      ).toEqual(['hil.created', 'hil.approved']);
+    },
+    90_000,
+  );
+
   it('full: clear words, nothing runs, and what was answered before is still there', async () => {
     await open({}, { maxPages: 130 });
     const ids: string[] = [];
