@@ -57,7 +57,7 @@ export async function createWorker({
     taskQueue,
     workflowBundle: bundle,
     dataConverter: dataConverter(keys, alarmOnce(activities)),
-    activities: { ...forEngine(activities), ...egress },
+    activities: { ...forEngine(activities), ...(egress && streamsForEngine(egress)) },
     stickyQueueScheduleToStartTimeout: '2s',
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + 5_000,
@@ -128,6 +128,11 @@ export function forEngine(activities: GateActivities) {
     },
   };
 }
+
+/** The activities of streams, with heartbeats: one whose worker is lost is begun anew within seconds. */
+export const streamsForEngine = (egress: EgressActivities): EgressActivities => ({
+  sweepSink: (kind, range) => beating(() => egress.sweepSink(kind, range)),
+});
 
 async function beating<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();

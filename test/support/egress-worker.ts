@@ -8,6 +8,7 @@ import { datadogSink, genericSink, type Sink, splunkSink } from '../../domain/ev
 import { openLedger } from '../../domain/ledger/ledger-store.js';
 import { connectNative, dataConverter } from '../../workers/client.js';
 import { installEngineRuntime } from '../../workers/runtime.js';
+import { streamsForEngine } from '../../workers/worker.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 
 /** What `egress-worker` is told. */
@@ -40,7 +41,7 @@ const worker = await Worker.create({
   taskQueue: config.taskQueue,
   workflowBundle: { code: readFileSync(config.bundleFile, 'utf8') },
   dataConverter: dataConverter(TEST_PAYLOAD_KEYS),
-  activities: createEgressActivities({ source: egressSource(ledger), sinks }),
+  activities: { ...streamsForEngine(createEgressActivities({ source: egressSource(ledger), sinks })) },
   stickyQueueScheduleToStartTimeout: '1s',
 });
 await worker.run();

@@ -5,9 +5,11 @@ import { afterSweep, type StreamProgress } from '../../domain/evidence/egress/pr
 import { backOffMs } from '../../domain/ledger/sweeps/back-off.js';
 import { configureStream, type Stream, streamProgress } from './messages.js';
 
-// The stream repeats attempts itself, because it knows its back-off. Ten seconds are for the sink, the rest for the ledger.
+// The stream repeats attempts itself, because it knows its back-off. Ten seconds are for the sink, the rest for the ledger; an attempt whose
+// worker was lost is missed by its heartbeats.
 const { sweepSink } = proxyActivities<EgressActivities>({
   startToCloseTimeout: '40s',
+  heartbeatTimeout: '10s',
   retry: { maximumAttempts: 1 },
 });
 
