@@ -1,5 +1,6 @@
 import type { CallInput } from '../contracts/call.js';
 import type { PolicyInput } from '../contracts/policy.js';
+import { keepCanonical } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
@@ -47,6 +48,8 @@ export const createPolicyActivities = ({
         siblings.map(({ tool }) => tool),
       ),
     };
+    // Written into the record and, with the arguments, into the ledger.
+    keepCanonical(facts.agent_history);
     try {
       const evaluate = (input: PolicyInput) => policies.evaluate(input);
       return { facts, decision: await judgeSiblings(evaluate, facts, siblings, call.received_ms) };

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
+import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import { TAMPERED } from './transitions.js';
 
@@ -273,12 +274,12 @@ type Extra = Omit<Partial<NewLedgerRow>, 'id'>;
 function sidecar(value: Json | undefined): Extra {
   if (value === undefined) return {};
   const text = sidecarText(value);
-  return { payload_sha256: sha256Hex(text), payload_canonical_json: text };
+  return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
 }
 
 function evidenceSidecar(value: Json): Extra {
   const text = sidecarText(value);
-  return { brain_evidence_sha256: sha256Hex(text), brain_evidence_canonical_json: text };
+  return { brain_evidence_sha256: sidecarSha256(text), brain_evidence_canonical_json: text };
 }
 
 const MAX_ASSERTION = 4_096;

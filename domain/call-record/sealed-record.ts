@@ -1,7 +1,7 @@
 import type { CallInput, CallState } from '../../contracts/call.js';
 import { type AgentHistory, HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { keepCanonical, knownText, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { rowContent, type RowContent } from '../store/row-content.js';
 import type { MovePatch } from './call-store.js';
@@ -108,6 +108,12 @@ export const withChanges = CONTENT.after;
 const MAC_FORM = 'gate.call-record/1';
 const MAC_USE = 'call-record';
 
+/** The row of a new record, with what its MAC was made of. */
+export interface NewRecord {
+  readonly row: StoredRecord;
+  readonly authenticated: Authenticated;
+}
+
 /** A record, with what its next MAC is made of. */
 export interface OpenedRecord {
   readonly record: CallRecord;
@@ -123,7 +129,12 @@ export const stepsOf = (
   countedMs: number,
   replica: string,
 ): HistoryEvent[] =>
-  (siblings ?? [tool]).map((name) => ({ tool: name, method: 'tools/call', ts_ms: countedMs, replica }));
+  (siblings ?? [tool]).map((name) => {
+    const step = { tool: name, method: 'tools/call', ts_ms: countedMs, replica };
+    // Each of the agent's next sixteen calls writes it as part of what policy was told.
+    keepCanonical(step);
+    return step;
+  });
 
 /** The newest steps of counted records that come newest first. */
 export const newestSteps = (
@@ -167,7 +178,12 @@ export function recordSealing(keys: KeyRing) {
     sealed === null ? null : (JSON.parse(keys.open(sealed, `${id}/${kind}`).toString('utf8')) as unknown);
   const message = (authenticated: Authenticated) => CONTENT.message(MAC_FORM, authenticated);
   const macOf = (authenticated: Authenticated) => keys.authenticate(message(authenticated), MAC_USE);
-  const withMac = <Row extends StoredRecord>(row: Row): Row => ({ ...row, mac: macOf(authenticatedOf(row)) });
+  /** For a row that was made just now and that nobody else holds. */
+  const withMac = (row: StoredRecord): NewRecord => {
+    const authenticated = authenticatedOf(row);
+    row.mac = macOf(authenticated);
+    return { row, authenticated };
+  };
   const opened = (row: RecordRow, kinds: typeof KINDS | typeof EARLIER_KINDS): CallRecord => ({
     correlation_id: row.correlation_id,
     version: Number(row.version),
@@ -219,14 +235,26 @@ export function recordSealing(keys: KeyRing) {
       evidence: VerdictEvidence,
       outcome: RecordedOutcome | undefined,
       at: number,
-    ): StoredRecord {
+    ): NewRecord {
       const { call } = evidence;
+      const said = describedBy(evidence);
+      // Written out: a copy of columns, column by column, costs as much as the MAC.
       return withMac({
-        ...describedBy(evidence),
+        correlation_id: said.correlation_id,
         state,
+        tenant: said.tenant,
+        agent: said.agent,
+        contract: said.contract,
+        tool: said.tool,
+        sibling_tools: said.sibling_tools,
+        upstream: said.upstream,
+        tier: said.tier,
+        approval_tier: said.approval_tier,
+        digest: said.digest,
         pending_id: null,
         deadline_ms: null,
-        verdict_sealed: seal(evidence, call.correlation_id, KINDS.verdict),
+        not_after_ms: said.not_after_ms,
+        verdict_sealed: keys.seal(textOf(evidence), `${call.correlation_id}/${KINDS.verdict}`),
         decision_sealed: null,
         outcome_sealed: outcome ? seal(outcome, call.correlation_id, KINDS.outcome) : null,
         result_sealed: null,
@@ -313,7 +341,7 @@ export function recordSealing(keys: KeyRing) {
         error: why.slice(0, 500).toWellFormed(),
         at: new Date(at).toISOString(),
       };
-      const condemned = withMac({
+      const { row: condemned } = withMac({
         ...describedBy(evidence),
         correlation_id: id,
         state: TAMPERED,
@@ -370,11 +398,11 @@ const DAY_MS = 86_400_000;
 
 /** The record of a verdict whose row was just stored, without a look at the store. */
 export const recordOf = (
-  row: StoredRecord,
+  { row, authenticated }: NewRecord,
   evidence: VerdictEvidence,
   outcome: RecordedOutcome | undefined,
 ): OpenedRecord => ({
-  authenticated: authenticatedOf(row),
+  authenticated,
   record: {
     correlation_id: row.correlation_id,
     version: Number(row.version),
@@ -412,6 +440,16 @@ export const recordAfter = (
     outcome: patch.outcome ?? record.outcome,
   },
 });
+
+/**
+ * The evidence as JSON. What policy was told is most of it and is written into the ledger as well, where its canonical text is needed: the
+ * parts of that text which are known already are not written twice.
+ */
+function textOf(evidence: VerdictEvidence): string {
+  const { facts, ...rest } = evidence;
+  const text = facts && knownText(facts);
+  return text ? `${JSON.stringify(rest).slice(0, -1)},"facts":${text}}` : JSON.stringify(evidence);
+}
 
 /** The columns that repeat what the evidence says, for whoever searches. */
 const describedBy = ({ call, verdict, sibling_tools: siblings, facts }: VerdictEvidence) => ({

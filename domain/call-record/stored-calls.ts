@@ -316,7 +316,8 @@ export function storedCalls({
 
     async commitVerdict(state, evidence, outcome) {
       const { correlation_id: id } = evidence.call;
-      const row = sealing.newRecord(state, evidence, outcome, now());
+      const begun = sealing.newRecord(state, evidence, outcome, now());
+      const { row } = begun;
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const made = await jobs.write(
           function* (): Job<boolean> {
@@ -329,7 +330,7 @@ export function storedCalls({
             if (!inserted) return null;
             if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
             vouched.set(id, true);
-            return (state === TAMPERED ? told : changed)(recordOf(row, evidence, outcome));
+            return (state === TAMPERED ? told : changed)(recordOf(begun, evidence, outcome));
           },
         );
         const stands = made ?? (await find(id));

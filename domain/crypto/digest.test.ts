@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import type { Json } from '../../contracts/json.js';
-import { canonicalDigest, canonicalJson, keepCanonical, sha256Hex, uuidFromDigest } from './digest.js';
+import { canonicalDigest, canonicalJson, keepCanonical, knownText, sha256Hex, uuidFromDigest } from './digest.js';
 
 describe('canonical JSON (RFC 8785)', () => {
   it('is the text of the RFC for its own example', () => {
@@ -86,6 +86,17 @@ describe('canonical JSON (RFC 8785)', () => {
     for (const part of [args, body.params, body]) keepCanonical(part);
     expect(canonicalJson({ tool: 'x', body })).toBe(before);
     expect(canonicalJson([args])).toBe(canonicalJson([{ a: '"', b: [1, 'ü'] }]));
+  });
+
+  it('is known of plain JSON alone, with what was kept of its parts', () => {
+    const part = { b: 1, a: '\u{1f511}' };
+    keepCanonical(part);
+    expect(knownText({ z: part, a: [part, undefined as unknown as Json] as Json[] })).toBeNull();
+    expect(knownText({ z: part, a: [part] })).toBe(canonicalJson({ z: part, a: [part] }));
+    for (const other of [{ a: '\ud800' }, { a: Number.NaN }, new Date(0)]) {
+      keepCanonical(other);
+      expect(knownText(other)).toBeNull();
+    }
   });
 
   it('throws on what JSON cannot hold', () => {

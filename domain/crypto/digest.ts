@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Json, JsonObject } from '../../contracts/json.js';
+import type { Json } from '../../contracts/json.js';
 
 /** SHA-256 as 64 lower-case hex digits. */
 export const sha256Hex = (bytes: string | Uint8Array): string => hash('sha256', bytes, 'hex');
@@ -19,11 +19,15 @@ const kept = new WeakMap<object, string>();
 
 /**
  * Writes an object once; later canonical texts that contain this very object reuse its text. Use it only for objects that no longer change,
- * such as a request after it was read. Call it for the inner objects first.
+ * such as a request after it was read. Call it for the inner objects first. What is no plain JSON is not kept.
  */
-export function keepCanonical(value: JsonObject): void {
-  kept.set(value, canonicalJson(value));
+export function keepCanonical(value: object): void {
+  const text = written(value);
+  if (text !== null) kept.set(value, text);
 }
+
+/** The canonical text of a value where it is plain JSON, made of what was kept of its parts; `null` where only the library could say. */
+export const knownText = (value: object): string | null => written(value);
 
 /** Texts whose JSON form is the text itself between quotes. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Json } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { isStorable } from '../../contracts/storable.js';
+import { canonicalJson } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
+import { sidecarSha256 } from './sidecar-digest.js';
 import {
   canonicalContent,
   CONTENT_FIELDS,
@@ -69,8 +71,6 @@ export const BOUNDS: Readonly<Record<ContentField, Bounds>> = {
 };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-/** U+0000, which neither store keeps, and lone surrogates, which UTF-8 cannot encode. */
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 /**
  * Checks a row field by field (docs/architecture/ledger-rows.md) and renders what will be hashed. Takes unchecked input: unknown properties
@@ -141,7 +141,7 @@ function checkedText(field: string, value: unknown, { min = 0, max, pattern }: B
   if (value.length < min || (max !== undefined && value.length > max))
     throw invalid(field, `must have ${min} to ${max} characters`);
   if (pattern && !pattern.test(value)) throw invalid(field, 'does not have the required form');
-  if (UNSTORABLE.test(value)) throw invalid(field, 'holds U+0000 or a lone surrogate');
+  if (!isStorable(value)) throw invalid(field, 'holds U+0000 or a lone surrogate');
   return value;
 }
 
@@ -161,7 +161,7 @@ function checkJson(field: string, value: unknown, depth: number): void {
     case 'boolean':
       return;
     case 'string':
-      if (UNSTORABLE.test(value)) throw invalid(field, 'holds U+0000 or a lone surrogate');
+      if (!isStorable(value)) throw invalid(field, 'holds U+0000 or a lone surrogate');
       return;
     case 'number':
       if (!Number.isFinite(value)) throw invalid(field, 'holds a number that is not finite');
@@ -179,7 +179,7 @@ function checkJson(field: string, value: unknown, depth: number): void {
       if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
         throw invalid(field, 'holds a value JSON does not have');
       for (const [key, item] of Object.entries(value)) {
-        if (UNSTORABLE.test(key)) throw invalid(field, 'holds U+0000 or a lone surrogate');
+        if (!isStorable(key)) throw invalid(field, 'holds U+0000 or a lone surrogate');
         checkJson(field, item, depth + 1);
       }
       return;
@@ -212,8 +212,8 @@ function checkedSidecar(
     if (sidecar) throw refuse('a row commits to a payload or to brain evidence, not to both');
     if (Buffer.byteLength(text) > MAX_SIDECAR_BYTES)
       throw invalid(bytesField, `is larger than ${MAX_SIDECAR_BYTES} bytes`);
-    if (UNSTORABLE.test(text)) throw invalid(bytesField, 'holds U+0000 or a lone surrogate');
-    if (sha256Hex(text) !== digest) throw refuse(`the bytes do not hash to ${digestField}`);
+    if (!isStorable(text)) throw invalid(bytesField, 'holds U+0000 or a lone surrogate');
+    if (sidecarSha256(text) !== digest) throw refuse(`the bytes do not hash to ${digestField}`);
     sidecar = { kind, text };
   }
   return sidecar;

@@ -13,7 +13,7 @@ import {
   policyInput,
   type ToolClass,
 } from '../../contracts/policy.js';
-import { sha256Hex } from '../crypto/digest.js';
+import { knownText, sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { createShellReader, type ShellReader } from '../shell/read-shell.js';
 import { loadSqlParser } from '../sql/parser.js';
@@ -256,7 +256,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       stage = 'facts';
       const prepared = withOwnFacts(instance, checked);
       stage = 'evaluate';
-      const results: unknown = instance.evaluate(prepared, ENTRYPOINT);
+      const results: unknown = instance.evaluate(asBytes(prepared), ENTRYPOINT);
       stage = 'result';
       const [first] = oneRuling.parse(results);
       const { deny, review, ...rest } = (first as { result: z.infer<typeof ruling> }).result;
@@ -331,6 +331,15 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       return kept.rule;
     },
   };
+}
+
+const utf8 = new TextEncoder();
+/** The input as the engine parses it, made of texts that were written before; the engine writes what is no plain JSON itself. */
+function asBytes(input: object): object {
+  const text = knownText(input);
+  if (text === null) return input;
+  const bytes = utf8.encode(text);
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : bytes.slice().buffer;
 }
 
 /** Returns the input itself, not a copy, because what is judged must be what runs. */

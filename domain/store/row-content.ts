@@ -6,32 +6,36 @@ const TAG_BYTES = 16;
 
 /** The authenticated columns of one table, in the order in which they are hashed; `numbers` are those that hold numbers. */
 export function rowContent<Column extends string>(columns: readonly Column[], numbers: readonly Column[]) {
-  const hashed = (column: Column, value: unknown): string | number | null => {
+  const known = columns.map((name) => ({ name, number: numbers.includes(name), sealed: name.endsWith('_sealed') }));
+  type Known = (typeof known)[number];
+  const hashed = ({ number, sealed }: Known, value: unknown): string | number | null => {
     if (value === null || value === undefined) return null;
+    if (typeof value === 'string' && !number) return value;
     if (value instanceof Uint8Array) {
-      const sealed = column.endsWith('_sealed');
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
       return `${sealed ? '' : 'bytes:'}${bytes.toString('hex', sealed ? Math.max(0, bytes.length - TAG_BYTES) : 0)}`;
     }
     // Postgres gives its bigint columns back as text. What is no number must not look like none at all.
-    return numbers.includes(column) && Number.isFinite(Number(value))
-      ? Number(value)
-      : String(value as string | number);
+    return number && Number.isFinite(Number(value)) ? Number(value) : String(value as string | number);
   };
-  const some = (names: readonly Column[], row: Readonly<Partial<Record<Column, unknown>>>) =>
-    Object.fromEntries(names.map((column) => [column, hashed(column, row[column])]));
   return {
-    of: (row: Readonly<Record<Column, unknown>>) => some(columns, row) as RowContent<Column>,
+    of(row: Readonly<Record<Column, unknown>>): RowContent<Column> {
+      const content: Partial<Record<Column, string | number | null>> = {};
+      for (const column of known) content[column.name] = hashed(column, row[column.name]);
+      return content as RowContent<Column>;
+    },
     /** The content after a change of some columns, without a look at the store. */
-    after: (was: RowContent<Column>, changed: Readonly<Partial<Record<Column, unknown>>>): RowContent<Column> => ({
-      ...was,
-      ...some(
-        columns.filter((column) => changed[column] !== undefined),
-        changed,
-      ),
-    }),
+    after(was: RowContent<Column>, changed: Readonly<Partial<Record<Column, unknown>>>): RowContent<Column> {
+      const content: Record<Column, string | number | null> = { ...was };
+      for (const column of known)
+        if (changed[column.name] !== undefined) content[column.name] = hashed(column, changed[column.name]);
+      return content;
+    },
     /** What is authenticated; `form` names the table and the number of this form. */
-    message: (form: string, content: RowContent<Column>): string =>
-      JSON.stringify([form, ...columns.map((column) => content[column])]),
+    message(form: string, content: RowContent<Column>): string {
+      const parts: (string | number | null)[] = [form];
+      for (const { name } of known) parts.push(content[name]);
+      return JSON.stringify(parts);
+    },
   };
 }
