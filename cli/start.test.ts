@@ -15,6 +15,12 @@ const stack = (demonstration: boolean, mode = 'enforce') =>
   }) as unknown as DevelopmentFile;
 
 describe('the page that gate start ends with', () => {
+  it('says of an address without a page what it is for', () => {
+    expect(readyPage(stack(true), '.gate', 1)).toMatch(
+      /review +https:\S+8084 {3}for .*gate pending and decide; there is no page/,
+    );
+  });
+
   it('shows an allow, a deny and a park of the demonstration tools', () => {
     const page = readyPage(stack(true), '.gate', 1_234);
     for (const tool of ['list_files', 'delete_file', 'wire_transfer']) expect(page).toContain(`"name":"${tool}"`);
@@ -27,6 +33,20 @@ describe('the page that gate start ends with', () => {
     expect(page).toContain('"method":"tools/list"');
     expect(page).toContain('dev-agent.crt');
     expect(page).not.toMatch(/support-bot|list_files|wire_transfer/);
+  });
+
+  it('names the server that answers at the address of your own tools, and says so where none does', () => {
+    const tools = (kind: 'mcp' | 'json' | 'unclear', words: string) =>
+      readyPage(stack(false), '.gate', 1_234, { kind, words }).split('all of it')[0];
+    expect(tools('mcp', 'MCP server files 1.0')).toContain(
+      'tools      http://127.0.0.1:3001/mcp (MCP server files 1.0)\n',
+    );
+    expect(tools('unclear', 'connection refused\u001b[2J')).toContain(
+      '3001/mcp\n             NOTHING ANSWERS THERE YET: connection refused\\u{1b}[2J. Is it started?',
+    );
+    expect(tools('json', 'no MCP server: it answers HTTP 400 to initialize; each call is posted')).toContain(
+      'NO MCP SERVER ANSWERS THERE: no MCP server: it answers HTTP 400 to initialize. Is the path right?',
+    );
   });
 
   it('says in observe mode that everything runs, and in enforce nothing of it', () => {

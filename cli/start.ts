@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
+import { oneLine } from '../domain/printable.js';
 import { OBSERVED } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
@@ -29,7 +30,8 @@ export function registerStart(program: Command): void {
         say('stopped');
         return leave();
       }
-      say(readyPage(first.development, resolve(process.env.GATE_STATE_DIR ?? '.gate'), Date.now() - started));
+      const stateDir = resolve(process.env.GATE_STATE_DIR ?? '.gate');
+      say(readyPage(first.development, stateDir, Date.now() - started, first.toolsFound));
       await untilStopped(first, signals, say);
       leave();
     });
@@ -54,7 +56,12 @@ async function untilStopped(stack: Stack, signals: StopSignals, say: (line: stri
 }
 
 /** The first page for a new user: addresses, and three commands that work as printed. */
-export function readyPage(stack: DevelopmentFile, stateDir: string, tookMs: number): string {
+export function readyPage(
+  stack: DevelopmentFile,
+  stateDir: string,
+  tookMs: number,
+  toolsFound: Stack['toolsFound'] = null,
+): string {
   const here = (file: string) => {
     const path = relative(process.cwd(), file);
     // Paths outside this folder are printed absolute, so that they work anywhere.
@@ -96,10 +103,10 @@ ${call(own, 'TOOL', '{}')}
 Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? OBSERVED : ''}
 
   proxy      ${url}/mcp   agents call here, with their certificate
-  review     ${stack.hil.url}
+  review     ${stack.hil.url}   for ${gate} pending and decide; there is no page
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.pages_url ? `${stack.temporal.pages_url}   sign in with ${gate} history --link` : stack.temporal.address}
-  tools      ${stack.upstream.url}
+  tools      ${stack.upstream.url}${foundShown(toolsFound)}
   all of it  ${here(join(stateDir, 'dev.json'))}
   log        ${here(join(stateDir, 'logs', 'gate.log'))}
 
@@ -107,4 +114,13 @@ ${first}
 
 Ctrl-C stops everything.
 `;
+}
+
+function foundShown(found: Stack['toolsFound']): string {
+  if (found === null) return '';
+  if (found.kind === 'mcp') return ` (${oneLine(found.words)})`;
+  const beneath = '\n             ';
+  return found.kind === 'unclear'
+    ? `${beneath}NOTHING ANSWERS THERE YET: ${oneLine(found.words)}. Is it started? Until it answers, calls are answered with 502`
+    : `${beneath}NO MCP SERVER ANSWERS THERE: ${oneLine(found.words.split(';')[0] ?? '')}. Is the path right?`;
 }

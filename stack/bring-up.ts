@@ -71,6 +71,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
       ? startTools(config.development.demoUpstreamPort, stateDir, undo)
       : Promise.resolve(upstream.upstreamUrl),
   );
+  const looking = lookAt(upstream);
   const pages = starting.up.then(({ uiUrl }) => (uiUrl === null ? null : showWorkflows(start, uiUrl, logger, undo)));
   pages.catch((error: unknown) => starting.giveUp(error));
   const place = (store: string) => storeTarget(config.shared, store);
@@ -123,7 +124,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
     await engine.stopNow();
     release();
   };
-  return { development, stop, stopNow, stopped: Promise.race([engine.finished, failure]) };
+  return { development, toolsFound: await looking, stop, stopNow, stopped: Promise.race([engine.finished, failure]) };
 }
 
 /** Client and connection of the engine, as soon as it answers. */
@@ -146,6 +147,18 @@ async function connect(
     return connection;
   });
   return { ...engineClient, settings, native };
+}
+
+/** What stands at the address of somebody's own tools, asked while everything else starts; nothing waits for a good answer. */
+async function lookAt({ upstreamUrl: url, upstreamApiKey: apiKey }: Config<typeof UPSTREAM_SETTINGS>) {
+  if (url === undefined) return null;
+  const { detectUpstream } = await import('../activities/clients/detected-upstream.js');
+  const tools = detectUpstream({ url, ...(apiKey && { apiKey }) });
+  try {
+    return await tools.look();
+  } finally {
+    await tools.close();
+  }
 }
 
 /** Whoever brings tools of his own loads none of these. */

@@ -1,3 +1,4 @@
+import type { Found } from '../activities/clients/detected-upstream.js';
 import type { Mode } from '../contracts/call.js';
 
 interface Address {
@@ -42,6 +43,8 @@ export interface DevelopmentFile extends ServiceAddresses {
 
 export interface Stack {
   readonly development: DevelopmentFile;
+  /** What answered at the address of somebody's own tools while this stack started; `null` where the tools are Gate's own. */
+  readonly toolsFound: Found | null;
   /** Resolves when the stack has stopped, also when a part of it failed: then it rejects. */
   readonly stopped: Promise<void>;
   /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. Bounded in time. */

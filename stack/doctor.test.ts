@@ -92,22 +92,31 @@ describe('gate doctor: what a start needs, looked for beforehand', () => {
     });
   });
 
-  it('what settings name elsewhere: an engine, a database and tools that do not answer are faults', async () => {
+  it('what settings name elsewhere: an engine and a database that do not answer are faults, tools a warning', async () => {
     const port = await freePort();
     const nobody = `127.0.0.1:${port}`;
     for (const [what, change] of [
       ['workflow engine', { GATE_TEMPORAL_ADDRESS: nobody }],
       ['database', { GATE_DATABASE_URL: `postgres://gate@${nobody}/gate` }],
-      ['tools', { GATE_UPSTREAM_URL: `http://${nobody}/mcp` }],
     ] as const)
       expect(await found(what, change)).toMatchObject({
         state: 'fault',
         detail: expect.stringContaining(`${nobody} (${Object.keys(change)[0]}) cannot be reached: ECONNREFUSED`),
       });
+    expect(await found('tools', { GATE_UPSTREAM_URL: `http://${nobody}/mcp` })).toMatchObject({
+      state: 'warning',
+      detail: expect.stringContaining(
+        `${nobody} (GATE_UPSTREAM_URL) cannot be reached: ECONNREFUSED; Gate starts all the same`,
+      ),
+    });
     const tools = createServer().listen(port, '127.0.0.1');
     await once(tools, 'listening');
     expect(await found('tools', { GATE_UPSTREAM_URL: `http://${nobody}/mcp` })).toMatchObject({ state: 'ok' });
     tools.close();
+  });
+
+  it('ports that are any free ones', async () => {
+    expect(await found('ports')).toEqual({ what: 'ports', state: 'ok', detail: 'each is any free one' });
   });
 
   it('a stack that runs already: its ports are its own', async () => {
