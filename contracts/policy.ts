@@ -26,10 +26,10 @@ export type AgentHistory = z.infer<typeof agentHistory>;
 export const toolClass = z.enum(['read', 'change', 'review', 'strict', 'deny']);
 export type ToolClass = z.infer<typeof toolClass>;
 
-/** The operator's class of a tool. `suspended` says why it does not apply. */
+/** The operator's class of a tool. `suspended` says why it does not apply, or why the name alone lets no call run (`not_listed`). */
 export const toolClassFact = z.object({
   class: toolClass.optional(),
-  suspended: z.enum(['definition_changed', 'definition_not_seen', 'unreadable']).optional(),
+  suspended: z.enum(['definition_changed', 'definition_not_seen', 'not_listed', 'unreadable']).optional(),
 });
 export type ToolClassFact = z.infer<typeof toolClassFact>;
 

@@ -173,6 +173,77 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
     });
   });
 
+  it('holds calls in every spelling that an upstream may take for the name, and lets none run in another one', async () => {
+    await set('get_user', 'deny');
+    await set('list_items', 'review');
+    await set('billing/show_invoice', 'strict');
+    await set('create_issue', 'change');
+    const spelt = {
+      deny: [
+        'get_user',
+        'GET_USER',
+        'Get_User',
+        'get_user ',
+        ' get_user',
+        'get-user',
+        'getUser',
+        'get.user',
+        'x/get_user',
+      ],
+      review: ['List-Items', 'mcp__shop__list_items', 'shop:listItems', 'list\u200b_items', 'ｌist_items'],
+      strict: ['show_invoice', 'Billing.showInvoice', 'billing/show_invoice'],
+    };
+    for (const [said, names] of Object.entries(spelt))
+      for (const name of names) expect(await gate.of(name)).toEqual({ [name]: { class: said } });
+    const other = [
+      'get_users',
+      'user_get',
+      'get',
+      'Create_Issue',
+      'x/create_issue',
+      'shop/show_invoice',
+      'show_invoices',
+    ];
+    expect(await gate.of(...other)).toEqual({});
+  });
+
+  it("takes the strictest of several spellings, and an operator's word about the very name before them", async () => {
+    await set('get_user', 'review');
+    await set('getUser', 'deny');
+    await set('GET_USER', 'read');
+    expect(await gate.of('Get-User', 'getUser', 'GET_USER', 'get_user')).toEqual({
+      'Get-User': { class: 'deny' },
+      getUser: { class: 'deny' },
+      GET_USER: { class: 'read' },
+      get_user: { class: 'review' },
+    });
+  });
+
+  it('makes a name wait that the upstream did not list, once it has listed its tools', async () => {
+    const owner = { tenant: 'acme', agent: 'bot' };
+    const shown = { list_files: FIRST, 'fs/read_file': SECOND };
+    expect(await gate.of('find_file')).toEqual({});
+    await saw('bot', shown);
+    // A page of a list says nothing about the names on the others.
+    expect(await gate.of('find_file')).toEqual({});
+    await saw('bot', shown, true);
+    await gate.pins.complete(owner);
+    const unlisted = { suspended: 'not_listed' };
+    expect(await gate.of('list_files', 'fs/read_file', 'find_file', 'LIST_FILES')).toEqual({
+      find_file: unlisted,
+      LIST_FILES: unlisted,
+    });
+    await set('find_file', 'read');
+    expect(await gate.of('find_file')).toEqual({ find_file: { class: 'read' } });
+    // Another agent that never listed is held to the list too; what another agent was shown is listed.
+    const others = operatorsClasses({ store: gate.store, pins: gate.pins, upstream: UPSTREAM });
+    expect(await others.of('acme', 'newcomer', ['list_files', 'show_file'])).toEqual({ show_file: unlisted });
+    expect(await others.of('rival', 'bot', ['show_file'])).toEqual({});
+    await saw('newcomer', { show_file: FIRST });
+    expect(await gate.of('show_file')).toEqual({});
+    expect(await (await process_(KEYS, 'https://elsewhere.example/mcp')).of('show_file')).toEqual({});
+  });
+
   it('is suspended for whoever is shown another definition, until it is said again', async () => {
     await saw('bot', { create_issue: FIRST });
     await set('create_issue', 'change');

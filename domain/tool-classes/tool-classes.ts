@@ -12,14 +12,15 @@ import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { nearestNames } from '../nearest-names.js';
 import type { Operator } from '../operator.js';
-import type { ToolPinStore } from '../tool-definitions/pin-store.js';
+import type { ListedTools, ToolPinStore } from '../tool-definitions/pin-store.js';
+import { areAlike, strictestAlike } from './alike-names.js';
 import { type BoundClasses, type ClassChange, classesIdOf } from './bound-to-ledger.js';
 import type { ToolClasses } from './port.js';
 
 export interface ClassingOptions {
   readonly store: Pick<BoundClasses, 'read'>;
   /** What agents were shown of their tools; a class is bound to that. */
-  readonly pins: Pick<ToolPinStore, 'seen' | 'seenByAny'>;
+  readonly pins: Pick<ToolPinStore, 'seen' | 'seenByAny' | 'listed'>;
   readonly upstream: string;
 }
 
@@ -34,17 +35,23 @@ export const operatorsClasses = ({
   async of(tenant, agent, tools) {
     try {
       const { tools: classed, unsettled } = await store.read(tenant, upstream);
-      const named = [...new Set(tools)].flatMap((tool) => {
-        const said = classed.get(tool);
-        return said ? [[tool, said] as const] : [];
-      });
-      const waiting = tools.filter((tool) => unsettled.has(tool));
-      if (named.length + waiting.length === 0) return {};
       const seen = await pins.seen({ tenant, agent });
-      return Object.fromEntries([
-        ...named.map(([tool, said]) => [tool, factOf(said, seen.get(tool))] as const),
-        ...waiting.map((tool) => [tool, { suspended: 'unreadable' as const }] as const),
-      ]);
+      let listed: ListedTools | undefined;
+      const facts: [string, ToolClassFact][] = [];
+      for (const tool of new Set(tools)) {
+        const said = classed.get(tool);
+        // An operator's word about this very name stands; for another spelling of it the strictest one that holds calls.
+        const alike = said ? undefined : strictestAlike(tool, classed);
+        if ([...unsettled].some((name) => name === tool || areAlike(name, tool)))
+          facts.push([tool, { suspended: 'unreadable' }]);
+        else if (said) facts.push([tool, factOf(said, seen.get(tool))]);
+        else if (alike) facts.push([tool, { class: alike }]);
+        else if (!seen.has(tool)) {
+          listed ??= await pins.listed(tenant);
+          if (listed.complete && !listed.names.has(tool)) facts.push([tool, { suspended: 'not_listed' }]);
+        }
+      }
+      return Object.fromEntries(facts);
     } catch (error) {
       onFault?.(error);
       return Object.fromEntries(tools.map((tool) => [tool, { suspended: 'unreadable' as const }]));

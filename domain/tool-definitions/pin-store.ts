@@ -27,6 +27,12 @@ export interface PinnedTools {
   readonly tampered: boolean;
 }
 
+/** The names that a tenant's agents were shown; `complete` once any of them saw a whole list. */
+export interface ListedTools {
+  readonly names: ReadonlySet<string>;
+  readonly complete: boolean;
+}
+
 /** Stores what was seen first; only `accept`, `widen` and `forget` replace it. Its content is authenticated with Gate's keys. */
 export interface ToolPinStore {
   read(owner: PinOwner): Promise<PinnedTools>;
@@ -40,6 +46,7 @@ export interface ToolPinStore {
   seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
   /** What any of a tenant's agents was last told about each tool of this upstream. */
   seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
+  listed(tenant: string): Promise<ListedTools>;
   /** Adds to the names that were seen, up to a limit. With `whole`, names that are not in the list are removed. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
   /** Pins exactly these digests, whatever was seen meanwhile; `null` removes a tool. Returns the tools whose pin changed. */
@@ -199,6 +206,12 @@ export function toolPinStoreOver(
           .toSorted((one, other) => Number(one.at > other.at) - Number(one.at < other.at))
           .map(({ tool, sha256 }) => [tool, sha256]),
       );
+    },
+    async listed(tenant) {
+      const [lists, sets] = await Promise.all([shown.all({ tenant, upstream }), pinned.all({ tenant })]);
+      const names = new Set(lists.flatMap(Object.keys));
+      // Pins may be of an earlier upstream, what was shown is of this one.
+      return { names, complete: names.size > 0 && sets.some(({ complete }) => complete) };
     },
     saw: (owner, digests, whole) =>
       shown.change(shownTo(owner), (seen) => {

@@ -40,6 +40,16 @@ describe('what the arguments of a call hold together', () => {
     expect(tools.executed).toEqual([]);
   });
 
+  it('is not sent under another spelling of a denied name', async () => {
+    const said = { tool: 'get_user', class: 'deny', unlisted: true };
+    const { authorization } = { authorization: `Bearer ${gate.lite.ownDecideToken?.token ?? ''}` };
+    expect((await gate.send('POST', '/tools/class', { body: said, headers: { authorization } })).status).toBe(200);
+    for (const tool of ['get_user', 'GET_USER', 'get-user', 'getUser', 'x/get_user'])
+      expect([tool, (await gate.call(tool)).status]).toEqual([tool, 403]);
+    expect(tools.executed).toEqual([]);
+    expect((await gate.call('get_users')).status).toBe(200);
+  });
+
   it.each(SENT)('is sent where it is ordinary: %s', async (_what, tool, args) => {
     expect((await gate.call(tool, { arguments: args })).status).toBe(200);
     expect(tools.executed).toHaveLength(1);

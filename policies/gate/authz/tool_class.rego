@@ -54,9 +54,13 @@ review contains "Review: the agent's list of tools does not show the definition 
 	operators_word.suspended == "definition_not_seen"
 }
 
+review contains "Review: the upstream listed its tools, and this is none of them; it waits until a list shows it, or `gate tools set --unlisted` says what it does." if {
+	operators_word.suspended == "not_listed"
+}
+
 review contains "Review: the classes of these tools cannot be read, so every one of them waits for a person." if {
 	class_suspended
-	not operators_word.suspended in {"definition_changed", "definition_not_seen"}
+	not operators_word.suspended in {"definition_changed", "definition_not_seen", "not_listed"}
 }
 
 # METADATA

@@ -1,0 +1,46 @@
+import { LRUCache } from 'lru-cache';
+import type { ToolClass } from '../../contracts/policy.js';
+import type { ClassSet } from './class-store.js';
+
+/** Classes that hold a call, from the strictest on. Only they count for names that are spelt otherwise: no spelling lets a call run. */
+const HOLDING: readonly ToolClass[] = ['deny', 'strict', 'review'];
+
+/** Longer names are compared as they are. */
+const LONGEST = 512;
+const FOLDS_KEPT = 4_096;
+const folds = new LRUCache<string, Fold>({ max: FOLDS_KEPT });
+
+interface Fold {
+  /** The name without case, blanks and separators: `Get_User`, `get-user` and ` getUser` are one. */
+  readonly whole: string;
+  /** The same behind its last namespace: `x/get_user`, `mcp__x__get_user`. */
+  readonly bare: string;
+}
+
+function foldOf(name: string): Fold {
+  const known = folds.get(name);
+  if (known) return known;
+  if (name.length > LONGEST) return { whole: name, bare: name };
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const seen = name.normalize('NFKC').trim();
+  const parts = seen.split(/[/.:\\#@]|__/).filter((part) => plain(part) !== '');
+  const fold = { whole: plain(seen), bare: plain(parts.at(-1) ?? '') };
+  folds.set(name, fold);
+  return fold;
+}
+
+/** Whether an upstream may take one name for the other: by its case or separators, or because it strips a namespace of one of them. */
+export function areAlike(one: string, other: string): boolean {
+  const [a, b] = [foldOf(one), foldOf(other)];
+  return a.whole !== '' && (a.whole === b.whole || a.bare === b.whole || a.whole === b.bare);
+}
+
+/** The strictest class that holds calls of a name which is spelt like this one; undefined where there is none. */
+export function strictestAlike(tool: string, classed: ClassSet['tools']): ToolClass | undefined {
+  let strictest = HOLDING.length;
+  for (const [name, { class: said }] of classed) {
+    const rank = HOLDING.indexOf(said);
+    if (rank >= 0 && rank < strictest && name !== tool && areAlike(tool, name)) strictest = rank;
+  }
+  return HOLDING[strictest];
+}
