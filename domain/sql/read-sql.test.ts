@@ -521,3 +521,41 @@ describe('a statement in pieces', () => {
     for (const args of DATA) expect([args, rules.of('search', args)]).toEqual([args, 'green']);
   });
 });
+
+describe('a comment that a database runs', () => {
+  const RUN = [
+    'select /*!50000 pay(1000), */ 1',
+    'select 1 /*M! , pay(1) */',
+    'select 1 /*M!100100 , pay(1) */',
+    'select 1 /*!50000 ,sleep(1e9) */',
+    'select 1 where 1=1-- \n/*! and pay(1) */',
+    'select 1 /*!99999 procedure analyse()*/',
+    'select /*+ SET_VAR(max_execution_time=0) */ 1',
+    '/*! select pay(1), */ select 1',
+    'show tables /*! where pay(1) */',
+    "select 'it\\'s' /*! , pay(1) */",
+    'select "a" /*!, pay(1) */ from t',
+    'values (1) /*!, (pay(1)) */',
+    'explain select 1 /*!, pay(1) */',
+    'select id from t where id = ? /*! or pay(1) */',
+    'select 1 /* a */ /*!,pay(1)*/',
+    'select 1 /*/*!,pay(1)*/*/',
+  ];
+  it('waits wherever statements are taken', () => {
+    for (const sql of RUN)
+      for (const args of [{ sql }, { query: sql }])
+        expect([sql, rules.of('query_database', args)]).toEqual([sql, 'yellow']);
+  });
+
+  it('is none in quotes, and an ordinary comment is none', () => {
+    for (const sql of [
+      "select '/*! hello */'",
+      "select 1 as a, '/*+ x */' as b",
+      'select /* the users! */ id from users',
+      'select id /* + */ from users -- all!',
+      'select 2 /*the 3*/ * 4',
+      'select id from users where a = 1 /* !important */',
+    ])
+      expect([sql, rules.of('query_database', { sql })]).toEqual([sql, 'green']);
+  });
+});

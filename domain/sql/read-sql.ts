@@ -338,14 +338,28 @@ function otherwiseRead(text: string, tokens: readonly Token[]): Reading | null {
   const mine = hotWords(tokens);
   if (mine) return { effect: 'unreadable', kind: `SELECT with ${mine.toUpperCase()}` };
   if (!/[\\`[#$]|\/\*|--/.test(text)) return null;
+  const runs = { effect: 'unreadable', kind: 'a comment that a database runs or obeys' } as const;
+  if (holdsLiveComment(text, tokens)) return runs;
   for (const lexing of OTHER_LEXINGS) {
     const { tokens: others } = lex(text, lexing);
+    if (holdsLiveComment(text, others)) return runs;
     const word = hotWords(others);
     const ends = others.findIndex((token) => token.kind === 'symbol' && token.text === ';');
     if (word || (ends >= 0 && ends < others.length - 1))
       return { effect: 'unreadable', kind: 'a text that databases read differently' };
   }
   return null;
+}
+
+/** Whether the text holds what MySQL and MariaDB run, or an optimizer obeys, outside of quotes: a comment that starts with one of `!`, `M!`, `+`. */
+function holdsLiveComment(text: string, tokens: readonly Token[]): boolean {
+  const quoted = tokens.filter(({ kind }) => kind === 'text' || kind === 'name');
+  let next = 0;
+  for (let at = text.indexOf('/*'); at >= 0; at = text.indexOf('/*', at + 2)) {
+    while (next < quoted.length && (quoted[next]?.to ?? 0) <= at) next += 1;
+    if ((quoted[next]?.from ?? text.length) > at && /^\/\*(?:m?!|\+)/i.test(text.slice(at, at + 4))) return true;
+  }
+  return false;
 }
 
 /** The first changing word in a position where a statement could start, or undefined. */
