@@ -1,6 +1,7 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../api/plugins/app.js';
+import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
 import type { LiteConfig } from '../config/lite.js';
 import type { DecisionPrincipal } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
@@ -32,18 +33,6 @@ export interface Access {
   readonly operatorByToken: (token: string) => LiteOperator | null;
 }
 
-const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
-const bearerOf = ({ headers: { authorization } }: FastifyRequest): string | null =>
-  /^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? null;
-
-/** Every entry is compared in constant time, so that the duration says nothing about length, prefix or place in the list. */
-function lookUp<Value>(known: readonly { digest: Buffer; value: Value }[], token: string): Value | null {
-  const offered = digestOf(token);
-  let found: Value | null = null;
-  for (const { digest, value } of known) if (timingSafeEqual(digest, offered)) found = value;
-  return found;
-}
-
 /**
  * `decideToken` is the operator's where no registry of operators is set: whoever reaches the port may ask, but a decision needs something
  * that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger from which somebody who holds only the ledger
@@ -64,12 +53,9 @@ export function createAccess(
     fingerprint: fingerprint(credential),
   });
   const callers = registry
-    ? registry.map((entry) => ({
-        digest: digestOf(entry.token),
-        value: caller(entry.tenant, entry.agent, entry.token),
-      }))
+    ? registry.map((entry) => knownToken(entry.token, caller(entry.tenant, entry.agent, entry.token)))
     : token
-      ? [{ digest: digestOf(token), value: caller(DEFAULT_TENANT, 'bearer-agent', token) }]
+      ? [knownToken(token, caller(DEFAULT_TENANT, 'bearer-agent', token))]
       : [];
   const anonymous = callers.length === 0 ? caller(DEFAULT_TENANT, 'anonymous', 'anonymous') : null;
 
@@ -84,11 +70,8 @@ export function createAccess(
     }),
   });
   const operators = deciders
-    ? deciders.map((entry) => ({
-        digest: digestOf(entry.token),
-        value: operator(entry.tenant, entry.tenant, entry.token),
-      }))
-    : [{ digest: digestOf(decideToken), value: operator(null, 'lite', decideToken) }];
+    ? deciders.map((entry) => knownToken(entry.token, operator(entry.tenant, entry.tenant, entry.token)))
+    : [knownToken(decideToken, operator(null, 'lite', decideToken))];
 
   return {
     agents: registry ? 'registry' : token ? 'token' : 'open',
@@ -97,14 +80,14 @@ export function createAccess(
     agentOf(request) {
       if (anonymous) return anonymous;
       const offered = bearerOf(request);
-      return offered === null ? null : lookUp(callers, offered);
+      return offered === null ? null : lookUpToken(callers, offered);
     },
     operatorOf(request) {
       const offered = bearerOf(request);
-      const found = offered === null ? null : lookUp(operators, offered);
+      const found = offered === null ? null : lookUpToken(operators, offered);
       if (!found) throw new GateError('unauthenticated');
       return found;
     },
-    operatorByToken: (offered) => lookUp(operators, offered),
+    operatorByToken: (offered) => lookUpToken(operators, offered),
   };
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { bearerOf } from '../api/plugins/bearer.js';
 import type { Caller, Service, ServiceApp } from '../api/plugins/service.js';
 import { CALLER_IDS } from '../contracts/route-authority.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
@@ -116,7 +117,7 @@ async function open({ file, ledger, access, now, ...options }: LedgerRoutesOptio
  * operator of one tenant is not, stands in no row of the table, and reaches what is public.
  */
 function callerOf(access: Access, request: FastifyRequest): Caller | null {
-  const operator = access.operatorByToken(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+  const operator = access.operatorByToken(bearerOf(request) ?? '');
   if (operator === null) return access.agentOf(request);
   const { credential } = operator.principal('');
   return {

@@ -21,6 +21,7 @@ import { loadPersonas } from '../domain/inspection/personas.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { ledgerInFile, type LedgerInFile } from '../domain/ledger/ledger-in-file.js';
 import { callCount } from '../domain/mcp/batch.js';
+import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
@@ -476,13 +477,6 @@ async function checkNewestRow(ledger: LedgerInFile): Promise<void> {
     );
   ledger.ready();
 }
-
-const refusedHere = async () => ({ kind: 'not_sent' as const, reason: 'no upstream is configured' });
-const noUpstream: Upstream = {
-  callTool: refusedHere,
-  control: () => Promise.reject(new GateError('upstream_not_configured')),
-  close: () => Promise.resolve(),
-};
 
 async function upstreamOf(
   config: LiteConfig,

@@ -7,6 +7,7 @@ import { needed } from '../api/plugins/start.js';
 import type { Config } from '../config/env.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../domain/store/database.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
@@ -63,11 +64,7 @@ function createUpstream(
 ): Upstream {
   if (url)
     return createMcpUpstream({ url, ...(apiKey && { apiKey }), ...(sessionsWith && { sessions: sessionsWith(url) }) });
-  const refused = async () => ({
-    kind: 'not_sent' as const,
-    reason: 'no upstream is configured; set GATE_UPSTREAM_URL',
-  });
-  return { callTool: refused, control: refused, close: () => Promise.resolve() };
+  return noUpstream;
 }
 
 /** Made when it is first asked for, and the same ever after. */

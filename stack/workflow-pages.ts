@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import replyFrom from '@fastify/reply-from';
 import type { Payload } from '@temporalio/common';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
@@ -9,6 +8,7 @@ import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { createBrowserSessions } from '../api/pages/browser-sessions.js';
 import { document, notice, sendDocument, text } from '../api/pages/html.js';
 import { createSignInLinks, LINK_LIFE_MS } from '../api/pages/sign-in-links.js';
+import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { openPayload } from '../workers/codec.js';
@@ -70,9 +70,8 @@ export function createWorkflowPages({
   }) as unknown as FastifyInstance;
   const sessions = createBrowserSessions<typeof SIGNED_IN>(COOKIE);
   const links = createSignInLinks<typeof SIGNED_IN>();
-  const digestOf = (token: string) => createHash('sha256').update(token).digest();
-  const expected = digestOf(operatorToken);
-  const isOperator = (offered: string): boolean => timingSafeEqual(digestOf(offered), expected);
+  const operators = [knownToken(operatorToken, true)];
+  const isOperator = (offered: string): boolean => lookUpToken(operators, offered) ?? false;
   const home = `/namespaces/${encodeURIComponent(namespace)}/workflows`;
   const wrong = () => new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
 
@@ -113,8 +112,8 @@ export function createWorkflowPages({
     return reply.redirect(home, 303);
   });
   app.post('/sign-in/link', async (request) => {
-    const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1];
-    if (token === undefined || !isOperator(token)) throw new GateError('unauthenticated');
+    const token = bearerOf(request);
+    if (token === null || !isOperator(token)) throw new GateError('unauthenticated');
     return { path: `/sign-in?link=${links.issue(SIGNED_IN)}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
   });
 

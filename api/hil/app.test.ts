@@ -605,6 +605,7 @@ describe('POST /decide/{id}', () => {
       ['no token', {}],
       ['a wrong token', { authorization: `Bearer ${TOKEN}x` }],
       ['another scheme', { authorization: `Basic ${TOKEN}` }],
+      ['another spelling of the scheme', { authorization: `bearer ${TOKEN}` }],
       ['a bare token', { authorization: TOKEN }],
     ])('is 401 with %s, whatever the body and the row', async (_, headers) => {
       const row = await park();

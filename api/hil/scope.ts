@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { Caller } from '../plugins/app.js';
+import { bearerOf, knownToken, lookUpToken } from '../plugins/bearer.js';
 
 /** What a request may see and who decides. Each edition derives it from its own credentials. */
 export interface ReviewScope {
@@ -46,15 +46,12 @@ const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
  * of another tenant, which never falls back to fewer rights.
  */
 export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ServiceScope {
-  const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
+  const known = operators.map((operator) => knownToken(operator.token, operator));
 
-  /** Every token is compared in constant time, so that timing reveals nothing about its length, prefix or position. */
   function operatorOf(request: FastifyRequest): Operator | null {
-    const { authorization } = request.headers;
-    if (authorization === undefined) return null;
-    const offered = digestOf(/^Bearer (\S+)$/i.exec(authorization)?.[1] ?? '');
-    let found: Operator | null = null;
-    for (const { operator, digest } of known) if (timingSafeEqual(digest, offered)) found = operator;
+    if (request.headers.authorization === undefined) return null;
+    const offered = bearerOf(request);
+    const found = offered === null ? null : lookUpToken(known, offered);
     if (found === null) throw new GateError('unauthenticated');
     return found;
   }
@@ -106,8 +103,6 @@ function boundTo(tenant: string, operator: Operator | null): Operator | null {
     throw new GateError('unauthenticated', 'The operator token is bound to another tenant.');
   return operator;
 }
-
-const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /**
  * The decider in this scope, from the certificate and the token alone. Throws `unauthenticated` without a token, because a workload
