@@ -29,6 +29,8 @@ describe('reconciliation', () => {
   let workflows: Map<string, Status | 'hangs' | 'fails'>;
   let ended: string[];
   let told: string[];
+  /** What happens while the engine is asked about a call, and while its run is ended. */
+  let meanwhile: { asked: (id: string) => Promise<void>; ended: (id: string) => Promise<void> };
 
   const open = async (): Promise<void> => {
     gate = await openPipeline({
@@ -37,13 +39,17 @@ describe('reconciliation', () => {
       reconcile: { callLimitMs: 1_500, partMs: 60_000 },
       onAlarm: (id, _reason, kind) => told.push(`${kind} ${id}`),
       runs: {
-        status: (id) => {
+        status: async (id) => {
+          await meanwhile.asked(id);
           const status = workflows.get(id) ?? 'missing';
           if (status === 'hangs') return new Promise(() => undefined);
           if (status === 'fails') return Promise.reject(new TypeError('a bug at this very call'));
           return Promise.resolve(status);
         },
-        end: (id) => Promise.resolve(void ended.push(id)),
+        end: async (id) => {
+          ended.push(id);
+          await meanwhile.ended(id);
+        },
       },
     });
   };
@@ -56,6 +62,7 @@ describe('reconciliation', () => {
     workflows = new Map();
     ended = [];
     told = [];
+    meanwhile = { asked: async () => undefined, ended: async () => undefined };
     folder = await fixtureFolder();
     await open();
   });
@@ -108,6 +115,73 @@ describe('reconciliation', () => {
     sql(`update call_records set mac = 'gone' || ${mac} where correlation_id = ?`, correlation_id);
     return () => void sql(`update call_records set mac = 'records' || ${mac} where correlation_id = ?`, correlation_id);
   }
+
+  /** A person decides, and the call's own run brings it to its end and is over. */
+  async function decided(call: CallInput, decision: 'approve' | 'deny'): Promise<void> {
+    const { activities } = gate;
+    await activities.applyDecision(await gate.decision(call, decision));
+    if (decision === 'approve') await activities.callUpstream(call, nowMs + MINUTE);
+    await activities.settleReviewRow(call.correlation_id);
+    await activities.appendRows(call.correlation_id);
+    workflows.set(call.correlation_id, 'closed');
+  }
+
+  describe('a call that was found parked, and that its own run ends while reconciliation comes to it', () => {
+    const ends = {
+      denied: (call: CallInput) => decided(call, 'deny'),
+      completed: (call: CallInput) => decided(call, 'approve'),
+      async expired(call: CallInput) {
+        nowMs += TTL_MS;
+        await gate.activities.expireReview(call.correlation_id);
+        await gate.activities.appendRows(call.correlation_id);
+        workflows.set(call.correlation_id, 'closed');
+      },
+    };
+    const nothingSaid = async (call: CallInput) => {
+      expect(await count(call, 'alarm.reconciled')).toBe(0);
+      expect(told).toEqual([]);
+      expect(await gate.calls.setbacks.all()).toEqual([]);
+    };
+
+    it.each(['denied', 'completed', 'expired'] as const)('%s: nothing is closed, ended or told', async (state) => {
+      const call = await left('parked', 'running');
+      const later = await left('decided');
+      meanwhile.asked = async (id) => {
+        meanwhile.asked = async () => undefined;
+        if (id === call.correlation_id) await ends[state](call);
+      };
+      expect(await pass()).toMatchObject({ looked_at: 2, closed: 1, failed: 0 });
+      expect(await stateOf(call)).toBe(state);
+      expect(ended).toEqual([later.correlation_id]);
+      expect(await count(call, 'alarm.reconciled')).toBe(0);
+      expect(told).toEqual([`alarm.reconciled ${later.correlation_id}`]);
+    });
+
+    it('approved, and at its tool: its attempt is not taken from it', async () => {
+      const call = await left('parked', 'running');
+      meanwhile.asked = async () => {
+        meanwhile.asked = async () => undefined;
+        await gate.activities.applyDecision(await gate.decision(call, 'approve'));
+        await gate.calls.move(call.correlation_id, 'claim');
+        nowMs += TTL_MS + MINUTE;
+      };
+      expect(await pass()).toMatchObject({ closed: 0 });
+      expect(await stateOf(call)).toBe('intended');
+      expect(ended).toEqual([]);
+      await nothingSaid(call);
+    });
+
+    it.each(['deny', 'approve'] as const)(
+      'even in the last moment, when its run is being ended (%s): the decision stands and nothing is told',
+      async (said) => {
+        const call = await left('parked', 'closed');
+        meanwhile.ended = () => decided(call, said);
+        expect(await pass()).toMatchObject({ closed: 0, failed: 0 });
+        expect(await stateOf(call)).toBe(said === 'deny' ? 'denied' : 'completed');
+        await nothingSaid(call);
+      },
+    );
+  });
 
   describe.each(OPEN)('a call that was left %s', (state) => {
     it.each(STATUSES)('while its workflow is %s', async (status) => {
@@ -501,6 +575,19 @@ describe('reconciliation', () => {
         expect(await count(call, 'call.aborted')).toBe(1);
       }
     });
+
+    it.each(['deny', 'approve'] as const)(
+      'of a call that a person ended after all (%s) there is no alarm',
+      async (said) => {
+        const call = await left('parked', 'closed');
+        await owed(call);
+        await decided(call, said);
+        await restart();
+        await pass();
+        expect(await kindsOf(call)).not.toContain('alarm.reconciled');
+        expect(await gate.calls.setbacks.all()).toEqual([]);
+      },
+    );
 
     it('of a call that went on after all there is no alarm', async () => {
       const call = await left('allowed', 'running');

@@ -2,7 +2,7 @@ import type { CallStore, OpenCall } from '../domain/call-record/call-store.js';
 import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
-import { callbackIdOf, isFinal, TAMPERED } from '../domain/call-record/transitions.js';
+import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
 import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -101,7 +101,9 @@ export function createReconcileActivities(options: ReconcileOptions) {
         : `the workflow is ${status} while the call is ${state}`;
     // A record that cannot be opened cannot be closed either: its run stays as it is. And none is closed on its own word alone.
     const found = await calls.find(correlation_id);
-    if (found && (await condemnedIfPutBack(found))) {
+    // The page may be a minute old, and what the engine says is newer: a call that moved since it was listed was ended by its run, or goes on.
+    if (found?.state !== state || found.updated_ms !== open.updated_ms) return false;
+    if (await condemnedIfPutBack(found)) {
       await runs.end(correlation_id, reason);
       return true;
     }
@@ -111,11 +113,12 @@ export function createReconcileActivities(options: ReconcileOptions) {
     await runs.end(correlation_id, reason);
     if (state === 'parked' && isOver(open.deadline_ms, now())) await review.expireReview(correlation_id);
     else await record.abortCall(correlation_id, reason);
-    options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
+    const closed = isClosedFor(await calls.find(correlation_id), alarm);
+    if (closed) options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
     const owed = (work: Promise<unknown>) => work.then(() => true).catch(() => false);
     await owed(review.settleReviewRow(correlation_id));
     if (await owed(rows.appendRows(correlation_id))) await owed(sayClosed(alarm));
-    return true;
+    return closed;
   };
 
   /** Asked anew for each call that is about to be closed: another process may have written rows since this one saw the record. */
@@ -125,10 +128,11 @@ export function createReconcileActivities(options: ReconcileOptions) {
     return stands?.state === TAMPERED;
   };
 
-  /** The alarm row of a call that reconciliation closed; of one that went on after all there is none. */
-  const sayClosed = async ({ correlation_id, reason, state }: Setback): Promise<void> => {
+  /** The alarm row of a call that reconciliation closed; of one that went on after all, or was ended by its own run, there is none. */
+  const sayClosed = async (alarm: Setback): Promise<void> => {
+    const { correlation_id, reason, state } = alarm;
     const found = await calls.find(correlation_id);
-    if (found && isFinal(found.state, found.evidence.call.contract)) {
+    if (found && isClosedFor(found, alarm)) {
       const { tenant } = found.evidence.call;
       await raise(
         ledger,
@@ -274,6 +278,12 @@ export function createReconcileActivities(options: ReconcileOptions) {
   };
 }
 export type ReconcileActivities = ReturnType<typeof createReconcileActivities>;
+
+/** Whether the call came to its end for this reason; of an expiry nobody can say who brought it about. */
+const isClosedFor = (found: CallRecord | null, { reason, state }: Setback): boolean =>
+  found?.state === 'expired'
+    ? state === 'parked'
+    : (found?.state === 'aborted' || found?.state === 'uncertain') && found.outcome?.error === foreignText(reason, 500);
 
 interface Item extends WalkPlace {
   readonly work: () => Promise<unknown>;
