@@ -49,6 +49,7 @@ import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createLiteApp } from './app.js';
 import { createInProcessHost, machineClock, type Clock } from './host.js';
 import { liteKeys } from './keys.js';
+import { loadLedgerReads } from './ledger-routes.js';
 import { logText } from './log-text.js';
 import { liteMigrations } from './migrations.js';
 import { liteMetrics } from './metrics.js';
@@ -201,7 +202,11 @@ export async function startLite({
     ...(tools && { definitions: createReviewGuard(tools, pins) }),
     deliver: async (callback) => {
       await file.durable();
-      deliver ??= sender();
+      deliver ??= sender().catch((error: unknown) => {
+        // The next callback tries again.
+        deliver = undefined;
+        throw error;
+      });
       await (await deliver)(callback);
     },
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
@@ -341,10 +346,16 @@ export async function startLite({
       .catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));
   const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
   cleaning.unref();
-  // For the first large request. Later, because a start that is over soon needs none of them.
+  // For the first large request, the first reader of the ledger and the first callback. Later, because a start that is over soon needs none
+  // of them.
+  let loading: Promise<unknown> = Promise.resolve();
   const warming = setTimeout(() => {
     inspector.warm();
     evaluator.warm();
+    loading = Promise.all([loadLedgerReads(), import('../activities/callback.js')]).then(
+      () => logger.debug('what later requests need is loaded'),
+      (error: unknown) => logger.warn({ err: error }, 'what later requests need could not be loaded'),
+    );
   }, WARM_AFTER_MS);
   warming.unref();
 
@@ -383,6 +394,7 @@ export async function startLite({
     async close() {
       clearInterval(cleaning);
       clearTimeout(warming);
+      await loading;
       // Answers under way drain; then the calls they belong to; then what is written of them.
       await drain();
       await host.close();

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, chown, cp, rm } from 'node:fs/promises';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -119,6 +119,35 @@ describe('SIGTERM', () => {
     expect((await done(['audit', '--limit', '1'])).out).toContain('uncertain');
     expect(tools.executed).toHaveLength(1);
   }, 60_000);
+});
+
+const LIMITS = '/usr/bin/prlimit';
+describe('no descriptor left', () => {
+  const there = existsSync(LIMITS);
+  const title = `when the ledger is read for the first time: it is loaded already, and is read afterwards${needs('prlimit', there)}`;
+  (there ? it : it.skip)(
+    title,
+    async () => {
+      const gate = await lite([], { GATE_LOG_LEVEL: 'debug' });
+      await eventually('what is not needed at the start is loaded', () => gate.out().includes('later requests need'));
+      const pid = String(gate.process.pid);
+      const token = readFileSync(file('gate-lite.db.decide-token'), 'utf8').trim();
+      const read = async () => {
+        const asked = ['/verify', '/agents', `/audit/correlation/${randomUUID()}`].map((path) =>
+          fetch(`${gate.url}${path}`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } }),
+        );
+        return (await Promise.all(asked)).map(({ status }) => status);
+      };
+      const open = () => readdirSync(`/proc/${pid}/fd`).length;
+      // Room for the readers' connections alone, until they come; then for nothing.
+      const enough = open() + 3;
+      expect(spawnSync(LIMITS, ['--pid', pid, `--nofile=${enough}:${enough + 500}`]).status).toBe(0);
+      await read().catch(() => []);
+      expect(spawnSync(LIMITS, ['--pid', pid, `--nofile=${enough + 400}`]).status).toBe(0);
+      expect(await read()).toEqual([200, 200, 200]);
+    },
+    60_000,
+  );
 });
 
 describe('a damaged file', () => {
