@@ -77,18 +77,22 @@ async function fetched(client: Client, workflowId: string, runId: string | undef
   }
 }
 
-/** The story that a history tells: steps, messages, waits and its end. How tasks came and went is left out where nothing went wrong. */
+/**
+ * The story that a history tells, in the order of its times: steps, messages, waits and its end. How tasks came and went is left out where
+ * nothing went wrong.
+ */
 export async function stepsOf({ events }: History, keys: KeyRing | null): Promise<HistoryStep[]> {
   const read = readerOf(keys);
-  const steps: HistoryStep[] = [];
-  const underWay = new Map<string, HistoryStep>();
+  const steps: (HistoryStep & { readonly atMs: number })[] = [];
+  const underWay = new Map<string, (typeof steps)[number]>();
+  const localClock = createLocalClock();
   const add = (
-    at: Timestamp | null | undefined,
+    at: Timestamp | number | null | undefined,
     step: string,
     outcome: string | null,
     summary: string | null = null,
-  ): HistoryStep => {
-    const added = { at: isoOf(at), step, summary, outcome };
+  ) => {
+    const added = { at: isoOf(at), step, summary, outcome, atMs: msOf(at) };
     steps.push(added);
     return added;
   };
@@ -107,6 +111,7 @@ export async function stepsOf({ events }: History, keys: KeyRing | null): Promis
   for (const event of events ?? []) {
     const at = event.eventTime;
     const summary = await read.text(event.userMetadata?.summary);
+    localClock.saw(event);
     switch (event.eventType) {
       case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED: {
         const from = event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
@@ -117,7 +122,7 @@ export async function stepsOf({ events }: History, keys: KeyRing | null): Promis
         const local = localActivityOf(event);
         if (local)
           add(
-            local.completeTime ?? at,
+            localClock.endOf(local),
             local.name,
             (await failureText(event.markerRecordedEventAttributes?.failure, read)) ??
               (await read.result(local.result)),
@@ -202,13 +207,17 @@ export async function stepsOf({ events }: History, keys: KeyRing | null): Promis
       default:
     }
   }
-  return steps;
+  return steps
+    .toSorted((one, other) => one.atMs - other.atMs)
+    .map(({ at, step, summary, outcome }) => ({ at, step, summary, outcome }));
 }
 
 interface LocalActivity {
   readonly name: string;
   readonly result: Payload | undefined;
-  readonly completeTime: Timestamp | undefined;
+  readonly scheduled: Timestamp | undefined;
+  /** On the workflow's own clock. */
+  readonly completed: Timestamp | undefined;
 }
 
 /** A local activity leaves one marker: its name and when it ended in clear, its result as a payload. */
@@ -216,11 +225,41 @@ function localActivityOf({ markerRecordedEventAttributes: marker }: HistoryEvent
   if (marker?.markerName !== 'core_local_activity') return null;
   const data = marker.details?.['data']?.payloads?.[0]?.data;
   if (!data) return null;
-  const { activity_type, complete_time } = JSON.parse(Buffer.from(data).toString('utf8')) as {
+  const { activity_type, complete_time, original_schedule_time } = JSON.parse(Buffer.from(data).toString('utf8')) as {
     activity_type: string;
     complete_time?: Timestamp;
+    original_schedule_time?: Timestamp;
   };
-  return { name: activity_type, result: marker.details?.['result']?.payloads?.[0], completeTime: complete_time };
+  return {
+    name: activity_type,
+    result: marker.details?.['result']?.payloads?.[0],
+    scheduled: original_schedule_time,
+    completed: complete_time,
+  };
+}
+
+/**
+ * When local activities ended. A marker says when one was scheduled by the worker's clock, and when it was complete by the workflow's own,
+ * which stands still but for what steps take: it begins each task at the task's start, so it runs behind. Only how far it went meanwhile is
+ * taken from it, and no step is said to have ended outside the task that it ended in.
+ */
+function createLocalClock() {
+  let startedMs = 0;
+  let endedMs = 0;
+  let workflowMs = 0;
+  return {
+    saw({ eventType, eventTime }: HistoryEvent): void {
+      if (eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED) startedMs = workflowMs = msOf(eventTime);
+      if (eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED) endedMs = msOf(eventTime);
+    },
+    endOf({ scheduled, completed }: LocalActivity): number {
+      const completedMs = msOf(completed);
+      const tookMs = Math.max(0, completedMs - workflowMs);
+      workflowMs = Math.max(workflowMs, completedMs);
+      if (!scheduled) return endedMs;
+      return Math.min(endedMs, Math.max(startedMs, msOf(scheduled) + tookMs));
+    },
+  };
 }
 
 interface Reader {
@@ -285,5 +324,8 @@ async function failureText(failure: Failure | null | undefined, read: Reader): P
   return [type, message].filter(Boolean).join(': ') || 'failed';
 }
 
-const isoOf = (at: Timestamp | null | undefined, plusMs = 0): string =>
-  new Date(Number(at?.seconds ?? 0) * 1000 + Math.floor((at?.nanos ?? 0) / 1_000_000) + plusMs).toISOString();
+const msOf = (at: Timestamp | number | null | undefined): number =>
+  typeof at === 'number' ? at : Number(at?.seconds ?? 0) * 1000 + (at?.nanos ?? 0) / 1_000_000;
+
+const isoOf = (at: Timestamp | number | null | undefined, plusMs = 0): string =>
+  new Date(Math.floor(msOf(at)) + plusMs).toISOString();
