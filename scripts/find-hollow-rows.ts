@@ -166,6 +166,43 @@ function declaredFields(contracts: readonly Source[]): ReadonlySet<string> {
   return fields;
 }
 
+/** What an object says of its own: its names and what they are given. What it takes over from another is not its own. */
+const ownParts = (node: Node): readonly (readonly [name: string, value: Node | null])[] =>
+  nodesAt(node, 'properties').flatMap((one) => {
+    const name = nameOf(one.type === 'Identifier' ? one : nodeAt(one, 'key'));
+    return name === null ? [] : [[name, one.type === 'Identifier' ? one : nodeAt(one, 'value')] as const];
+  });
+
+/**
+ * Which of these fields of a row nothing fills in. A row, or a part of one, is an object that names its kind or has no names but a row's;
+ * a field that is handed on from the same field, or is empty, is not filled in.
+ */
+export function unwrittenFields(sources: readonly Source[], fields: readonly string[]): readonly string[] {
+  const unwritten = new Set(fields);
+  const ofRows = new Set(fields);
+  for (const source of sources)
+    walk(treeOf(source), (node) => {
+      if (node.type !== 'ObjectExpression') return;
+      const parts = ownParts(node);
+      if (!parts.every(([name]) => ofRows.has(name)) && !parts.some(([name]) => name === 'event_kind')) return;
+      for (const [name, value] of parts) {
+        const constant = value && constantIn(value, name);
+        if (constant !== null && !EMPTY.has(constant)) unwritten.delete(name);
+      }
+    });
+  return [...unwritten];
+}
+
+/** Which of these names no object has: nothing that they are looked for in holds one. */
+export function unnamed(sources: readonly Source[], names: readonly string[]): readonly string[] {
+  const missing = new Set(names);
+  for (const source of sources)
+    walk(treeOf(source), (node) => {
+      if (node.type === 'ObjectExpression') for (const [name] of ownParts(node)) missing.delete(name);
+    });
+  return [...missing];
+}
+
 /** What says nothing. A version or a rule's own number is the same everywhere too, and means something. */
 const EMPTY = new Set(['0', 'null', '""', 'false', '[]', '{}']);
 

@@ -8,6 +8,7 @@ import {
   hollowMetrics,
   hollowPolicyInput,
   hollowRoutes,
+  hollowRowFields,
   hollowSettings,
   hollowSignals,
 } from './find-hollow.js';
@@ -90,6 +91,34 @@ describe('nothing in the product is hollow', () => {
       expect(fields(`${empty} ${filled}`)).toEqual([]);
     expect(fields("const a = { name: 'always' };")).toEqual([]);
     expect(fields("const a = { cost: 0, name: '' };")).toEqual(['cost', 'name']);
+  });
+
+  describe('a field of rows that no author fills in', () => {
+    const unfilled = (text: string, path = 'domain/x.ts') => hollowRowFields([{ path, text }]).map(({ name }) => name);
+    const everything = unfilled('');
+
+    it.each([
+      ['handed on', 'append({ event_kind: kind, agent_name: row.agent_name });'],
+      ['empty', "append({ event_kind: kind, agent_name: null, source: '' });"],
+      ['the answer of a report', 'const answer = { agent_name: hits.name, hits: hits.count };'],
+      ['a limit', 'const FIELDS = { agent_name: { max: 63 } };'],
+      ['of a type alone', 'type Row = { event_kind: string; agent_name: string };'],
+    ])('%s is not filled in', (_how, text) => {
+      expect(unfilled(text)).toContain('agent_name');
+    });
+
+    it.each([
+      ['in a row', 'append({ event_kind: kind, agent_name: name, whatever: 1 });'],
+      ['in a part of one', 'append(row(kind, { agent_name: name, source }));'],
+    ])('%s it is', (_how, text) => {
+      expect(unfilled(text)).not.toContain('agent_name');
+    });
+
+    it('what reads look for in a row, and none has', () => {
+      expect(everything).toEqual(expect.arrayContaining(['agent_id', 'source', 'original_method', 'brain_delta']));
+      expect(unfilled('append(row(kind, { policy: { original_method: method } }));')).not.toContain('original_method');
+      expect(unfilled('const query = { original_method: detail };', 'api/ledger/x.ts')).toContain('original_method');
+    });
   });
 
   it('a metric that is declared and never set', () => {

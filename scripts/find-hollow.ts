@@ -8,7 +8,17 @@ import type { SettingGroups, Settings } from '../config/env.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
 import { literalRoutes } from './find-hollow-routes.js';
-import { constantFields, readKinds, readSignals, writtenKinds, writtenSignals } from './find-hollow-rows.js';
+import {
+  constantFields,
+  readKinds,
+  readSignals,
+  unnamed,
+  unwrittenFields,
+  writtenKinds,
+  writtenSignals,
+} from './find-hollow-rows.js';
+import { newLedgerRow } from '../contracts/ledger.js';
+import { DETAIL_KEYS } from '../domain/ledger/rows.js';
 import { KNOWN_SIGNALS } from '../domain/evidence/reports/hunt.js';
 import { nameOf, nodeAt, type Source, treeOf, walk } from './syntax.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
@@ -57,6 +67,16 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
     'Escalated',
     'Downgraded',
   ]),
+  ...each(
+    'a finding of the second look at verdicts (deep review), which is not built yet; its filter of `GET /audit/{agent_id}` finds no row',
+    ['original_method', 'brain_delta'],
+  ),
+  source:
+    'every row is of this Gate, and says so by its kind; the filter `?source=` of `GET /audit/{agent_id}` finds no row',
+  agent_name:
+    'the name in the registry of agents, which identity will keep; null in every row, hunt and report of spend, and `agent_id` says who it was',
+  actor_idp: 'operators have tokens; an identity provider that vouches for them is not built yet',
+  upstream_id: 'a Gate has one upstream, and no row names it',
   cost_micros:
     'inspection is done on this machine and asks no provider, so it costs nothing: 0 in every row, review and report of spend',
   modification_diff: 'a person who changes what he approves is not built yet',
@@ -180,6 +200,22 @@ export const hollowFields = (sources: readonly Source[]): readonly Hollow[] =>
     ([name, value]) => ({ kind: 'field', name, why: `is ${value} wherever it is filled in` }) as const,
   );
 
+/** Fields of a row that no author fills in, and what reads look for in `policy_decision` and no row has there. */
+export const hollowRowFields = (sources: readonly Source[]): readonly Hollow[] => {
+  // What a query asks for is no row, nor is what a report answers.
+  const authors = outside(sources, 'contracts/', 'scripts/', 'api/ledger/', 'cli/');
+  // The time is the ledger's, but for rows that were signed elsewhere.
+  const { shape } = newLedgerRow.omit({ timestamp: true });
+  return [
+    ...unwrittenFields(authors, Object.keys(shape)).map(
+      (name) => ({ kind: 'field', name, why: 'a row has it, and nothing fills it in' }) as const,
+    ),
+    ...unnamed(outside(authors, 'domain/evidence/'), DETAIL_KEYS).map(
+      (name) => ({ kind: 'field', name, why: 'reads look for it, and no row has it' }) as const,
+    ),
+  ];
+};
+
 /** Metrics that are declared and that nothing ever sets. */
 export function hollowMetrics(sources: readonly Source[]): readonly Hollow[] {
   const hollow: Hollow[] = [];
@@ -230,6 +266,7 @@ export function findHollow(): readonly Hollow[] {
     ...hollowEventKinds(sources),
     ...hollowSignals(sources),
     ...hollowFields(sources),
+    ...hollowRowFields(sources),
     ...hollowMetrics(sources),
     ...hollowPolicyInput(sources),
     ...hollowRoutes(sources),
