@@ -32,7 +32,11 @@ beforeAll(async () => {
   const policies = createLocalEvaluator(await loadPolicySet({ directory: shippedPolicyDirectory() }));
   const opened = openedCalls(calls);
   const { evaluate } = createPolicyActivities({ opened, policies, tools: noToolClasses('demo') });
-  const { inspect } = createInspectionActivities({ opened, inspector: createInspector({ personas: noPersonas }) });
+  const { inspect } = createInspectionActivities({
+    calls,
+    opened,
+    inspector: createInspector({ personas: noPersonas }),
+  });
   const { commitVerdict } = createRecordActivities({ calls });
   judge = async (agent, tools, batch = true) => {
     const siblings = tools.map((name, index) => ({ id: `c${index}`, name, arguments: {} }));

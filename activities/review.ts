@@ -62,13 +62,18 @@ export const createReviewActivities = ({
    * An agent that has as much waiting as it may gets its verdict taken back: as if it had not asked, so that it leaves neither an open
    * record nor rows about one.
    */
-  async openReview(call: CallInput, atMs: number, reached?: ReachedRecord): Promise<CallSummary> {
-    const record = await calls.find(call.correlation_id, reached);
-    const request = await calls.request(call.correlation_id, call.digest);
-    const closed = request instanceof NotAsStaged && (await calls.condemn(call.correlation_id, request.message));
+  async openReview(
+    { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,
+    atMs: number,
+    reached?: ReachedRecord,
+  ): Promise<CallSummary> {
+    const record = await calls.find(correlationId, reached);
+    const request = record && (await calls.request(correlationId, record.digest));
+    const closed = request instanceof NotAsStaged && (await calls.condemn(correlationId, request.message));
     if (closed) return summarize(closed);
     if (!record || !request || request instanceof NotAsStaged)
       throw new PipelineUnavailable('proxy', 'the call record is not in the store');
+    const { call } = record.evidence;
     if (record.state !== 'decided') return summarize(record);
     const { verdict, inspection, callback_url } = record.evidence;
     const ttlSeconds = call.ttl_secs[record.approval_tier];

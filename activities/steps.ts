@@ -1,12 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
-import {
-  evaluateCall,
-  inspectCall,
-  judgeCall,
-  type Inspected,
-  type JudgeSteps,
-  type Looked,
-} from '../domain/pipeline/pipeline.js';
+import type { InspectionResponse } from '../contracts/inspection.js';
+import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './deliver.js';
 import type { LedgerActivities } from './ledger.js';
 import type { ReviewActivities } from './review.js';
@@ -23,6 +18,24 @@ type StepParts = Omit<JudgeSteps, 'now'> &
   Pick<ReviewActivities, 'openReview' | 'expireReview' | 'settleReviewRow'> &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
+
+/** What a history says of an inspection; nothing is decided by it. */
+export type InspectionTold =
+  | { readonly closed: CallSummary }
+  | {
+      readonly inspected:
+        | { readonly available: true; readonly inspection: Pick<InspectionResponse, 'authorized' | 'intent_category'> }
+        | { readonly available: false; readonly reason: string };
+    };
+
+const told = (found: Inspected): InspectionTold => {
+  if (!found.available) return { inspected: found };
+  const { authorized, intent_category } = found.inspection;
+  return { inspected: { available: true, inspection: { authorized, intent_category } } };
+};
+
+/** Calls between inspection and policy. */
+const INSPECTED = 2_000;
 
 /** How long a step waits for the review store after a decision before that is left to a retrying activity. */
 const SETTLE_LIMIT_MS = 500;
@@ -57,12 +70,34 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
     }
   };
 
-  return {
-    /** Asks Brain. A call that comes too late, or is not as it was staged, is closed instead. */
-    inspect: (call: CallInput): Promise<Looked> => inspectCall(call, judging),
+  const inspected = new LRUCache<string, { readonly call: CallInput; readonly found: Inspected }>({ max: INSPECTED });
+  const foundBefore = ({ correlation_id: id, digest, received_ms }: CallInput): { inspected: Inspected } | null => {
+    const known = inspected.get(id);
+    inspected.delete(id);
+    const same = known?.call.digest === digest && known.call.received_ms === received_ms;
+    return same ? { inspected: known.found } : null;
+  };
 
-    /** Asks policy, folds both into the verdict and commits it. Met twice, the first verdict stands. */
-    evaluate: (call: CallInput, inspected: Inspected): Promise<CallSummary> => evaluateCall(call, inspected, judging),
+  return {
+    /**
+     * Asks Brain. A call that comes too late, or is not as it was staged, is closed instead. Its result is for whoever reads the history;
+     * what was found waits in this process for `evaluate`.
+     */
+    async inspect(call: CallInput): Promise<InspectionTold> {
+      const looked = await inspectCall(call, judging);
+      if ('closed' in looked) return looked;
+      inspected.set(call.correlation_id, { call, found: looked.inspected });
+      return told(looked.inspected);
+    },
+
+    /**
+     * Asks policy, folds both into the verdict and commits it. Met twice, the first verdict stands. What was found comes from this process
+     * or is looked at again, never from the history: whoever reaches the engine can put another call's result into it.
+     */
+    async evaluate(call: CallInput): Promise<CallSummary> {
+      const looked = foundBefore(call) ?? (await inspectCall(call, judging));
+      return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, judging);
+    },
 
     /** Stores the review row and parks the record. */
     park: (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>

@@ -1,9 +1,9 @@
-import type { CallInput, CallSummary } from '../contracts/call.js';
+import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import { outOfTime } from '../domain/pipeline/pipeline.js';
+import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -79,29 +79,33 @@ export function createUpstreamActivities({
      * The one attempt: claims the record before a byte is sent, stores the outcome before it returns. Whoever does not get the claim sends
      * nothing and returns what the record says, so a second run never is a second effect. `version` is what the host knows the
      * record to have reached: an older one is closed as tampered, and so is an approval that HIL did not sign for this very action.
+     * What may run, and until when, is the record's word; the host may only shorten the time.
      */
     async callUpstream(
-      call: CallInput,
-      claimNotAfterMs: number,
+      { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,
+      notAfterMs: number,
       signal?: AbortSignal,
       version?: number,
     ): Promise<CallSummary> {
-      const { correlation_id: correlationId } = call;
-      const request = await calls.request(correlationId, call.digest);
+      const record = await calls.find(correlationId);
+      if (!record) throw new Error(`no call record ${correlationId}`);
+      const { call } = record.evidence;
+      if (call.contract !== SERVER_EXECUTION_CONTRACT)
+        throw new Error(`the call ${correlationId} was only to be judged: its caller executes it`);
+      const request = await calls.request(correlationId, record.digest);
       if (request instanceof NotAsStaged) return tampered(correlationId, request.message);
       if (!request) return notRun(correlationId, 'the staged request is not in the store');
-      const record = await calls.find(correlationId);
-      if (record?.state === 'approved' && now() <= claimNotAfterMs) {
+      const claimNotAfterMs = Math.min(notAfterMs, claimLimitOf(record));
+      if (record.state === 'approved' && now() <= notAfterMs) {
         const fault = await approvalFault(record, request.body, verify);
         if (fault) return tampered(correlationId, `approved, but ${fault}`);
       }
-      // An approved call has a window of its own, counted from the decision.
-      if (claimNotAfterMs === call.not_after_ms && outOfTime(call, now())) return tooLate(correlationId);
+      if (record.state === 'allowed' && outOfTime(call, now())) return tooLate(correlationId);
       const claimed = await calls.move(correlationId, 'claim', {
         before_ms: claimNotAfterMs,
-        version: Math.max(version ?? 0, record?.version ?? 0),
+        version: Math.max(version ?? 0, record.version),
       });
-      if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(call.correlation_id) : summarize(claimed.record);
+      if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(correlationId) : summarize(claimed.record);
 
       const startedMs = now();
       // Right before the attempt: what the operator read is what the tool is now. The look is on the call's own time.

@@ -174,7 +174,13 @@ export async function startLite({
   const evaluator = createLocalEvaluator(policies);
   const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
   const ports: ActivityPorts = {
-    calls,
+    calls: {
+      ...calls,
+      async keepInspection(...found) {
+        await calls.keepInspection(...found);
+        await file.durable();
+      },
+    },
     inspector: {
       inspect(request) {
         metrics.inspected();

@@ -1,5 +1,5 @@
 import { sql, type Kysely, type Migration } from 'kysely';
-import { hasColumn } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /**
  * 0001: the proxy's store (docs/architecture/record-and-claim.md): staged requests, call records, and the hits that the velocity window
@@ -185,6 +185,18 @@ const addSetbackState: Migration = {
   },
 };
 
+/**
+ * 0009: what an inspection found that is not to be done twice, beside the request that it is about. Only adds a column without a default;
+ * locks the table for a moment on Postgres.
+ */
+const addInspection: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { bytes } = dialectOf(db);
+    if (!(await hasColumn(db, 'call_requests', 'inspection_sealed')))
+      await db.schema.alterTable('call_requests').addColumn('inspection_sealed', bytes).execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -194,4 +206,5 @@ export const callMigrations: Record<string, Migration> = {
   '0006-setbacks': createSetbacks,
   '0007-upstream': addUpstream,
   '0008-setback-state': addSetbackState,
+  '0009-inspection': addInspection,
 };

@@ -111,7 +111,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   const opened = openedCalls(calls);
   const callback = createCallbackActivities({ calls, deliver: ports.deliver, reportStuck: rows.reportStuck });
   return {
-    ...createInspectionActivities({ opened, inspector: ports.inspector }),
+    ...createInspectionActivities({ calls, opened, inspector: ports.inspector }),
     ...createPolicyActivities({ opened, policies: ports.policies, tools: ports.tools }),
     ...record,
     ...rows,

@@ -10,7 +10,7 @@ import { callMigrations } from '../../migrations/calls.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
-import { decisionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
@@ -192,6 +192,46 @@ describe.each([
     await expect(store.commitVerdict('allowed', evidenceOf(call))).rejects.toMatchObject({ code: 'store_unavailable' });
     await place.sql(name === 'Postgres' ? 'drop trigger drop_records on call_records' : 'drop trigger drop_records');
     expect(await store.commitVerdict('allowed', evidenceOf(call))).toMatchObject({ state: 'allowed' });
+  });
+
+  describe('what an inspection found', () => {
+    const found = { asked_sha256: 'b'.repeat(64), inspection: inspectionOf(false) };
+    const sealedOf = async () =>
+      (await place.sql('select inspection_sealed from call_requests'))[0]?.['inspection_sealed'];
+
+    it('is kept beside its request, for the next process, and for a later request of the same id', async () => {
+      const call = callOf();
+      await store.admit(call, staged, NO_LIMIT);
+      expect(await store.inspection(call.correlation_id, call.digest)).toBeNull();
+      await store.keepInspection(call.correlation_id, call.digest, found);
+      expect(await store.inspection(call.correlation_id, call.digest)).toEqual(found);
+      const next = await another();
+      expect(await next.inspection(call.correlation_id, call.digest)).toEqual(found);
+      const third = await another();
+      await third.admit({ ...call, received_ms: T0 + 5 }, staged, NO_LIMIT);
+      expect(await third.inspection(call.correlation_id, call.digest)).toEqual(found);
+      expect(await third.request(call.correlation_id, call.digest)).toEqual(staged);
+    });
+
+    it('is of one request: under another digest it is neither kept nor given', async () => {
+      const call = callOf();
+      await store.admit(call, staged, NO_LIMIT);
+      await store.keepInspection(call.correlation_id, 'sha256:other', found);
+      expect(await store.inspection(call.correlation_id, call.digest)).toBeNull();
+      await store.keepInspection(call.correlation_id, call.digest, found);
+      expect(await store.inspection(call.correlation_id, 'sha256:other')).toBeInstanceOf(NotAsStaged);
+    });
+
+    it('cannot be read in the store, and what was changed there is not believed', async () => {
+      const call = callOf();
+      await store.admit(call, staged, NO_LIMIT);
+      await store.keepInspection(call.correlation_id, call.digest, found);
+      expect(Buffer.from((await sealedOf()) as Uint8Array).toString('latin1')).not.toContain('Meta-Reasoning');
+      await place.sql('update call_requests set inspection_sealed = sealed');
+      const next = await another();
+      expect(await next.inspection(call.correlation_id, call.digest)).toBeInstanceOf(NotAsStaged);
+      expect(await next.request(call.correlation_id, call.digest)).toEqual(staged);
+    });
   });
 
   describe('velocity: an exact sliding window', () => {

@@ -10,6 +10,7 @@ import { handedCalls, keptCalls } from './kept-calls.js';
 import { sealCalls } from './seal-calls.js';
 import type {
   CallRecord,
+  KeptInspection,
   NotAsStaged,
   RecordedDecision,
   RecordedOutcome,
@@ -29,6 +30,8 @@ export interface CallTables extends SetbackTables {
     agent: string;
     digest: string;
     sealed: Uint8Array;
+    /** `KeptInspection`, where one was worth keeping. */
+    inspection_sealed: Uint8Array | null;
     created_ms: number;
   };
   call_records: StoredRecord;
@@ -104,6 +107,10 @@ export interface CallStore {
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
   /** The staged request, `null` where there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
+  /** What was kept of an inspection of the staged request; `null` where nothing was. */
+  inspection(correlationId: string, digest: string): Promise<KeptInspection | NotAsStaged | null>;
+  /** Keeps what an inspection found, on disk, for whoever judges the call after a crash. */
+  keepInspection(correlationId: string, digest: string, kept: KeptInspection): Promise<void>;
   /**
    * The record as it stands. With `reached`, the one that a step before left: where this process still has that one opened, it is not
    * read again, whatever became of it since.

@@ -1,26 +1,36 @@
 import { LRUCache } from 'lru-cache';
-import type { StagedRequest } from './record.js';
+import type { KeptInspection, NotAsStaged, StagedRequest } from './record.js';
 
 const KEPT_REQUESTS = 2_000;
 const KEPT_REQUEST_BYTES = 16_000_000;
+
+/** A request, with what was kept of its inspection: both lie in one row, and are read together. */
+export interface OpenedRequest {
+  readonly request: StagedRequest;
+  readonly inspection: KeptInspection | NotAsStaged | null;
+}
 
 /**
  * Requests of calls under way, opened: each is asked for by every step of its call, and what was staged under an id never changes. What is
  * kept is what was staged here or was read and held then.
  */
 export function keptRequests() {
-  const kept = new LRUCache<string, { digest: string; request: StagedRequest; bytes: number }>({
+  const kept = new LRUCache<string, { digest: string; opened: OpenedRequest; bytes: number }>({
     max: KEPT_REQUESTS,
     maxSize: KEPT_REQUEST_BYTES,
     sizeCalculation: ({ bytes }) => bytes,
   });
   return {
-    get(correlationId: string, digest: string): StagedRequest | undefined {
+    get(correlationId: string, digest: string): OpenedRequest | undefined {
       const known = kept.get(correlationId);
-      return known?.digest === digest ? known.request : undefined;
+      return known?.digest === digest ? known.opened : undefined;
     },
-    keep(correlationId: string, digest: string, request: StagedRequest, bytes: number): void {
-      kept.set(correlationId, { digest, request, bytes });
+    keep(correlationId: string, digest: string, opened: OpenedRequest, bytes: number): void {
+      kept.set(correlationId, { digest, opened, bytes });
+    },
+    inspected(correlationId: string, digest: string, inspection: KeptInspection): void {
+      const known = kept.get(correlationId);
+      if (known?.digest === digest) kept.set(correlationId, { ...known, opened: { ...known.opened, inspection } });
     },
     forget: (correlationId: string) => void kept.delete(correlationId),
     clear: () => kept.clear(),

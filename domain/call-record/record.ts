@@ -85,7 +85,13 @@ export interface StagedRequest {
   readonly callback_url: string | null;
 }
 
-/** The stored bytes are not the request that was staged under this id. */
+/** What an inspection found, and the digest of what was asked: it is the answer to that question and to no other. */
+export interface KeptInspection {
+  readonly asked_sha256: string;
+  readonly inspection: InspectionResponse;
+}
+
+/** The stored bytes are not the request that was staged under this id, or not what its inspection found. */
 export class NotAsStaged extends Error {
   override readonly name = 'NotAsStaged';
 }

@@ -7,6 +7,7 @@ import { rowContent, type RowContent } from '../store/row-content.js';
 import type { MovePatch } from './call-store.js';
 import {
   type CallRecord,
+  type KeptInspection,
   NotAsStaged,
   type RecordedDecision,
   type RecordedOutcome,
@@ -209,6 +210,17 @@ export function recordSealing(keys: KeyRing) {
         return open(sealed, id, `request/${digest}`) as StagedRequest;
       } catch (error) {
         return new NotAsStaged(`the staged request is not the one of its digest: ${errorText(error)}`, {
+          cause: error,
+        });
+      }
+    },
+    sealInspection: (kept: KeptInspection, id: string, digest: string) => seal(kept, id, `inspection/${digest}`),
+    /** NotAsStaged when the bytes were changed, or are about another request. */
+    openInspection(sealed: Uint8Array | null, id: string, digest: string): KeptInspection | NotAsStaged | null {
+      try {
+        return open(sealed, id, `inspection/${digest}`) as KeptInspection | null;
+      } catch (error) {
+        return new NotAsStaged(`the stored inspection is not the one of its request: ${errorText(error)}`, {
           cause: error,
         });
       }

@@ -56,13 +56,20 @@ export const anyRecord = statement<{ correlation_id: string }>('select correlati
 export const selectTombstone = statement<{ digest: string }>(
   'select digest from call_tombstones where correlation_id = ?',
 );
-export const selectRequest = statement<{ sealed: Uint8Array }>(
-  'select sealed from call_requests where correlation_id = ?',
+export interface RequestRow {
+  readonly sealed: Uint8Array;
+  readonly inspection_sealed: Uint8Array | null;
+}
+export const selectRequest = statement<RequestRow>(
+  'select sealed, inspection_sealed from call_requests where correlation_id = ?',
+);
+export const keepInspection = statement(
+  'update call_requests set inspection_sealed = ? where correlation_id = ? and digest = ?',
 );
 /** Staged again, it stays what it was, and is staged from now on. */
-export const stageRequest = statement<{ digest: string }>(
+export const stageRequest = statement<Pick<RequestRow, 'inspection_sealed'> & { digest: string }>(
   `insert into call_requests (correlation_id, tenant, agent, digest, sealed, created_ms) values (?, ?, ?, ?, ?, ?)
-     on conflict (correlation_id) do update set created_ms = excluded.created_ms returning digest`,
+     on conflict (correlation_id) do update set created_ms = excluded.created_ms returning digest, inspection_sealed`,
 );
 
 export const countHits = statement<{ count: number | string }>(

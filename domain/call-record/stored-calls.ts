@@ -9,7 +9,7 @@ import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
 import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from './call-store.js';
 import { askedAtOnce, contradictionOf, idsAgainst } from './contradiction.js';
 import type { KeptCalls } from './kept-calls.js';
-import { keptRequests } from './kept-requests.js';
+import { keptRequests, type OpenedRequest } from './kept-requests.js';
 import { createRecordNotifier } from './notifier.js';
 import { type CallRecord, NotAsStaged, type VerdictEvidence } from './record.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
@@ -270,47 +270,72 @@ export function storedCalls({
     return open;
   }
 
+  async function requested(correlationId: string, digest: string): Promise<OpenedRequest | NotAsStaged | null> {
+    const known = requests.get(correlationId, digest);
+    if (known) return known;
+    return jobs.read(
+      () => get(statements.selectRequest, correlationId),
+      (row) => {
+        if (!row) return null;
+        const request = sealing.openRequest(row.sealed, correlationId, digest);
+        if (request instanceof NotAsStaged) return request;
+        const opened = { request, inspection: sealing.openInspection(row.inspection_sealed, correlationId, digest) };
+        requests.keep(correlationId, digest, opened, row.sealed.byteLength);
+        return opened;
+      },
+    );
+  }
+
   return {
     setbacks: setbacksOver(setbacks),
 
     admit: (call, request, window) =>
       jobs.write(
-        function* (): Job<{ admission: Admission; bytes: number }> {
+        function* (): Job<{ admission: Admission; bytes: number; inspection: Uint8Array | null }> {
           const { correlation_id: id, tenant, agent, digest, received_ms } = call;
           const purged = yield* get(statements.selectTombstone, id);
-          if (purged) return { admission: { admitted: false, purged: true, digest: purged.digest }, bytes: 0 };
+          if (purged)
+            return { admission: { admitted: false, purged: true, digest: purged.digest }, bytes: 0, inspection: null };
           let recent = 0;
           if (window.limit > 0) {
             const hits = yield* counted(call, callCount(call.method, request.body), window);
-            if (typeof hits !== 'number') return { admission: hits, bytes: 0 };
+            if (typeof hits !== 'number') return { admission: hits, bytes: 0, inspection: null };
             recent = hits;
           }
           const sealed = sealing.sealRequest(request, id, digest);
           const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
-          return { admission: { admitted: true, recent, digest: staged?.digest ?? '' }, bytes: sealed.byteLength };
+          return {
+            admission: { admitted: true, recent, digest: staged?.digest ?? '' },
+            bytes: sealed.byteLength,
+            inspection: staged?.inspection_sealed ?? null,
+          };
         },
-        ({ admission, bytes }) => {
-          if (admission.admitted && admission.digest === call.digest)
-            requests.keep(call.correlation_id, call.digest, request, bytes);
+        ({ admission, bytes, inspection }) => {
+          const { correlation_id: id, digest } = call;
+          if (admission.admitted && admission.digest === digest)
+            requests.keep(id, digest, { request, inspection: sealing.openInspection(inspection, id, digest) }, bytes);
           return admission;
         },
         // The commit of the verdict, later on the same log, makes the staged request durable with it.
         { durable: false },
       ),
 
-    async request(correlationId, digest) {
-      const known = requests.get(correlationId, digest);
-      if (known) return known;
-      return jobs.read(
-        () => get(statements.selectRequest, correlationId),
-        (row) => {
-          if (!row) return null;
-          const request = sealing.openRequest(row.sealed, correlationId, digest);
-          if (!(request instanceof NotAsStaged)) requests.keep(correlationId, digest, request, row.sealed.byteLength);
-          return request;
-        },
-      );
-    },
+    request: (correlationId, digest) =>
+      requested(correlationId, digest).then((opened) =>
+        opened instanceof NotAsStaged ? opened : (opened?.request ?? null),
+      ),
+
+    inspection: (correlationId, digest) =>
+      requested(correlationId, digest).then((opened) =>
+        opened instanceof NotAsStaged ? opened : (opened?.inspection ?? null),
+      ),
+
+    keepInspection: (correlationId, digest, found) =>
+      jobs.write(
+        () =>
+          run(statements.keepInspection, sealing.sealInspection(found, correlationId, digest), correlationId, digest),
+        () => requests.inspected(correlationId, digest, found),
+      ),
 
     find,
 

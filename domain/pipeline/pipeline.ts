@@ -1,5 +1,5 @@
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import { NotAsStaged } from '../call-record/record.js';
+import { type CallRecord, NotAsStaged } from '../call-record/record.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 
@@ -113,6 +113,15 @@ export async function runCall(
 }
 
 /**
+ * Until when the attempt of a call may begin, by its record: an allowed one for as long as its caller waits, an approved one for a time of
+ * its own, counted from the decision.
+ */
+export const claimLimitOf = ({ decision, evidence }: CallRecord): number =>
+  decision?.status === 'approved'
+    ? Date.parse(decision.decided_at) + APPROVED_CLAIM_LIMIT_MS
+    : evidence.call.not_after_ms;
+
+/**
  * Whether nobody waits for the call any more. A clock that stands before the call came, by more than the call may take, was put back
  * meanwhile: how long ago it came is not known, and its own deadline would come an hour late.
  */
@@ -133,7 +142,7 @@ export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<Cal
 /** What inspection found; or how a call was closed that cannot be judged any more. */
 export type Looked = { readonly inspected: Inspected } | { readonly closed: CallSummary };
 
-/** The first half of `judgeCall`, for a host that runs it as a step of its own. It changes nothing of a call that can be judged. */
+/** The first half of `judgeCall`, for a host that runs it as a step of its own. It changes nothing of the record of a call that can be judged. */
 export async function inspectCall(
   call: CallInput,
   steps: Pick<JudgeSteps, 'now' | 'inspect' | 'abandonCall' | 'closeTampered'>,

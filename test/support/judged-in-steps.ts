@@ -7,5 +7,5 @@ export async function judgedInSteps(
   call: CallInput,
 ): Promise<CallSummary> {
   const looked = await steps.inspect(call);
-  return 'closed' in looked ? looked.closed : steps.evaluate(call, looked.inspected);
+  return 'closed' in looked ? looked.closed : steps.evaluate(call);
 }

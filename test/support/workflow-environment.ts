@@ -24,6 +24,8 @@ export interface WorkflowEnvironment {
   readonly client: Client;
   readonly runner: CallRunner;
   readonly sender: DecisionSender;
+  /** A worker on one more task queue, until the end. */
+  serve(taskQueue: string): Promise<void>;
   /** Runs a history again over the same workflows; rejects where they would do something else. */
   replay(history: History): Promise<void>;
   close(): Promise<void>;
@@ -49,19 +51,21 @@ export async function openWorkflowEnvironment(activities: () => GateActivities):
   const { client, connection, nativeConnection } = env;
   const folder = mkdtempSync(join(tmpdir(), 'gate-workflows-'));
   const workflowBundle = { code: readFileSync(await bundleToFile(folder), 'utf8') };
-  const workers = await Promise.all(
-    [TASK_QUEUE, parkedQueueOf(TASK_QUEUE)].map((taskQueue) =>
-      Worker.create({
-        connection: nativeConnection,
-        namespace: TEST_NAMESPACE,
-        taskQueue,
-        workflowBundle,
-        dataConverter,
-        activities: forEngine(current(activities)),
-      }),
-    ),
-  );
-  const running = workers.map((worker) => worker.run());
+  const workers: Worker[] = [];
+  const running: Promise<void>[] = [];
+  const serve = async (taskQueue: string): Promise<void> => {
+    const worker = await Worker.create({
+      connection: nativeConnection,
+      namespace: TEST_NAMESPACE,
+      taskQueue,
+      workflowBundle,
+      dataConverter,
+      activities: forEngine(current(activities)),
+    });
+    workers.push(worker);
+    running.push(worker.run());
+  };
+  await Promise.all([TASK_QUEUE, parkedQueueOf(TASK_QUEUE)].map(serve));
   const circuit = createEngineCircuit({
     probe: (deadlineMs) => connection.withDeadline(deadlineMs, () => connection.workflowService.getSystemInfo({})),
   });
@@ -69,6 +73,7 @@ export async function openWorkflowEnvironment(activities: () => GateActivities):
     client,
     runner: createCallRunner({ client, circuit }, TASK_QUEUE),
     sender: createDecisionSender({ client, circuit }),
+    serve,
     replay: (history) => Worker.runReplayHistory({ workflowBundle, dataConverter }, history),
     async close() {
       circuit.close();

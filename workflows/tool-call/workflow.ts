@@ -63,7 +63,7 @@ export async function toolCall(
     async judge(input) {
       if (!underOwnNames()) return earlier.judge();
       const looked = await unwrapped(inspect(input));
-      const judged = 'closed' in looked ? looked.closed : await unwrapped(evaluate(input, looked.inspected));
+      const judged = 'closed' in looked ? looked.closed : await unwrapped(evaluate(input));
       // A task that was lost after its decision was stored begins anew and finds it: what the decision owes is due all the same.
       if (isReviewed(judged)) {
         reviewRow = await settleReview(call.correlation_id, judged);
