@@ -17,7 +17,13 @@ import { tamperedReview, tenantOf } from './ledger.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =
-  | { readonly applied: true; readonly summary: CallSummary; readonly settled: SettledReview }
+  | {
+      readonly applied: true;
+      readonly summary: CallSummary;
+      readonly settled: SettledReview;
+      /** The review row says so already. Absent where an earlier Gate applied it. */
+      readonly row_settled?: boolean;
+    }
   | {
       readonly applied: false;
       readonly code: DecisionRefusal;
@@ -208,18 +214,20 @@ export const createReviewActivities = ({
   },
 
   /**
-   * Brings the review row to what the record says. HIL does so itself after a decision; this is for its crash in between, and for a row
-   * that was stored for a call which was closed before it was parked: that one is withdrawn. Safe to repeat.
+   * Brings the review row to what the record says; that of a call which was closed before it was parked is withdrawn. Says whether the row
+   * is as the record has it: it may be gone, or closed as something else, and then nothing more is to be done. Safe to repeat.
    */
-  async settleReviewRow(correlationId: string, reached?: ReachedRecord): Promise<void> {
+  async settleReviewRow(correlationId: string, reached?: ReachedRecord): Promise<boolean> {
     const record = await calls.find(correlationId, reached);
     const settled = record && settledOf(record);
     if (record?.state === 'aborted' && !settled && record.evidence.verdict?.outcome === 'park')
       await reviews.withdraw(correlationId);
-    if (!settled) return;
+    if (!settled) return false;
+    let held = true;
     try {
       await reviews.settle(settled);
     } catch (error) {
+      held = false;
       // The row is gone past its retention, or closed as something else before: the record is the authority, nothing to wait for.
       const final =
         error instanceof GateError &&
@@ -229,6 +237,7 @@ export const createReviewActivities = ({
       else if (!final) throw error;
     }
     await calls.followedUp(correlationId, 'review');
+    return held;
   },
 });
 export type ReviewActivities = ReturnType<typeof createReviewActivities>;

@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
+import type { SignedDecision } from '../contracts/review.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './deliver.js';
 import type { LedgerActivities } from './ledger.js';
-import type { ReviewActivities } from './review.js';
+import type { DecisionVerdict, ReviewActivities } from './review.js';
+import { reviewRow } from './review-row.js';
 import type { UpstreamActivities } from './upstream.js';
 
 /**
@@ -15,7 +17,7 @@ export type Insistence = 'at_once' | 'until_taken';
 
 type StepParts = Omit<JudgeSteps, 'now'> &
   LedgerActivities &
-  Pick<ReviewActivities, 'openReview' | 'expireReview' | 'settleReviewRow'> &
+  Pick<ReviewActivities, 'openReview' | 'applyDecision' | 'expireReview' | 'settleReviewRow'> &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
 
@@ -37,16 +39,16 @@ const told = (found: Inspected): InspectionTold => {
 /** Calls between inspection and policy. */
 const INSPECTED = 2_000;
 
-/** How long a step waits for the review store after a decision before that is left to a retrying activity. */
-const SETTLE_LIMIT_MS = 500;
-
 /**
  * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). What a step is told of the record that
  * the one before reached spares it a look where both run in one process; without it, it looks. Each is made of activities that are safe
  * to meet twice, in the same order, and so is safe to meet twice itself. A worker lost in the middle leaves what the last of them made
  * durable.
  */
-export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETTLE_LIMIT_MS } = {}) {
+export function createStepActivities(
+  parts: StepParts,
+  { waitForReviewsMs }: { readonly waitForReviewsMs?: number } = {},
+) {
   const judging: JudgeSteps = {
     now: Date.now,
     inspect: (call) => parts.inspect(call),
@@ -55,21 +57,7 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
     abandonCall: (call) => parts.abandonCall(call),
     closeTampered: (call, why) => parts.closeTampered(call, why),
   };
-  const settledInTime = async (correlationId: string, reached: ReachedRecord | undefined): Promise<boolean> => {
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      const limit = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('the review store did not answer in time')), waitForReviewsMs);
-      });
-      await Promise.race([parts.settleReviewRow(correlationId, reached), limit]);
-      return true;
-    } catch {
-      return false;
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-
+  const row = reviewRow(parts, waitForReviewsMs);
   const inspected = new LRUCache<string, { readonly call: CallInput; readonly found: Inspected }>({ max: INSPECTED });
   const foundBefore = ({ correlation_id: id, digest, received_ms }: CallInput): { inspected: Inspected } | null => {
     const known = inspected.get(id);
@@ -117,9 +105,12 @@ export function createStepActivities(parts: StepParts, { waitForReviewsMs = SETT
       return true;
     },
 
-    /** Brings the review row to what the record says, where HIL died before it wrote it. */
+    /** Applies a decision; its row is settled with it, where the review store takes it at once. */
+    applyDecision: (decision: SignedDecision): Promise<DecisionVerdict> => row.decided(decision),
+
+    /** Brings the review row to what the record says: after an expiry, or where it could not be done with the decision. */
     async settleReview(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {
-      if (insistence === 'at_once') return settledInTime(correlationId, reached);
+      if (insistence === 'at_once') return (await row.settled(correlationId, reached)) !== null;
       await parts.settleReviewRow(correlationId);
       return true;
     },

@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import type { DecisionVerdict } from '../activities/review.js';
+import { reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
@@ -65,7 +67,7 @@ interface Run {
   readonly digest: string;
   readonly answer: Promise<CallSummary>;
   /** Wakes the call when it was decided; set from before its review row is visible. */
-  decide: ((settled: CallSummary) => void) | null;
+  decide: ((settled: CallSummary, rowSettled?: boolean) => void) | null;
   /** Nothing but a decision or the deadline moves this call now. */
   waiting: boolean;
   /** Lets a waiting call go whose record does not say that it waits. */
@@ -87,10 +89,15 @@ export function createInProcessHost({
   const following = new Set<string>();
   const stopping = new AbortController();
   const deadlines = createDeadlines(clock);
-  // Whatever ends the wait of a call wakes it: a decision, a look at it after its deadline, a record that is closed as tampered.
+  const row = reviewRow(activities);
+  /** Calls whose decision is being applied, with its row: whoever does that wakes the call. */
+  const deciding = new Set<string>();
+  // Whatever else ends the wait of a call wakes it: a look at it after its deadline, a record that is closed as tampered.
   calls.onMoved((record) => {
-    const run = runs.get(record.correlation_id);
-    if (record.state === TAMPERED || (run?.waiting && record.state !== 'parked')) run?.decide?.(summarize(record));
+    const { correlation_id: id, state } = record;
+    const run = runs.get(id);
+    if (state === TAMPERED || (run?.waiting && state !== 'parked' && !deciding.has(id)))
+      run?.decide?.(summarize(record));
   });
 
   function launch(call: CallInput, resumed: CallSummary | null): Run {
@@ -152,8 +159,10 @@ export function createInProcessHost({
     let decided: CallSummary | null = null;
     let decidable: AbortController | null = null;
     // From the first step on, so that a decision can come as soon as its review row is visible.
-    run.decide = (settled) => {
+    let rowSettled = false;
+    run.decide = (settled, withRow = false) => {
       decided ??= settled;
+      rowSettled ||= withRow;
       run.waiting = false;
       decidable?.abort();
     };
@@ -178,7 +187,7 @@ export function createInProcessHost({
         }
         if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;
         decided ??= await activities.expireReview(call.correlation_id);
-        followUp('review', call.correlation_id);
+        if (!rowSettled) followUp('review', call.correlation_id);
         return decided;
       },
       async execute(input, permitted, claimNotAfterMs) {
@@ -260,7 +269,11 @@ export function createInProcessHost({
     inBackground(async () => {
       try {
         if (what === 'callback') await deliverCallback(correlationId);
-        else await retried(() => activities.settleReviewRow(correlationId), toldOnce(correlationId, 'review'));
+        else
+          await retried(
+            async () => void (await activities.settleReviewRow(correlationId)),
+            toldOnce(correlationId, 'review'),
+          );
       } finally {
         following.delete(key);
       }
@@ -295,10 +308,12 @@ export function createInProcessHost({
   async function goOn(): Promise<number> {
     let found = 0;
     for (const [correlationId, run] of runs) {
-      if (!run.waiting) continue;
+      // Who decides it wakes it.
+      const held = () => !run.waiting || deciding.has(correlationId);
+      if (held()) continue;
       const record = await opened(correlationId);
       // What it waits for was undone together with the transaction it was parked in.
-      if (record === undefined || record?.state === 'parked' || !run.waiting) continue;
+      if (record === undefined || record?.state === 'parked' || held()) continue;
       run.drop();
       await run.done;
     }
@@ -327,6 +342,23 @@ export function createInProcessHost({
     return found;
   }
 
+  /** Applies a decision and settles its row; the call that waits goes on when both are done, or when one of them failed. */
+  async function withItsRow(decision: SignedDecision, run: Run): Promise<DecisionVerdict> {
+    const { correlation_id: correlationId } = decision;
+    deciding.add(correlationId);
+    try {
+      const verdict = await row.decided(decision);
+      if (verdict.summary) run.decide?.(verdict.summary, verdict.applied && verdict.row_settled === true);
+      return verdict;
+    } catch (error) {
+      const record = await opened(correlationId);
+      if (record && record.state !== 'parked') run.decide?.(summarize(record));
+      throw error;
+    } finally {
+      deciding.delete(correlationId);
+    }
+  }
+
   return {
     async start(call, deadlineMs) {
       const running = runs.get(call.correlation_id);
@@ -345,11 +377,10 @@ export function createInProcessHost({
       const run = runs.get(decision.correlation_id);
       if (!run?.decide) return { outcome: 'refused', code: 'not_pending' };
       // The record's compare-and-set picks the winner; this only wakes the call that waits.
-      const verdict = await activities.applyDecision(decision);
-      if (verdict.summary) run.decide(verdict.summary);
+      const verdict = await withItsRow(decision, run);
       if (!verdict.applied)
         return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
-      return { outcome: 'applied', settled: verdict.settled };
+      return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };
     },
 
     async resume() {

@@ -181,7 +181,7 @@ export const createDecisionSender = ({
             .executeUpdate(decideUpdate, { updateId, args: [decision] }),
         ),
       );
-      if (verdict.applied) return { outcome: 'applied', settled: verdict.settled };
+      if (verdict.applied) return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };
       return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
     };
     try {

@@ -3,7 +3,7 @@ import type { DecisionPrincipal, PendingRequest, SettledReview, SignedDecision }
 import { GateError } from '../errors.js';
 import { signDecision } from './decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from './ports.js';
-import type { ReviewStore } from './review-store.js';
+import { type ReviewStore, settledView } from './review-store.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
 
@@ -44,7 +44,7 @@ export interface DecisionsOptions {
 
 /**
  * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow,
- * write the row from the workflow's answer, and only then answer. The workflow alone decides which decision was first; reading the row only
+ * write the row from the workflow's answer where the workflow has not, and only then answer. The workflow alone decides which decision was first; reading the row only
  * spares it some of the others. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
  * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`. After `orchestrator_unavailable` the row is unchanged, and the
  * decision may still take effect until `not_after`. Repeating a decision, by the same decider under the same request id, returns its
@@ -93,7 +93,8 @@ export function createDecisions({
     const outcome = await sender.decide(signed);
     if (outcome.settled && outcome.settled.pending_id !== row.id)
       throw new GateError('internal_error', 'the workflow answered for another review');
-    if (outcome.outcome === 'applied') return reviews.settle(outcome.settled);
+    if (outcome.outcome === 'applied')
+      return outcome.row_settled ? settledView(row, outcome.settled) : reviews.settle(outcome.settled);
     // The refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself.
     if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;

@@ -23,7 +23,12 @@ export interface Reviews {
 }
 
 export type DecisionOutcome =
-  | { readonly outcome: 'applied'; readonly settled: SettledReview }
+  | {
+      readonly outcome: 'applied';
+      readonly settled: SettledReview;
+      /** The row was written with the decision. */
+      readonly row_settled?: boolean | undefined;
+    }
   | {
       readonly outcome: 'refused';
       readonly code: DecisionRefusal;

@@ -515,11 +515,10 @@ function settlementOf(row: Head, now: number): SettledReview | null {
 function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' | 'summary' = 'whole'): PendingRequest {
   if (row.status === 'tampered') return tamperedView(row);
   const settled = settlementOf(row, now);
-  const principal = settled?.principal ?? null;
   const minimized = JSON.parse(row.minimized_payload) as JsonObject;
   const tier = row.approval_tier ?? 'standard';
   const closes = settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms);
-  const payloadExpires = closes + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
+  const payloadExpires = payloadExpiryMs(tier, closes);
   const missing = payload === null && form === 'whole';
   const availability = now >= payloadExpires ? 'minimized' : missing ? 'unavailable' : 'available';
   return {
@@ -534,20 +533,7 @@ function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' 
     ...(JSON.parse(row.annotations) as Annotations),
     created_at: iso(row.created_ms),
     ttl_seconds: row.ttl_seconds,
-    status: settled?.status ?? 'pending',
-    decided_at: settled?.decided_at ?? null,
-    decided_by: settled?.decided_by ?? null,
-    decision_reason: settled?.decision_reason ?? null,
-    decided_via: settled?.decided_via ?? null,
-    decision_request_id: settled?.request_id ?? null,
-    approver_provenance: principal?.method ?? (settled ? 'system' : null),
-    approver_assertion: principal && {
-      subject: principal.subject,
-      tenant: principal.tenant,
-      method: principal.method,
-      credential: principal.credential,
-    },
-    credential_kind: principal?.credential_kind ?? null,
+    ...endOf(settled),
     original_payload_digest: row.original_payload_digest,
     payload_bytes: row.payload_bytes,
     modification_diff: null,
@@ -561,14 +547,52 @@ function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' 
       payload_protection: 'aes-256-gcm',
       payload_key_id: row.payload_key_id,
       protected_at: row.protected_at,
-      payload_retention_expires_at: iso(payloadExpires),
-      metadata_retention_expires_at: iso(closes + METADATA_LIFE_SECONDS * 1000),
+      ...expiriesOf(tier, closes),
       payload_availability: availability,
       minimization_profile: 'hil-request-v1',
       minimized_payload: minimized,
     },
   };
 }
+
+/** How a review ended, as its row shows it. */
+const endOf = (settled: SettledReview | null) => {
+  const principal = settled?.principal ?? null;
+  return {
+    status: settled?.status ?? ('pending' as const),
+    decided_at: settled?.decided_at ?? null,
+    decided_by: settled?.decided_by ?? null,
+    decision_reason: settled?.decision_reason ?? null,
+    decided_via: settled?.decided_via ?? null,
+    decision_request_id: settled?.request_id ?? null,
+    approver_provenance: principal?.method ?? (settled ? 'system' : null),
+    approver_assertion: principal && {
+      subject: principal.subject,
+      tenant: principal.tenant,
+      method: principal.method,
+      credential: principal.credential,
+    },
+    credential_kind: principal?.credential_kind ?? null,
+  };
+};
+
+const payloadExpiryMs = (tier: string, closesMs: number): number =>
+  closesMs + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
+const expiriesOf = (tier: string, closesMs: number) => ({
+  payload_retention_expires_at: iso(payloadExpiryMs(tier, closesMs)),
+  metadata_retention_expires_at: iso(closesMs + METADATA_LIFE_SECONDS * 1000),
+});
+
+/** A pending row that was read, as it is shown once it was settled in this way, without another look at the store. */
+export const settledView = (row: PendingRequest, settled: SettledReview): PendingRequest => ({
+  ...row,
+  ...endOf(settled),
+  retention: {
+    ...row.retention,
+    retention_purpose: 'terminal-payload-review',
+    ...expiriesOf(row.approval_tier ?? 'standard', Date.parse(settled.decided_at)),
+  },
+});
 
 /** Shows only the ids of a row that Gate did not write, because an attacker may have chosen the rest. */
 function tamperedView(row: Head): PendingRequest {

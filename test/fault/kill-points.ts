@@ -158,12 +158,6 @@ const handedOverApproved = {
   lite: 'approved, executed',
 } as const;
 
-/** The in-process host settles the review row while the call is on its way to the tools. */
-const besideTheRow = {
-  temporal: ['approved, executed', 'approved, not run'],
-  lite: ['approved, executed', 'approved, uncertain, sent', 'approved, uncertain, not sent'],
-} as const;
-
 const TABLE: readonly KillCase[] = [
   // Until a verdict stands, nothing has happened: the caller's second request is judged by what inspection and policy say then.
   ...each('allow', 'inspect', AROUND, 'denied'),
@@ -199,7 +193,8 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),
   ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
-  ...each('approve', 'settleReviewRow', AROUND, besideTheRow),
+  // The row is settled with the decision, before the call goes on.
+  ...each('approve', 'settleReviewRow', AROUND, 'approved, executed', { operatorThen: 'deny' }),
   ...each('refuse', 'settleReviewRow', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
   ...each('approve', 'tryAppendRows', ['before', 'during'], 'approved, executed', { nth: 2 }),
   ...each('approve', 'tryAppendRows', ['after'], handedOverApproved, { nth: 2 }),

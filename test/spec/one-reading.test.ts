@@ -163,14 +163,14 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
     const { id } = await handle('gate.server-execution/v1');
     expect(counted.taken()).toEqual(edition.costs.park);
     const decide = createDecisions({
-      reviews: gate.reviews,
+      reviews: { ...gate.reviews, settle: (given) => ((settled += 1), gate.reviews.settle(given)) },
       sender: host,
       decisionKey: DECISION_KEYS.privateKey,
       clock: Date.now,
       decisionLifeMs: 10_000,
       observe: () => undefined,
     });
-    await decide({
+    const shown = await decide({
       id,
       tenant: 'acme',
       decision: 'approve',
@@ -188,5 +188,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
     await host.idle();
     expect(counted.taken()).toEqual(edition.costs.approval);
     expect(settled).toBe(1);
+    expect(shown).toEqual(await gate.reviews.get(shown.id));
+    expect(shown).toMatchObject({ status: 'approved', decided_by: 'operator:dev' });
   });
 });

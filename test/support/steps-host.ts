@@ -23,11 +23,7 @@ export function stepsHost(activities: GateActivities): CallRunner & DecisionSend
           now: Date.now,
           judge: async (input) => copied(await judgedInSteps(steps, input)),
           openReview: async (input, verdict) => copied(await steps.park(input, Date.now(), verdict)),
-          async awaitDecision() {
-            const summary = await new Promise<CallSummary>((wake) => decided.set(call.correlation_id, wake));
-            await steps.settleReview(call.correlation_id, 'at_once', summary);
-            return summary;
-          },
+          awaitDecision: () => new Promise<CallSummary>((wake) => decided.set(call.correlation_id, wake)),
           execute: async (input, { version }, claimNotAfterMs) =>
             copied(await steps.execute(input, claimNotAfterMs, undefined, version)),
           appendRows: async (_input, reached) =>
@@ -40,10 +36,10 @@ export function stepsHost(activities: GateActivities): CallRunner & DecisionSend
         run.catch(reject);
       }),
     async decide(decision: SignedDecision): Promise<DecisionOutcome> {
-      const verdict = copied(await activities.applyDecision(decision));
+      const verdict = copied(await steps.applyDecision(decision));
       if (verdict.summary) decided.get(decision.correlation_id)?.(verdict.summary);
       if (!verdict.applied) return { outcome: 'refused', code: verdict.code };
-      return { outcome: 'applied', settled: verdict.settled };
+      return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };
     },
   };
 }

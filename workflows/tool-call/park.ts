@@ -22,6 +22,8 @@ export interface Review {
 export interface Settled {
   readonly summary: CallSummary;
   readonly by: 'decision' | 'deadline';
+  /** The review row says so already. */
+  readonly row_settled: boolean;
 }
 
 /** Sets the handler of decisions from the start, so that a row can be decided as soon as it is visible. */
@@ -35,6 +37,7 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
   let settled: CallSummary | null = null;
   /** The decision that settled it; `null` where the deadline did. */
   let stands: SettledReview | null = null;
+  let rowSettled = false;
 
   /** All who wait are woken at once, and one goes on: results of two local activities may come in another order at a replay. */
   const crowded = () => deciding && underOwnNames();
@@ -44,7 +47,8 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
     async (sent) => {
       do await condition(() => !deciding && (begun || over));
       while (crowded());
-      if (settled && stands && isDecidedBy(stands, sent)) return { applied: true, summary: settled, settled: stands };
+      if (settled && stands && isDecidedBy(stands, sent))
+        return { applied: true, summary: settled, settled: stands, row_settled: rowSettled };
       if (settled) return { applied: false, code: lateFor(settled), settled: stands, summary: settled };
       if (over) return { applied: false, code: FAILURES.notPending, settled: null, summary: null };
       deciding = true;
@@ -53,6 +57,7 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
         // A refusal also brings the record's state: it may hold an earlier decision that this workflow has not seen.
         settled ??= verdict.summary;
         stands ??= verdict.settled;
+        rowSettled ||= verdict.applied && verdict.row_settled === true;
         return verdict;
       } finally {
         deciding = false;
@@ -85,14 +90,14 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
       if (!inTime)
         do await condition(() => !deciding);
         while (crowded());
-      if (settled) return { summary: settled, by: 'decision' };
+      if (settled) return { summary: settled, by: 'decision', row_settled: rowSettled };
       deciding = true;
       try {
         settled = await expire();
       } finally {
         deciding = false;
       }
-      return { summary: settled, by: 'deadline' };
+      return { summary: settled, by: 'deadline', row_settled: false };
     },
     isSettled: () => settled !== null,
   };

@@ -7,7 +7,6 @@ import {
   proxyLocalActivities,
 } from '@temporalio/workflow';
 import type { RecordActivities } from '../../activities/call-record.js';
-import type { ReviewActivities } from '../../activities/review.js';
 import type { StepActivities } from '../../activities/steps.js';
 import type { UpstreamActivities } from '../../activities/upstream.js';
 import type { CallInput, CallSummary, ReachedRecord } from '../../contracts/call.js';
@@ -31,7 +30,7 @@ const local = <Activities>(summary: string) =>
 export const { inspect } = local<StepActivities>('Brain reads the request');
 export const { evaluate } = local<StepActivities>('policy is asked, the verdict committed');
 export const { park } = local<StepActivities>('a review is opened');
-export const { applyDecision } = local<ReviewActivities>("a person's decision, under HIL's signature");
+export const { applyDecision } = local<StepActivities>("a person's decision, under HIL's signature");
 export const { expire } = local<StepActivities>('nobody decided in time');
 export const { abortCall } = local<RecordActivities>('closed after an error, nothing runs');
 const appendingNow = local<StepActivities>('rows of the call so far');

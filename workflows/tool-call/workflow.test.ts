@@ -143,7 +143,6 @@ describe('toolCall: each path of a call, as its history tells it', () => {
         'applyDecision: approved (yellow)',
         'decide: approved (yellow)',
         'waits: no longer needed',
-        'settleReview: taken',
         'appendLedger: taken',
         'execute: completed (yellow)',
         'appendLedger: taken',

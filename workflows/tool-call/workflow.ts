@@ -91,9 +91,10 @@ export async function toolCall(
             rowsAppended: rows.allTaken,
           });
       }
-      const { summary, by } = await review.settled(() =>
+      const { summary, by, row_settled } = await review.settled(() =>
         underOwnNames() ? untilDone(() => expire(call.correlation_id)) : earlier.expire(),
       );
+      if (row_settled) return summary;
       if (underOwnNames()) reviewRow = await settleReview(call.correlation_id, summary);
       else if (by === 'decision') await earlier.afterDecision(summary);
       return summary;

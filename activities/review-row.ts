@@ -1,0 +1,41 @@
+import type { ReachedRecord } from '../contracts/call.js';
+import type { SignedDecision } from '../contracts/review.js';
+import type { DecisionVerdict, ReviewActivities } from './review.js';
+
+/** How long a step waits for the review store before that is left to a retrying activity. */
+const SETTLE_LIMIT_MS = 500;
+
+/** What is done at once about the row of a review that has ended. */
+export interface ReviewRow {
+  /** What became of it; `null` where the store did not take it in time. Never throws. */
+  settled(correlationId: string, reached?: ReachedRecord): Promise<boolean | null>;
+  /** Applies a decision and settles its row: whoever sent it finds nothing left to write. */
+  decided(decision: SignedDecision): Promise<DecisionVerdict>;
+}
+
+export function reviewRow(
+  parts: Pick<ReviewActivities, 'applyDecision' | 'settleReviewRow'>,
+  waitMs = SETTLE_LIMIT_MS,
+): ReviewRow {
+  const settled = async (correlationId: string, reached?: ReachedRecord): Promise<boolean | null> => {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const limit = new Promise<null>((resolve) => {
+        timer = setTimeout(() => resolve(null), waitMs);
+      });
+      return await Promise.race([parts.settleReviewRow(correlationId, reached), limit]);
+    } catch {
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return {
+    settled,
+    async decided(decision) {
+      const verdict = await parts.applyDecision(decision);
+      if (!verdict.applied) return verdict;
+      return { ...verdict, row_settled: (await settled(decision.correlation_id, verdict.summary)) === true };
+    },
+  };
+}
