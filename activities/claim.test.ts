@@ -71,6 +71,19 @@ describe('what the attempt may do is what the record says, not who asks for it',
     expect(gate.executed).toHaveLength(1);
   });
 
+  it.each(['timeout', 'invalid_answer', 'cancelled'] as const)(
+    'an attempt without an answer says why in its record and in its row: %s',
+    async (cause) => {
+      gate.script.upstream = async () => ({ kind: 'unknown', cause, reason: 'no word' });
+      const call = await judged();
+      expect(await steps.execute(call, far())).toMatchObject({ state: 'uncertain' });
+      expect((await gate.calls.find(call.correlation_id))?.outcome).toMatchObject({ stage: 'uncertain', cause });
+      await steps.appendLedger(call.correlation_id, 'at_once');
+      const rows = await gate.rows(call.correlation_id);
+      expect(rows.find((row) => row.event_kind === 'upstream.outcome')?.policy_decision).toMatchObject({ cause });
+    },
+  );
+
   it('runs nothing that has no record', async () => {
     await expect(steps.execute(await gate.call(), far())).rejects.toThrow('no call record');
     expect(gate.executed).toEqual([]);

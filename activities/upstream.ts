@@ -4,7 +4,7 @@ import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
-import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
 import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
@@ -38,11 +38,14 @@ export function createUpstreamActivities({
     error: foreignText(error, 500),
     at: new Date(now()).toISOString(),
   });
-  const lose = async (correlationId: string, reason: string, durationMs: number | null = null) =>
-    summarize(
-      (await calls.move(correlationId, 'lose', { outcome: outcomeWithoutResult('uncertain', reason, durationMs) }))
-        .record,
-    );
+  const lose = async (
+    correlationId: string,
+    reason: string,
+    { durationMs = null, cause }: { durationMs?: number | null; cause?: UnknownCause } = {},
+  ) => {
+    const outcome = { ...outcomeWithoutResult('uncertain', reason, durationMs), ...(cause && { cause }) };
+    return summarize((await calls.move(correlationId, 'lose', { outcome })).record);
+  };
   const notRun = async (
     correlationId: string,
     reason: string,
@@ -120,7 +123,8 @@ export function createUpstreamActivities({
       });
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
-      if (reply.kind === 'unknown') return lose(call.correlation_id, reply.reason, timing.duration_ms);
+      if (reply.kind === 'unknown')
+        return lose(correlationId, reply.reason, { durationMs: timing.duration_ms, cause: reply.cause });
       const result = Buffer.from(reply.text, 'utf8');
       const outcome: RecordedOutcome = {
         ...timing,

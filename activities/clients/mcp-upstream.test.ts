@@ -145,7 +145,7 @@ describe.each([
     const stop = new AbortController();
     const asked = upstream.callTool(ALICE, call('slow_task', { seconds: 10 }), { ...LIMIT, signal: stop.signal });
     setTimeout(() => stop.abort(), 300);
-    expect(await asked).toMatchObject({ kind: 'unknown' });
+    expect(await asked).toMatchObject({ kind: 'unknown', cause: 'cancelled' });
   });
 
   it('that answer with more than may be kept leave an unknown outcome, and at once', async () => {

@@ -2,7 +2,8 @@ import { type Dispatcher, request } from 'undici';
 import { membersOf } from '../../domain/mcp/reply.js';
 import { foreignText } from '../../domain/text.js';
 import { messagesIn } from './event-stream.js';
-import { TimedOut } from './unknown-outcome.js';
+import { Cancelled, TimedOut } from './unknown-outcome.js';
+import { surelyNotSent } from './unsent.js';
 
 /** How an upstream answered one POST. */
 export type Posted = { readonly status: number } & (
@@ -90,6 +91,8 @@ export async function post({
     }
   } catch (error) {
     if (limit.aborted) throw new TimedOut();
+    // A connection that was never made is told as that: then nothing was sent.
+    if (signal?.aborted && !surelyNotSent(error)) throw new Cancelled();
     throw error;
   }
 }

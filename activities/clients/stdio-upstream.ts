@@ -14,7 +14,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
-import { TimedOut, unknownOutcome } from './unknown-outcome.js';
+import { Cancelled, TimedOut, unknownOutcome } from './unknown-outcome.js';
 import { causeText } from './unsent.js';
 
 export interface StdioUpstreamOptions {
@@ -172,7 +172,7 @@ async function openChild(
       const giveUp = () => {
         if (!waiting.delete(id)) return;
         child.stdin.write(`${cancelledText(id)}\n`);
-        reject(limit.aborted ? new TimedOut() : new Error('nobody waits for the answer any more'));
+        reject(limit.aborted ? new TimedOut() : new Cancelled());
       };
       const settled = <T>(settle: (value: T) => void) => {
         return (value: T) => {

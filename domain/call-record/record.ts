@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
+import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
 
 /** Why the verdict is what it is: everything a ledger row or a replay needs of it. Stored sealed. */
@@ -49,6 +50,8 @@ export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
   /** Why it was not run, where the caller is told more than that nothing was sent. */
   readonly code?: 'tool_definition_changed' | 'attempt_not_begun';
+  /** Of an uncertain call: why no answer was read. Absent where the attempt itself was lost, and in records of before it was kept. */
+  readonly cause?: UnknownCause;
   /** HTTP status of the answer that is retained. */
   readonly status_code: number | null;
   readonly duration_ms: number | null;

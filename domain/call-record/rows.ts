@@ -209,6 +209,7 @@ export function rowsOf(
         row(kind, outcome.stage === 'completed' || outcome.stage === 'failed', outcome.error ?? '', {
           stage: outcome.stage,
           ...(outcome.code && { code: outcome.code }),
+          ...(outcome.cause && { cause: outcome.cause }),
           status_code: outcome.status_code,
           duration_ms: outcome.duration_ms,
           result_sha256: outcome.result_sha256,

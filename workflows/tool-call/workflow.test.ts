@@ -63,10 +63,12 @@ const waiting = (call: CallInput): Promise<HistoryRun[]> =>
     () => historyOf(engine.client, call.correlation_id, TEST_PAYLOAD_KEYS),
     (runs) => runs.length === 2 && runs[1]?.steps.some(({ step }) => step === 'waits') === true,
   );
+/** The engine's own. */
+const METADATA_QUERY = '__temporal_workflow_metadata';
 const detailsOf = async (call: CallInput): Promise<string | undefined> => {
   const { currentDetails } = await engine.client.workflow
     .getHandle(call.correlation_id)
-    .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    .query<{ currentDetails?: string }>(METADATA_QUERY);
   return currentDetails;
 };
 
