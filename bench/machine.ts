@@ -53,9 +53,14 @@ function fdatasyncMs(folder: string): number {
 const TICKS_PER_SECOND = 100;
 
 /** CPU time of another process since it began, milliseconds; 0 where there is no /proc. */
-export function cpuMsOf(pid: number): number {
+export const cpuMsOf = (pid: number): number => cpuMsIn(`/proc/${pid}/stat`);
+
+/** CPU time of the main thread of this process since it began, milliseconds; 0 where there is no /proc. */
+export const mainThreadCpuMs = (): number => cpuMsIn(`/proc/self/task/${process.pid}/stat`);
+
+function cpuMsIn(file: string): number {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const stat = readFileSync(file, 'utf8');
     // The second field is the name in brackets and may hold anything; fields are counted from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;

@@ -5,12 +5,13 @@ import { CALL_KINDS, runCallsBench } from './calls.js';
 import { runLedgerBench } from './ledger.js';
 import { runLedgerReadsBench } from './ledger-reads.js';
 import { LITE_KINDS, runLiteBench } from './lite.js';
+import { runLiteWriterBench } from './lite-writer.js';
 import { describeMachine } from './machine.js';
 import { runParksBench } from './parks.js';
 import { writeReport } from './report.js';
 import { runStartBench } from './start.js';
 
-const USAGE = `usage: npm run bench -- [calls|start|lite|parks|ledger|ledger-reads] [options]
+const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledger|ledger-reads] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
@@ -24,6 +25,9 @@ const USAGE = `usage: npm run bench -- [calls|start|lite|parks|ledger|ledger-rea
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
     --kinds A,B     of ${LITE_KINDS.join(', ')}
     --other DIR     another built copy of Gate, measured in the same run
+  lite-writer  the work of lite's file for a denied call, on the asking thread and in one of its own
+    --rounds N      rounds per side (6)
+    --seconds S     length of a round, at concurrency 1 and at 16 each (3)
   parks    thousands of parked calls: cost, what others feel, all due at once
     --parks N       how many (5000)
     --modes A,B     of continue, stay (GATE_PARK)
@@ -87,6 +91,8 @@ async function run(what: string): Promise<void> {
       ...(values.other !== undefined && { other: values.other }),
       say,
     });
+  if (what === 'lite-writer')
+    return runLiteWriterBench({ rounds: Number(values.rounds), roundMs: Number(values.seconds ?? '3') * 1000, say });
   if (what === 'parks')
     return runParksBench({
       parks: Number(values.parks),
