@@ -86,8 +86,13 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     return payload;
   });
 
+  const ledgerState = () =>
+    ledger.ready().then(
+      () => 'ready' as const,
+      () => 'unavailable' as const,
+    );
   // The process is up whatever its file is like; the answer says which.
-  app.get('/health', () => ({ status: 'ok', mode, ledger: ledgerState() }));
+  app.get('/health', async () => ({ status: 'ok', mode, ledger: await ledgerState() }));
   registerProbes(
     app as never,
     options.registry,
@@ -168,15 +173,6 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     done();
   });
   return app;
-
-  function ledgerState(): 'ready' | 'unavailable' {
-    try {
-      ledger.ready();
-      return 'ready';
-    } catch {
-      return 'unavailable';
-    }
-  }
 
   /** Whoever may decide may class. */
   function classerOf(request: FastifyRequest): Operator {

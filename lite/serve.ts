@@ -493,7 +493,7 @@ async function checkNewestRow(ledger: LedgerInFile): Promise<void> {
       'ledger_store_unavailable',
       `the newest row has chain version ${newest.chain_version}, this Gate writes ${CHAIN_VERSION}: upgrade Gate, or use another file`,
     );
-  ledger.ready();
+  await ledger.ready();
 }
 
 async function upstreamOf(

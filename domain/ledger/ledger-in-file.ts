@@ -2,6 +2,7 @@ import type { AppendReceipt, Ledger } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import type { LocalFile } from '../store/local-file.js';
+import { assertWritable } from '../store/writable.js';
 import { asUnavailable } from './chain-store.js';
 import { prepareRow } from './entry.js';
 import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
@@ -14,8 +15,8 @@ import { createVerifier, type Verifier } from './verifier.js';
  * become durable together. A receipt states a row's place; the file's `durable()` says when it is final.
  */
 export interface LedgerInFile extends Ledger, LedgerReader, Verifier {
-  /** Throws unless the file is writable and the newest entry is the retained head. */
-  ready(): void;
+  /** Rejects unless the disk takes writes, also when it is full, and the newest entry is the retained head. */
+  ready(): Promise<void>;
   /** Whether a row with this id exists, including rows of the open transaction and hidden rows. */
   holds(id: string): boolean;
 }
@@ -61,7 +62,12 @@ export function ledgerInFile(
       // Rows were rolled back during the walk, so it may have missed entries or seen some that never were.
       return undone === before ? result : verifier.verify(options);
     },
-    ready: () => void file.apply(() => writer.check()),
+    async ready() {
+      await assertWritable(file.connection).catch((error: unknown) => {
+        throw asUnavailable(error);
+      });
+      file.apply(() => writer.check());
+    },
     holds: (id) => byId.get(id) !== undefined,
   };
 }

@@ -139,7 +139,10 @@ describe('on a disk that takes nothing', () => {
       expect(await readyz(gate.url)).toBe(200);
       fill();
       await later();
-      expect(await readyz(gate.url)).toBe(503);
+      const told = await fetch(`${gate.url}/readyz`);
+      expect(told.status).toBe(503);
+      expect(await told.json()).toMatchObject({ checks: { ledger: 'failed', calls: 'failed', policy: 'ok' } });
+      expect(await (await fetch(`${gate.url}/health`)).json()).toMatchObject({ ledger: 'unavailable' });
       makeRoom();
       await later();
       expect(await readyz(gate.url)).toBe(200);
