@@ -3,9 +3,11 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { ERROR_CODES } from '../../contracts/error-codes.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from './app.js';
+import { createFaultLog } from './fault-log.js';
 
 /** Builds the body of a refusal. */
 export type ErrorBody = (error: GateError, correlationId: string) => JsonObject;
@@ -17,21 +19,33 @@ export const plainErrorBody: ErrorBody = (error, correlationId) => ({
   correlation_id: correlationId,
 });
 
+/** Seconds a 503 asks its caller to wait. */
+const RETRY_AFTER_SECS = 2;
+
+/** The seconds of `Retry-After`: of every refusal that knows them, and of every 503 that may be asked again; `null` for none. */
+export function retryAfterSecs({ code, status, fields: { retry_after_secs: known } }: GateError): number | null {
+  if (typeof known === 'number') return known;
+  return status === 503 && ERROR_CODES[code].retry === 'after_wait' ? RETRY_AFTER_SECS : null;
+}
+
 /** Answers every error in one place with a stable code, a sentence and the correlation id. Stacks and causes go only to the log. */
-export const errorHandler =
-  (errorBody: ErrorBody) =>
-  (
+export const errorHandler = (errorBody: ErrorBody) => {
+  const logged = createFaultLog();
+  return (
     error: Error & { statusCode?: number; code?: string },
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply => {
     const known = toGateError(error);
-    if (known.status >= 500) request.log.error({ err: error, correlation_id: request.correlationId }, known.code);
+    if (known.status >= 500) logged(request.log, known, error, request.correlationId);
+    const waitSecs = retryAfterSecs(known);
+    if (waitSecs !== null) void reply.header('Retry-After', String(waitSecs));
     return reply
       .code(known.status)
       .type('application/json')
       .send(JSON.stringify(errorBody(known, request.correlationId)));
   };
+};
 
 export function answerErrors(app: ServiceApp, errorBody: ErrorBody): void {
   app.setErrorHandler(errorHandler(errorBody));

@@ -3,20 +3,27 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
+import { GateError } from '../../domain/errors.js';
+import { createFaultLog } from './fault-log.js';
 import { createService, type Service } from './service.js';
 
 let service: Service;
 let port: number;
+const logged: { level: number; code?: string; reason?: string; err?: { stack?: string } }[] = [];
+/** What `/fails` throws. */
+let fault: Error;
 beforeAll(async () => {
   service = createService({
     name: 'test',
-    logger: pino({ level: 'silent' }),
+    logger: pino({ level: 'debug' }, { write: (line) => void logged.push(JSON.parse(line)) }),
     registry: new Registry(),
     trustDomain: 'gate.local',
     requestLimitMs: 500,
     headers: { 'X-Gate-Mode': 'enforce' },
   });
   service.app.post('/echo', (request) => request.body);
+  service.app.get('/fails', () => Promise.reject(fault));
   ({ port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
 });
 afterAll(() => service.close());
@@ -32,6 +39,65 @@ async function sent(text: string): Promise<{ head: string; body: Record<string, 
   const [head = '', body = ''] = said.split('\r\n\r\n');
   return { head, body: JSON.parse(body) as Record<string, unknown> };
 }
+
+describe('what a service refuses', () => {
+  const refused = async (error: Error) => {
+    fault = error;
+    logged.length = 0;
+    const { statusCode, headers } = await service.app.inject('/fails');
+    return { statusCode, retryAfter: headers['retry-after'], lines: logged.filter(({ level }) => level >= 50) };
+  };
+  const away = (port: number) =>
+    new GateError('store_unavailable', undefined, { cause: new Error(`connect ECONNREFUSED 127.0.0.1:${port}`) });
+
+  it.each(Object.entries(ERROR_CODES))(
+    '%s: says when to ask again where a 503 may be asked again',
+    async (code, row) => {
+      const { statusCode, retryAfter } = await refused(new GateError(code as ErrorCodeName));
+      expect([statusCode, retryAfter]).toEqual([
+        row.status,
+        row.status === 503 && row.retry === 'after_wait' ? '2' : undefined,
+      ]);
+    },
+  );
+
+  it('says the seconds a refusal knows', async () => {
+    expect(await refused(new GateError('rate_limited', 'too many', { fields: { retry_after_secs: 7 } }))).toMatchObject(
+      {
+        retryAfter: '7',
+      },
+    );
+  });
+
+  it('one outage is one line with its reason and no stack, and another reason another line', async () => {
+    const first = await refused(away(5432));
+    expect(first.lines).toMatchObject([{ code: 'store_unavailable', reason: 'connect ECONNREFUSED 127.0.0.1:5432' }]);
+    expect(JSON.stringify(first.lines)).not.toContain('    at ');
+    for (let request = 0; request < 20; request += 1) expect((await refused(away(5432))).lines).toEqual([]);
+    // Who looks for one of them finds it, with its stack.
+    expect(logged).toMatchObject([{ err: { stack: expect.stringContaining('    at ') } }]);
+    expect((await refused(away(5433))).lines).toHaveLength(1);
+  });
+
+  it('the next outage is told again, as soon as a minute passed without the same', () => {
+    let nowMs = 0;
+    const told: string[] = [];
+    const log = createFaultLog(() => nowMs);
+    const lines = { error: (_: object, text: string) => void told.push(text), debug: () => undefined };
+    for (const pauseMs of [0, 59_000, 59_000, 60_000, 1_000]) {
+      nowMs += pauseMs;
+      log(lines, away(5432), away(5432), 'id');
+    }
+    expect(told).toHaveLength(2);
+  });
+
+  it('a fault of Gate itself is told each time, with its stack', async () => {
+    for (let request = 0; request < 2; request += 1)
+      expect((await refused(new TypeError('a bug'))).lines).toMatchObject([
+        { err: { stack: expect.stringContaining('    at ') } },
+      ]);
+  });
+});
 
 describe('what is no whole HTTP request is answered like everything else, and the connection ends', () => {
   it.each([

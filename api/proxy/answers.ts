@@ -4,6 +4,7 @@ import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { intentScore } from '../../domain/pipeline/verdict.js';
+import { retryAfterSecs } from '../plugins/errors.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
 export interface Answer {
@@ -158,9 +159,6 @@ export function withDetail(answer: Answer, { evidence: { inspection } }: CallRec
   return { ...answer, body: { ...body, detail } };
 }
 
-/** Seconds a 503 asks its caller to wait. */
-const RETRY_AFTER_SECS = 2;
-
 const LARGE = 'or had no time for a request as large as this, or too many of them wait';
 
 /** What an agent is told when a part is away. What failed exactly is in the log, under the same correlation id. */
@@ -177,10 +175,8 @@ const reasoningOf = ({ code, fields, message }: GateError): string =>
 /** An error that is not a verdict, in the proxy's envelope. */
 export function errorAnswer(error: GateError, correlationId: string): Answer & { readonly body: JsonObject } {
   const headers: Record<string, string> = {};
-  const { retry_after_secs } = error.fields;
-  if (typeof retry_after_secs === 'number') headers['Retry-After'] = String(retry_after_secs);
-  else if (error.status === 503 && ERROR_CODES[error.code].retry === 'after_wait')
-    headers['Retry-After'] = String(RETRY_AFTER_SECS);
+  const waitSecs = retryAfterSecs(error);
+  if (waitSecs !== null) headers['Retry-After'] = String(waitSecs);
   // What is wrong with the contract headers has a form of its own (docs/architecture/requests-and-answers.md#contract-selection).
   if ((error.status === 400 || error.status === 426) && 'contract' in error.fields) {
     return {
