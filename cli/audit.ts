@@ -29,7 +29,7 @@ export function registerAudit(program: Command): void {
           ? await withLedgerFile(ledger, (opened) => rowsOfFile(opened, id, limit))
           : await asConsole<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${id ?? ''}`);
         if (asJson) return print(rows);
-        if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`);
+        if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`, 4);
         const ofCall = id !== undefined && UUID.test(id);
         const table = new Table({
           head: [

@@ -81,7 +81,7 @@ describe('gate history, as it is typed', () => {
 
   it('has no link where no stack, no pages or no pages that answer are known', async () => {
     expect(await commands.done(['history', '--link'])).toMatchObject({
-      code: 1,
+      code: 5,
       out: expect.stringContaining('no running stack is known here'),
     });
     const linked = (pages_url: string | null) => {
@@ -95,13 +95,13 @@ describe('gate history, as it is typed', () => {
     rmSync(join(folder, 'dev.json'));
   }, 60_000);
 
-  it('refuses what is no id (2), says where no stack is known (1)', async () => {
+  it('refuses what is no id (2), says where no stack is known (5)', async () => {
     expect(await commands.done(['history', 'seven'])).toEqual({
       code: 2,
       out: 'gate: seven is not a correlation id; `gate pending` and `gate audit` show them\n',
     });
     expect(await commands.done(['history', ID])).toMatchObject({
-      code: 1,
+      code: 5,
       out: expect.stringContaining('no running stack is known here'),
     });
   }, 60_000);

@@ -15,6 +15,7 @@ Exit codes:
   5  no Gate answers there, or it could not
   130, 143  ended at once by Ctrl-C or SIGTERM, asked twice`;
 const USAGE = 2;
+const NO_SUCH_THING = 4;
 
 /**
  * The commands of `gate` by name, with a loader for each. A command's file is loaded only when it is typed or when help lists all commands.
@@ -57,7 +58,8 @@ export async function runCommand(argv: readonly string[], commands: Commands): P
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     if (error instanceof Error && (error instanceof CliError || MENDABLE.has(error.name))) {
       process.stderr.write(`gate: ${error.message}\n`);
-      return error instanceof CliError ? error.exitCode : 1;
+      if (error instanceof CliError) return error.exitCode;
+      return 'code' in error && error.code === 'not_found' ? NO_SUCH_THING : 1;
     }
     process.stderr.write(`gate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return 1;

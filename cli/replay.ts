@@ -1,11 +1,14 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { CliError } from './errors.js';
 import { ledgerOption, readable } from './ledger-file.js';
+import { stackIsKnown } from './target.js';
 
 /** `gate replay`: judges a recorded call again. */
 export function registerReplay(program: Command): void {
   program
     .command('replay')
-    .description('judge a recorded call again from its recorded inputs; exits 2 at the first difference')
+    .description('judge a recorded call of lite again from its recorded inputs; exits 2 at the first difference')
     .argument('<correlation id>', 'the X-Gate-Correlation-Id of the call')
     .addOption(ledgerOption())
     .option(
@@ -14,6 +17,11 @@ export function registerReplay(program: Command): void {
     )
     .option('--json', 'print JSON instead of text')
     .action(async (id: string, { ledger, policies, json }: { ledger: string; policies?: string; json?: boolean }) => {
+      if (!existsSync(ledger) && stackIsKnown())
+        throw new CliError(
+          `there is no ${ledger}, and calls of the running stack are not judged again: \`gate history ${id}\` tells what one did, \`gate audit ${id}\` prints its rows`,
+          2,
+        );
       const { replayCall } = await import('../lite/replay.js');
       const result = await readable(ledger, () => replayCall(ledger, id, policies));
       if (json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);

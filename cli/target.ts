@@ -13,7 +13,7 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export function developmentFile(): DevelopmentFile {
   const file = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json');
   if (!existsSync(file))
-    throw new CliError(`no running stack is known here (${file} is missing); start one with \`npm start\``);
+    throw new CliError(`no running stack is known here (${file} is missing); start one with \`npm start\``, 5);
   return JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
 }
 
@@ -80,29 +80,23 @@ export async function asLite<T>(
   path: string,
   body?: object,
 ): Promise<T> {
-  if (!URL.canParse(url)) throw new CliError(`--endpoint: ${url} is no address`, 2);
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new CliError(`--endpoint: ${url} is no address; it begins with http://, like ${DEFAULT_LITE}`, 2);
   const token = given ?? (await keptToken(url));
-  let response: Response;
-  try {
-    response = await fetch(new URL(path, url), {
-      method,
-      headers: {
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...scopeOf(tenant),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(60_000),
-    });
-  } catch (error) {
-    throw new CliError(
-      url === DEFAULT_LITE && !stackIsKnown()
-        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\`, or say where it is with --endpoint`
-        : `no gate lite answers at ${url} (${await why(error)}); is it started, and is the address right? --endpoint or GATE_LITE_URL says another`,
-      5,
-    );
-  }
+  // Nobody named this address for the token: it is sent to nothing that does not at least answer like Gate.
+  if (token !== null && given === undefined) await assertLite(url);
+  const response = await reached(url, path, {
+    method,
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...scopeOf(tenant),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
   const text = await response.text();
+  const another = notGatesWords(response.status, text);
+  if (another !== null) throw notGate(url, another);
   if (response.ok) return JSON.parse(text) as T;
   if (response.status === 401 && given === undefined)
     throw new CliError(
@@ -116,6 +110,43 @@ export async function asLite<T>(
 /** The header that says which tenant is meant. */
 const scopeOf = (tenant: string | undefined): Record<string, string> =>
   tenant === undefined ? {} : { 'x-gate-tenant-scope': tenant };
+
+async function reached(url: string, path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(new URL(path, url), { ...request, signal: AbortSignal.timeout(60_000) });
+  } catch (error) {
+    throw new CliError(
+      url === DEFAULT_LITE && !stackIsKnown()
+        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\`, or say where it is with --endpoint`
+        : `no gate lite answers at ${url} (${await why(error)}); is it started, and is the address right? --endpoint or GATE_LITE_URL says another`,
+      5,
+    );
+  }
+}
+
+const notGate = (url: string, words: string) =>
+  new CliError(`${url} is not Gate: ${words}; --endpoint or GATE_LITE_URL says where it is`, 5);
+
+async function assertLite(url: string): Promise<void> {
+  const answer = await reached(url, '/health', {});
+  const text = await answer.text();
+  const words = notGatesWords(answer.status, text);
+  if (words !== null) throw notGate(url, words);
+  const health: unknown = JSON.parse(text);
+  if (typeof health !== 'object' || health === null || !('ledger' in health))
+    throw notGate(url, 'what it says at /health is another program');
+}
+
+/** Why an answer cannot be Gate's own, which is JSON and names each refusal; `null` where it may be. */
+function notGatesWords(status: number, text: string): string | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    const refusal = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
+    return refusal || (status >= 200 && status < 300) ? null : `it answers HTTP ${status}`;
+  } catch {
+    return `it answers HTTP ${status}, not with JSON`;
+  }
+}
 
 /** 3: the caller may not; 4: there is no such thing or its state changed; 2: a bad request; 5: Gate could not answer. */
 const exitOf = (status: number): number => ({ 401: 3, 403: 3, 404: 4, 409: 4 })[status] ?? (status < 500 ? 2 : 5);

@@ -118,7 +118,7 @@ export function registerTools(program: Command): void {
       if ((tool === undefined) === !all) throw new CliError('name a tool, or --all', 2);
       const { forgotten } = await ask<{ forgotten: number }>(given, 'POST', '/tools/forget', all ? { all } : { tool });
       if (asJson) return print({ forgotten });
-      if (!all && forgotten === 0) throw new CliError(`${oneLine(tool ?? '')} is not classed by an operator`);
+      if (!all && forgotten === 0) throw new CliError(`${oneLine(tool ?? '')} is not classed by an operator`, 4);
       process.stdout.write(all ? `forgot ${forgotten} classes\n` : `forgot the class of ${oneLine(tool ?? '')}\n`);
     });
 

@@ -227,7 +227,7 @@ describe('gate pending, decide, audit, verify', () => {
   it('say where they looked when nothing runs there', async () => {
     const empty = await mkdtemp(join(tmpdir(), 'gate-start-'));
     const ran = await run(process.execPath, [GATE_PROGRAM, 'pending'], { GATE_STATE_DIR: empty });
-    expect(ran).toMatchObject({ code: 1, err: expect.stringMatching(/no running stack is known here .*npm start/) });
+    expect(ran).toMatchObject({ code: 5, err: expect.stringMatching(/no running stack is known here .*npm start/) });
     await rm(empty, { recursive: true, force: true });
   });
 });

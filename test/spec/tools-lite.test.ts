@@ -82,6 +82,7 @@ describe('gate tools, in lite', () => {
     await cli('set', 'create_issue', 'strict', '--unlisted');
     expect(await statusOf('create_issue')).toBe(202);
     expect(await cli('forget', 'read_file')).toMatchObject({ code: 0 });
+    expect(await cli('forget', 'read_file')).toMatchObject({ code: 4 });
     expect(await statusOf('read_file')).toBe(200);
     const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keysBeside(gate.ledger) });
     const kinds = (await ledger.newest(200)).map(({ event_kind }) => event_kind);
