@@ -5,9 +5,10 @@ import { readConfig, type Env } from '../config/env.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { tightenFile } from '../domain/store/durable-file.js';
-import { diskFault, writeIn } from '../domain/store/writable.js';
+import { diskFault, nearestThere, writeIn } from '../domain/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
 import { madeEnvironment } from './certificates/made-secrets.js';
+import { unknownSettings } from './unknown-settings.js';
 import type { Stack } from './development-file.js';
 import { startEngine } from './engine-process.js';
 import { readStartConfig } from './process-settings.js';
@@ -31,6 +32,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);
   await assertStateFolder(stateDir);
+  for (const line of unknownSettings(env)) progress(line);
   for (const folder of ['data', 'keys', 'secrets', 'pki', 'logs', 'run', 'demo']) {
     mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
     // Also those that an earlier Gate left open to others.
@@ -72,6 +74,8 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
 /** Keys, stores and logs lie there: where nothing can be written, nothing can be started. */
 async function assertStateFolder(stateDir: string): Promise<void> {
   try {
+    // Below a folder like /proc, making folders would never end.
+    await writeIn(nearestThere(stateDir));
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     await writeIn(stateDir);
   } catch (error) {

@@ -64,6 +64,17 @@ describe('gate doctor: what a start needs, looked for beforehand', () => {
     });
   });
 
+  it('variables that are named like settings and that nothing reads, with what was meant', async () => {
+    const change = { GATE_UPSTREM_URL: 'http://127.0.0.1:1/mcp', GATE_SIGNING_KEY_FILE_X: '1', GATE_TRUSTED_LOGS: 'x' };
+    expect(await found('settings', change)).toEqual({
+      what: 'settings',
+      state: 'warning',
+      detail: expect.stringMatching(
+        /^GATE_UPSTREM_URL is read by nothing; did you mean GATE_UPSTREAM_URL\?; GATE_SIGNING_KEY_FILE_X is read/,
+      ),
+    });
+  });
+
   it('a state folder that is a file', async () => {
     const file = join(folder, 'a-file');
     writeFileSync(file, '');

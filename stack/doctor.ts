@@ -2,14 +2,15 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError, type Env, readGroups, type Settings } from '../config/env.js';
 import { START_SETTINGS } from './process-settings.js';
 import { errorText } from '../domain/errors.js';
-import { diskFault, writeIn } from '../domain/store/writable.js';
+import { diskFault, nearestThere, writeIn } from '../domain/store/writable.js';
 import { presentTemporal } from './programs/find-program.js';
 import { runningGate } from './single-instance.js';
+import { unknownSettings } from './unknown-settings.js';
 
 /** One thing that a start needs, as it is on this machine now. A `fault` keeps Gate from starting, a `warning` does not. */
 export interface Finding {
@@ -74,7 +75,10 @@ function settings(env: Env): Finding {
         detail: `${faults.join('; ')}; \`gate config\` tells what each takes`,
       };
   }
-  return { what: 'settings', state: 'ok', detail: 'what is set can be read' };
+  const unknown = unknownSettings(env);
+  return unknown.length > 0
+    ? { what: 'settings', state: 'warning', detail: unknown.join('; ') }
+    : { what: 'settings', state: 'ok', detail: 'what is set can be read' };
 }
 
 async function stateFolder(stateDir: string, running: number | null): Promise<Finding> {
@@ -85,7 +89,7 @@ async function stateFolder(stateDir: string, running: number | null): Promise<Fi
       state: 'fault',
       detail: `Gate runs over ${stateDir} already (process ${running}); a second one needs another GATE_STATE_DIR and other ports`,
     };
-  const existing = nearest(stateDir);
+  const existing = nearestThere(stateDir);
   if (!statSync(existing).isDirectory())
     return { what, state: 'fault', detail: `${existing} is a file; set GATE_STATE_DIR to a folder` };
   try {
@@ -109,13 +113,11 @@ async function stateFolder(stateDir: string, running: number | null): Promise<Fi
   };
 }
 
-/** The folder itself, or the first above it that is there. */
-const nearest = (path: string): string => (existsSync(path) ? path : nearest(dirname(path)));
 const megabytes = (bytes: number): string => `${Math.floor(bytes / MEGABYTE)} MB`;
 
 function disk(stateDir: string, needed: number): Finding {
   const what = 'disk';
-  const { bavail, bsize } = statfsSync(nearest(stateDir));
+  const { bavail, bsize } = statfsSync(nearestThere(stateDir));
   const free = bavail * bsize;
   const said = `${megabytes(free)} free at ${stateDir}`;
   if (free < needed)

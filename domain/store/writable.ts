@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -53,6 +54,9 @@ function folderTakesWrites(folder: string): Promise<void> {
   outcome.catch(() => undefined);
   return outcome;
 }
+
+/** The folder itself, or the first above it that is there. */
+export const nearestThere = (path: string): string => (existsSync(path) ? path : nearestThere(dirname(path)));
 
 /** Writes and removes a file, always the same: what a killed process left is removed by the next look. */
 export async function writeIn(folder: string): Promise<void> {
