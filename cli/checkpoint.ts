@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { FileLogOptions } from './evidence.js';
 import { ledgerOf, logKey, logOrigin } from './log-file.js';
+import { writeOut } from './output.js';
 import { ledgerFile, textAsConsole, withLedgerFile } from './target.js';
 
 /** `gate checkpoint`: prints the ledger's current signed checkpoint. */
@@ -20,6 +20,6 @@ export function registerCheckpoint(program: Command): void {
         ? await withLedgerFile(ledger, (opened) => withLogOfFile(opened, ledger, by, (log) => log.checkpoint()))
         : await textAsConsole('ledger', 'GET', '/checkpoint');
       if (out === undefined) process.stdout.write(checkpoint);
-      else writeFileSync(out, checkpoint);
+      else writeOut(out, checkpoint);
     });
 }

@@ -298,7 +298,10 @@ describe('gate prove on a ledger file', () => {
     await running(append(1));
     const refused = (by: FileLogOptions, message: RegExp) =>
       expect(prove(1, by)).rejects.toMatchObject({ exitCode: 1, message: expect.stringMatching(message) });
-    await refused({}, /has no signed checkpoint; give --key with an Ed25519 key \(PEM\) to sign one$/);
+    await refused(
+      {},
+      /has no signed checkpoint; give --key with an Ed25519 key \(PEM\) to sign one; .*openssl genpkey -algorithm ed25519 -out log\.pem.* makes one$/,
+    );
     await refused({ key: vkey() }, /no checkpoint by .* is stored, and no key to sign one with was given$/);
     await refused({ key: 'neither' }, /not a verifier key/);
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
@@ -314,6 +317,11 @@ describe('gate prove on a ledger file', () => {
     const [key, trusted] = [write('typed.pem', signing), write('typed.vkey', vkey())];
     const of = ['--ledger', file, '--key', key];
     expect(await line.done(['checkpoint', ...of, '--out', 'typed.checkpoint'])).toMatchObject({ code: 0 });
+    for (const args of [['checkpoint'], ['prove', '1']])
+      expect(await line.done([...args, ...of, '--out', 'none/x'])).toEqual({
+        code: 1,
+        out: 'gate: none/x cannot be written (ENOENT)\n',
+      });
     const proved = await line.done(['prove', '2', ...of, '--out', 'typed.json', '--since', 'typed.checkpoint']);
     expect(proved).toEqual({ code: 0, out: 'typed.json: entry 2 in a log of 3 entries\n' });
     const verdict = await line.done(['verify', '--bundle', 'typed.json', '--key', trusted]);

@@ -194,7 +194,7 @@ export async function withLogOfFile<Result>(
       throw new CliError(
         newest
           ? `${file} has a checkpoint of ${newest.origin} over ${newest.size} entries; give --key with the public key (PEM) or the verifier key of that log, or with an Ed25519 key (PEM) that signs one over all entries`
-          : `${file} has no signed checkpoint; give --key with an Ed25519 key (PEM) to sign one`,
+          : `${file} has no signed checkpoint; give --key with an Ed25519 key (PEM) to sign one; \`openssl genpkey -algorithm ed25519 -out log.pem\` makes one`,
       );
     return await use(await ledger.transparencyLog(logKeyOf(key, origin ?? newest?.origin ?? DEFAULT_ORIGIN)));
   } catch (error) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { ConfigError, type Env } from '../config/env.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
@@ -7,7 +8,7 @@ import { registerLiteLink } from './lite-link.js';
 import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { OBSERVED } from './output.js';
+import { observed } from './output.js';
 
 /** Loaded only by the command that needs it, so that the others answer at once. */
 const serve = () => import('../lite/serve.js');
@@ -44,12 +45,13 @@ async function runLite(command: string[], given: Given): Promise<void> {
   const stopAsked = new Promise<string>((asked) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked(signal));
   });
+  const isNew = config.ledger !== ':memory:' && !existsSync(config.ledger);
   await withLock(config.ledger, async () => {
     const running = await startLite({
       config,
       child: name === undefined ? undefined : { command: name, args, env: childEnv(process.env) },
     });
-    say(readyPage(running, config, name === undefined ? undefined : shownCommand(command)));
+    say(readyPage(running, config, name === undefined ? undefined : shownCommand(command), isNew));
     const why = await stopAsked;
     say(`\n${why}: finishing calls under way (again: stop at once)`);
     process.once('SIGINT', () => process.exit(130));
@@ -108,7 +110,7 @@ const childEnv = (env: Env): Record<string, string> =>
   );
 
 /** The first page for a new user: addresses, who may call and decide, and a first call that works as printed. */
-export function readyPage(running: Lite, config: LiteConfig, child: string | undefined): string {
+export function readyPage(running: Lite, config: LiteConfig, child: string | undefined, isNew = false): string {
   const { access, policies, resumed, url } = running;
   const tools = child ?? (config.upstreamUrl && shownAddress(config.upstreamUrl));
   const warnings = [
@@ -148,9 +150,9 @@ ${curl(decision, 'delete_file', '{"path":"notes.txt"}')}
 
 ${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25}')}`;
   return `
-Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode === 'observe' ? OBSERVED : ''}
+Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode === 'observe' ? observed('GATE_LITE_MODE') : ''}
 
-  ledger     ${config.ledger}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
+  ledger     ${config.ledger}${isNew ? ' (new: there was none)' : ''}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
   rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
   tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}

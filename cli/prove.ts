@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CliError } from './errors.js';
 import type { FileLogOptions } from './evidence.js';
 import { ledgerOf, logKey, logOrigin } from './log-file.js';
+import { writeOut } from './output.js';
 import { asConsole, ledgerFile, UUID, withLedgerFile } from './target.js';
 
 interface ProveOptions extends FileLogOptions {
@@ -38,7 +38,7 @@ export function registerProve(program: Command): void {
             entry,
             kept,
           );
-      writeFileSync(out, `${JSON.stringify(bundle, null, 2)}\n`);
+      writeOut(out, `${JSON.stringify(bundle, null, 2)}\n`);
       process.stdout.write(`${out}: entry ${bundle.inclusion.seq} in a log of ${bundle.inclusion.tree_size} entries\n`);
     });
 }

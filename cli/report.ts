@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { KeyObject } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { GateError } from '../domain/errors.js';
@@ -6,6 +6,7 @@ import type { GraduationReport } from '../lite/graduation.js';
 import { meantLedger, readable } from './ledger-file.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { writeOut } from './output.js';
 import { ledgerFile } from './target.js';
 
 interface ReportOptions {
@@ -45,7 +46,7 @@ export function registerReport(program: Command): void {
       const found = await readable(ledger, () => graduationOf(ledger, from));
       const text = `${JSON.stringify(key || output ? signReport(found, key) : found, null, 2)}\n`;
       if (output !== undefined) {
-        write(output, text);
+        writeOut(output, text);
         return void process.stderr.write(`${key ? 'signed report' : 'report'} written to ${output}\n`);
       }
       if (json || key) return void process.stdout.write(text);
@@ -88,14 +89,6 @@ function keyFrom(flag: string, file: string, read: (pem: string) => KeyObject): 
     return read(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new CliError(`${flag} ${file}: ${error instanceof GateError ? error.message : codeOf(error)}`, 2);
-  }
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CliError(`${file} cannot be written (${codeOf(error)})`);
   }
 }
 

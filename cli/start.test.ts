@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DevelopmentFile } from '../stack/development-file.js';
+import { commandLine } from '../test/support/command.js';
 import { readyPage } from './start.js';
 
 const leaf = (name: string) => ({ cert: `/pki/${name}.crt`, key: `/pki/${name}.key`, spiffe: `spiffe://x/${name}` });
@@ -51,7 +52,7 @@ describe('the page that gate start ends with', () => {
 
   it('says in observe mode that everything runs, and in enforce nothing of it', () => {
     expect(readyPage(stack(true, 'observe'), '.gate', 1_234)).toMatch(
-      /ready \(1\.2 s, observe\)\n\n {2}OBSERVE MODE: every call runs/,
+      /ready \(1\.2 s, observe\)\n\n {2}OBSERVE MODE: every call runs[^]*without GATE_MODE=observe verdicts/,
     );
     expect(readyPage(stack(true), '.gate', 1_234)).toContain('ready (1.2 s, enforce)\n\n  proxy');
   });
@@ -61,4 +62,16 @@ describe('the page that gate start ends with', () => {
     const commands = page.split('\n').filter((line) => line.startsWith('  curl') || line.startsWith('    -'));
     expect(commands.join('\n').match(/^ {2}curl[^\n]*( \\\n {4}-[^\n]*)+$/gm)).toHaveLength(2);
   });
+});
+
+describe('gate start where no folder can be made', () => {
+  const { done, stop } = commandLine(() => '/');
+  afterEach(stop);
+
+  it('says so in one line', async () => {
+    expect(await done(['start'], { GATE_STATE_DIR: '/proc/gate/state' })).toEqual({
+      code: 1,
+      out: expect.stringMatching(/^gate: \/proc\/gate\/state cannot be written: .*GATE_STATE_DIR to another folder\n$/),
+    });
+  }, 60_000);
 });

@@ -2,7 +2,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { oneLine } from '../domain/printable.js';
-import { OBSERVED } from './output.js';
+import { observed } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
 /** `gate start`: runs the whole stack on this machine. */
@@ -100,7 +100,7 @@ ${call(own, 'TOOL', '{}')}
   ${gate} pending                a tool that may change something waits until you class it (${gate} tools)
   ${gate} decide <id> approve`;
   return `
-Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? OBSERVED : ''}
+Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? observed('GATE_MODE') : ''}
 
   proxy      ${url}/mcp   agents call here, with their certificate
   review     ${stack.hil.url}   for ${gate} pending and decide; there is no page

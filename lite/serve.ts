@@ -149,7 +149,8 @@ export async function startLite({
     perAgent: { rows: config.maxParkedCalls, bytes: config.maxParkedBytes },
     alone: (forget) => file.onUndone(forget),
   });
-  const tools = await upstreamOf(config, child, logger);
+  let stopping = false;
+  const tools = await upstreamOf(config, child, logger, () => stopping);
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys: keys.ring, upstream: toolsName, now });
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys.ring), ledger, { graceMs: 0 });
   const unreadable = (error: unknown) =>
@@ -398,6 +399,7 @@ export async function startLite({
     found,
     resumed,
     async close() {
+      stopping = true;
       clearInterval(cleaning);
       clearTimeout(warming);
       await loading;
@@ -496,14 +498,19 @@ async function checkNewestRow(ledger: LedgerInFile): Promise<void> {
   await ledger.ready();
 }
 
+const CHILD_END_PAUSE_MS = 250;
+
 async function upstreamOf(
   config: LiteConfig,
   child: LiteOptions['child'],
   logger: Logger,
+  stopping: () => boolean,
 ): Promise<(Upstream & { start?(): Promise<void>; look?(): Promise<Found> }) | null> {
   if (child) {
     const { createStdioUpstream } = await import('../activities/clients/stdio-upstream.js');
-    return createStdioUpstream({ ...child, onRestart: (reason) => logger.warn(reason) });
+    // Ctrl-C in a terminal ends the child too, at the same moment as it asks for the stop.
+    const warn = (reason: string) => setTimeout(() => stopping() || logger.warn(reason), CHILD_END_PAUSE_MS).unref();
+    return createStdioUpstream({ ...child, onRestart: warn });
   }
   const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
   if (!url) return null;

@@ -51,6 +51,15 @@ const textField = ({ body }: { body: JsonObject }, name: string): string => {
 const textOf = ({ body }: { body: JsonObject }) => JSON.stringify(body);
 
 describe('gate lite, typed in an empty folder', () => {
+  it('says of a ledger that was not there that it is new, and of one that was nothing', async () => {
+    for (const words of ['ledger     other/mistyped.db (new: there was none)\n', 'ledger     other/mistyped.db\n']) {
+      const gate = await lite(['--ledger', 'other/mistyped.db']);
+      expect(gate.out()).toContain(words);
+      gate.process.kill('SIGTERM');
+      await gate.ended;
+    }
+  });
+
   it('prints a first call that works as it is printed, and stops tidily on SIGTERM', async () => {
     const gate = await lite();
     const curl = /curl [^]*?\}\}\}'/.exec(gate.out())?.[0] ?? '';
@@ -212,6 +221,17 @@ describe('gate lite before a stdio MCP server', () => {
     expect(await list.json()).toMatchObject({ id: 7, result: { tools: [{ name: 'read_file' }] } });
   });
 
+  it('says nothing of the child when Ctrl-C ends both at once', async () => {
+    const gate = await lite(['--', process.execPath, CHILD]);
+    const pid = gate.process.pid ?? 0;
+    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number);
+    expect(children).toHaveLength(1);
+    for (const one of [...children, pid]) process.kill(one, 'SIGINT');
+    expect(await gate.ended).toBe(0);
+    expect(gate.out()).toContain('stopped');
+    expect(gate.out()).not.toContain('ended; it is started again');
+  });
+
   it('refuses to start when the child is no MCP server', async () => {
     expect(await done(['lite', '--port', '0', '--', 'no-such-program'])).toMatchObject({
       code: 1,
@@ -341,7 +361,8 @@ describe('commands on the file', () => {
     expect(rows).toHaveLength(8);
     expect(JSON.parse((await done(['audit', 'anonymous', '--json'])).out)).toHaveLength(8);
     expect(JSON.parse((await done(['audit', rows[0]?.correlation_id ?? '', '--json'])).out)).toHaveLength(4);
-    expect(await done(['audit', 'nobody'])).toMatchObject({ code: 1 });
+    expect(await done(['audit', 'nobody'])).toMatchObject({ code: 4 });
+    expect(await done(['audit', randomUUID()])).toMatchObject({ code: 4 });
   });
 
   it('verify never makes a file, and finds a changed row and removed newest rows', async () => {
@@ -464,6 +485,6 @@ describe('commands on the file', () => {
       code: 0,
       out: expect.stringContaining('the same: allow (red)'),
     });
-    expect(await done(['replay', randomUUID()])).toMatchObject({ code: 1 });
+    expect(await done(['replay', randomUUID()])).toMatchObject({ code: 4 });
   });
 });
