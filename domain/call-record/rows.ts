@@ -6,6 +6,7 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import type { CallRecord, StagedRequest } from './record.js';
+import { LEDGER_EVENT_OF } from '../review/transitions.js';
 import { TAMPERED } from './transitions.js';
 
 /**
@@ -171,7 +172,7 @@ export function rowsOf(
     );
   }
   if (decision) {
-    const kind = `hil.${decision.status}` as const;
+    const kind = LEDGER_EVENT_OF[decision.status];
     if (!held.has(kind))
       rows.push(
         row(

@@ -22,7 +22,7 @@ import type { Reviews } from './ports.js';
 import { sealReviews } from './seal-reviews.js';
 import { HEAD_COLUMNS, reviewIdOf, reviewSealing, type ReviewHead } from './sealed-review.js';
 import { storable } from './storable.js';
-import { deadlineOf, TTL_SWEEP } from './transitions.js';
+import { deadlineOf, mayMove, TTL_SWEEP } from './transitions.js';
 import { waitingRoom } from './waiting-room.js';
 
 /** The table of `migrations/hil.ts`. Postgres returns its bigint columns as text. */
@@ -375,7 +375,7 @@ export function reviewStoreOver(
         if (!row || (await checked(row)).status === 'tampered') return;
         const known = await held(row);
         if (known.withdrawn_at !== null) return;
-        if (known.settled) throw alreadyDecided(viewAnyway(known));
+        if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
         if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
         if (await change(known, { withdrawn_at: new Date(clock()).toISOString(), payload: null })) return;
       }
@@ -390,7 +390,7 @@ export function reviewStoreOver(
         const known = await held(row);
         if (known.withdrawn_at !== null) throw new GateError('not_pending');
         if (known.settled === text) return viewAnyway(known);
-        if (known.settled !== null || known.status !== 'pending') throw alreadyDecided(viewAnyway(known));
+        if (!mayMove(known.status, settled.status)) throw alreadyDecided(viewAnyway(known));
         const to = { status: settled.status, settled: text };
         if (await change(known, to)) return viewAnyway({ ...known, ...to });
       }

@@ -13,8 +13,8 @@ export interface ReviewMove {
 }
 
 /**
- * Every transition of a review (docs/architecture/reviews.md#states); `null` means "no row". Anything not listed is impossible. Store,
- * workflow, lite and the console's buttons all read this table. Pure, so a workflow may import it.
+ * Every transition of a review (docs/architecture/reviews.md#states); `null` means "no row". Anything not listed is impossible: the store
+ * asks before it changes a row. Pure, so a workflow may import it.
  */
 export const REVIEW_MOVES = [
   { from: null, event: 'create', to: 'pending', ledger: 'hil.created' },
@@ -26,10 +26,9 @@ export const REVIEW_MOVES = [
 
 export type SettledStatus = SettledReview['status'];
 
-/** The transition that `event` makes from `from`; `null` when there is none. */
-export function findReviewMove(from: ReviewStatus | null, event: ReviewEvent): ReviewMove | null {
-  return REVIEW_MOVES.find((move) => move.from === from && move.event === event) ?? null;
-}
+/** Whether any event leads from one status to the other. */
+export const mayMove = (from: ReviewStatus | null, to: ReviewStatus | null): boolean =>
+  REVIEW_MOVES.some((move) => move.from === from && move.to === to);
 
 /** The status after a decision or the deadline. */
 export const SETTLES_AS = { approve: 'approved', deny: 'denied', expire: 'expired' } as const satisfies Record<
