@@ -1,5 +1,6 @@
 import type { CallStore, OpenCall } from '../domain/call-record/call-store.js';
 import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
+import { purgeTimes } from '../domain/call-record/purge-times.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
 import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
@@ -268,11 +269,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
         await doubtful.ended();
       }
       await calls.setbacks.prune();
-      const purged = await calls.purge({
-        hitsMs: now() - 2 * options.windowMs,
-        stagedMs: now() - 3_600_000,
-        recordsMs: now() - options.retentionMs,
-      });
+      const purged = await calls.purge(purgeTimes(now(), options));
       return { ...counted, purged, next: null };
     },
   };

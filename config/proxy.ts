@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
+import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
@@ -62,15 +63,19 @@ export const PROXY_SETTINGS = {
     seconds(30, 1, 600),
     'Time one upstream call may take before its outcome is uncertain.',
   ),
-  ttlAutoSecs: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(120), 'How long a call of tier auto waits for a decision.'),
+  ttlAutoSecs: setting(
+    'GATE_REVIEW_TTL_AUTO_SECS',
+    seconds(DEFAULT_TTL_SECONDS.auto),
+    'How long a call of tier auto waits for a decision.',
+  ),
   ttlStandardSecs: setting(
     'GATE_REVIEW_TTL_STANDARD_SECS',
-    seconds(600),
+    seconds(DEFAULT_TTL_SECONDS.standard),
     'How long a call of tier standard waits for a decision.',
   ),
   ttlStrictSecs: setting(
     'GATE_REVIEW_TTL_STRICT_SECS',
-    seconds(1_800),
+    seconds(DEFAULT_TTL_SECONDS.strict),
     'How long a call of tier strict waits for a decision.',
   ),
   decisionPublicKeyFile: setting(

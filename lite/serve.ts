@@ -10,6 +10,7 @@ import { agentLimitsOf } from '../config/shared.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import type { CallTables } from '../domain/call-record/call-store.js';
 import { callStoreInFile } from '../domain/call-record/call-store.js';
+import { purgeTimes } from '../domain/call-record/purge-times.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
 import { sealCalls } from '../domain/call-record/seal-calls.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
@@ -90,7 +91,6 @@ export interface Lite {
 }
 
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const CALL_DEADLINE_MS = 10_000;
 /** From being ready to starting the threads for large requests. */
 const WARM_AFTER_MS = 2_000;
@@ -345,11 +345,7 @@ export async function startLite({
   }
   const clean = () =>
     calls
-      .purge({
-        hitsMs: now() - 2 * config.velocityWindowSecs * 1000,
-        stagedMs: now() - HOUR_MS,
-        recordsMs: now() - 30 * DAY_MS,
-      })
+      .purge(purgeTimes(now(), ports.reconcile))
       .catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));
   const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
   cleaning.unref();

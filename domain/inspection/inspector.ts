@@ -24,8 +24,8 @@ import { type HeuristicLevel, inspectTexts } from './texts.js';
 import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
-/** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version. */
-export const BRAIN_VERSION = 'gate-brain/4';
+/** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version; brain-version.test.ts notices. */
+export const BRAIN_VERSION = 'gate-brain/5';
 
 /** The default: rules only, without network, deterministic. */
 export const offlineProvider: InspectionProvider = {

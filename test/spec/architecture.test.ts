@@ -20,6 +20,22 @@ describe('ARCHITECTURE.md', () => {
         counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
     const large = [...counts].filter(([, count]) => count > 10).map(([folder]) => folder);
     expect(large.length).toBeGreaterThan(10);
-    expect(large.filter((folder) => !page.includes(`\`${folder}/`))).toEqual([]);
+    const [, rows = ''] = page.split('Folders of more than ten files, and what belongs in each:');
+    const said = rows
+      .slice(0, rows.indexOf('\n## '))
+      .split('\n')
+      .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)\/`/g)].map(([, folder]) => folder));
+    expect(large.filter((folder) => !said.includes(folder))).toEqual([]);
+    expect(said.filter((folder) => !counts.has(folder as string))).toEqual([]);
+  });
+
+  it('and README.md lead to every folder at the top', () => {
+    const top = new Set(files.filter((file) => file.includes('/')).map((file) => file.slice(0, file.indexOf('/'))));
+    const shown = [...top].filter((folder) => !folder.startsWith('.'));
+    const readme = readFileSync(join(PROJECT_ROOT, 'README.md'), 'utf8');
+    for (const text of [readme, page])
+      expect(
+        shown.filter((folder) => !text.split('\n').some((row) => row.split('|')[1]?.includes(`\`${folder}/`))),
+      ).toEqual([]);
   });
 });

@@ -1,0 +1,16 @@
+import type { CallStore } from './call-store.js';
+
+const STAGED_FOR_MS = 3_600_000;
+
+/**
+ * What may go from the store: hits that no window counts any more, requests that were staged an hour ago and never got a record, and
+ * records past their retention.
+ */
+export const purgeTimes = (
+  nowMs: number,
+  { windowMs, retentionMs }: { readonly windowMs: number; readonly retentionMs: number },
+): Parameters<CallStore['purge']>[0] => ({
+  hitsMs: nowMs - 2 * windowMs,
+  stagedMs: nowMs - STAGED_FOR_MS,
+  recordsMs: nowMs - retentionMs,
+});
