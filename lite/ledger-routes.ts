@@ -26,6 +26,13 @@ export interface LedgerRoutesOptions {
 /** What of the ledger's service is reached under lite's address. */
 const PATHS = ['/agents', '/audit/*', '/verify'] as const;
 
+/** What the service would have under these paths, and lite does not: reports, each a command over the file where there is one. */
+const ABSENT = {
+  '/audit/agents/:agent_id/narrative': 'Lite has this as a command: gate narrative <agent> --ledger FILE.',
+  '/audit/hunt': 'Lite has no hunts; its file opens in the full edition, which has.',
+  '/audit/replay/corpus': 'Lite has no corpus; gate replay <correlation id> judges one call again.',
+} as const;
+
 const NOBODY =
   "The bearer token is missing or wrong. An operator's reads the ledger; an agent's checks the chain (GET /verify) and nothing more.";
 
@@ -37,12 +44,20 @@ export function ledgerRoutes(app: ServiceApp, options: LedgerRoutesOptions): voi
   const { access } = options;
   let opened: Promise<Service> | undefined;
   app.addHook('onClose', async () => (await opened)?.close());
+  // The service would call for a certificate, and leave what is public to everybody: behind it nobody comes without one.
+  const knownOnly = (request: FastifyRequest) => {
+    if (callerOf(access, request) === null) throw new GateError('unauthenticated', NOBODY);
+  };
+  for (const [path, words] of Object.entries(ABSENT))
+    app.get(path, (request) => {
+      knownOnly(request);
+      throw new GateError('not_found', words);
+    });
   for (const path of PATHS)
     app.get(path, {
       // Before anything of the request is read: the service reads all of it.
       async onRequest(request, reply) {
-        // The service would call for a certificate, and leave what is public to everybody: behind it nobody comes without one.
-        if (callerOf(access, request) === null) throw new GateError('unauthenticated', NOBODY);
+        knownOnly(request);
         opened ??= open(options).catch((error: unknown) => {
           // The next request tries again.
           opened = undefined;

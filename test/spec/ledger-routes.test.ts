@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { GATE_OWN_ROUTES, ROUTE_AUTHORITY } from '../../contracts/route-authority.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { ledgerService, type TestLedgerService } from '../support/ledger-service.js';
 import { echoTools, type EchoTools, type LiteFixture, openLite } from '../support/lite.js';
@@ -115,6 +116,29 @@ describe('what is asked of the ledger is answered alike by both editions', () =>
     expect(await ask('/audit/bot')).toMatchObject({ status: 403, body: { error: 'capability_denied' } });
     expect(await ask('/agents?tenant=acme')).toMatchObject({ status: 403 });
     await other.close();
+  });
+
+  it('what of the table lite does not have is not there, for whoever may ask', async () => {
+    const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter(
+      ({ service, method, built }) => service === 'ledger' && method === 'GET' && built,
+    );
+    const told: Record<string, unknown> = {};
+    for (const { path } of rows) {
+      const { status, body } = await asLite(path.replaceAll(/\{\w+\}/g, () => randomUUID()));
+      if (status === 403 || status === 404) told[path] = [status, body['error']];
+    }
+    const absent = rows.map(({ path }) => path).filter((path) => told[path] !== undefined);
+    expect(absent).toEqual(
+      expect.arrayContaining([
+        '/checkpoint',
+        '/audit/hunt',
+        '/audit/replay/corpus',
+        '/audit/agents/{agent_id}/narrative',
+      ]),
+    );
+    expect(Object.values(told)).toEqual(absent.map(() => [404, 'not_found']));
+    expect((await asLite('/audit/agents/bot/narrative')).body['reasoning']).toContain('gate narrative');
+    expect((await asLite('/audit/hunt', 'wrong')).status).toBe(401);
   });
 
   it('and not to a page of somebody else', async () => {
