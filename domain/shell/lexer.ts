@@ -23,6 +23,12 @@ export interface Command {
   readonly reads: Command | null;
   /** The command is between backticks, which Markdown shows as code. */
   readonly ticked: boolean;
+  /** The variables that the text sets for this command, or for those behind it where it has no program. */
+  readonly assigned: readonly Assignment[];
+}
+export interface Assignment {
+  readonly name: string;
+  readonly value: string;
 }
 
 /** The deepest nesting of substitutions. Deeper ones are read as if they were not nested. */
@@ -56,6 +62,7 @@ interface OpenCommand {
   redirects: { operator: string; target: Word | null }[];
   reads: Command | null;
   ticked: boolean;
+  assigned: Assignment[];
 }
 
 export interface Commands {
@@ -172,7 +179,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
   /** Reads commands up to the closing sign or the end of the text. */
   function commands(close: ')' | '`' | null, depth: number, ticked: boolean): Command[] {
     const here: Command[] = [];
-    const fresh = (reads: Command | null): OpenCommand => ({ words: [], redirects: [], reads, ticked });
+    const fresh = (reads: Command | null): OpenCommand => ({ words: [], redirects: [], reads, ticked, assigned: [] });
     let command = fresh(null);
     let word: OpenWord | null = null;
     let redirect: string | null = null;
@@ -192,6 +199,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       const equals = done.text.indexOf('=');
       if (equals > 0 && command.words.length === 0 && NAME.test(done.text.slice(0, equals))) {
         variables.set(done.text.slice(0, equals), done.text.slice(equals + 1, equals + 1 + LONGEST_VALUE));
+        command.assigned.push({ name: done.text.slice(0, equals), value: done.text.slice(equals + 1) });
         // FOO=bar before a program is not a program, but the substitutions in it run.
         addAll(here, done.runs);
         return;
@@ -211,9 +219,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       const mattered = matters;
       matters = false;
       const done = command;
-      const empty = done.words.length === 0 && done.redirects.length === 0;
-      // Drops sentences: no word matters, no pipe on either side, and no redirect.
-      if (!empty && (mattered || reads || done.reads !== null || done.redirects.length > 0)) {
+      const empty = done.words.length === 0 && done.redirects.length === 0 && done.assigned.length === 0;
+      // Drops sentences: no word matters, no pipe on either side, no redirect, and nothing that is set.
+      if (
+        !empty &&
+        (mattered || reads || done.assigned.length > 0 || done.reads !== null || done.redirects.length > 0)
+      ) {
         here.push(done);
         found.push(done);
       }

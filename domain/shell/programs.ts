@@ -323,7 +323,12 @@ const modes: Judge = ({ args }) => {
     : null;
 };
 
-const find: Judge = ({ args }) =>
+const find: Judge = (call) => {
+  const { args } = call;
+  const printed = args.some((arg, at) => /^-f(?:print[0f]?|ls)$/.test(arg) && isVitalFile(args[at + 1] ?? ''));
+  return printed ? takesOver('a file of the system written over') : removesFound(call);
+};
+const removesFound: Judge = ({ args }) =>
   args.includes('-delete') ||
   args.some(
     (arg, at) =>
@@ -402,7 +407,10 @@ const copiesOut: Judge = ({ program, args }) => {
   if (program === 'rsync' && throughAnother(args)) return takesOver('a command inside of another one');
   if (program === 'rsync' && args.some((arg) => arg.startsWith('--delete') || arg === '--remove-source-files'))
     return changes(REMOVES_FILES);
+  const [first = ''] = plainArgs(args);
   const last = plainArgs(args).at(-1) ?? '';
+  // Behind a path of Unix, one letter is no drive.
+  if (first.startsWith('/') && /^[a-z]:/i.test(last)) return changes('data sent out');
   return plainArgs(args).length > 1 && /^[\w.-]{1,64}@?[\w.-]{0,253}:(?!\\)/.test(last) && !/^[a-z]:/i.test(last)
     ? changes('data sent out')
     : null;
@@ -760,6 +768,23 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['scp rsync', copiesOut],
   ['python python2 python3 pypy pypy3', codeRunner('c')],
   ['perl ruby lua', codeRunner('eE')],
+  [
+    'perl ruby',
+    ({ args }) =>
+      args.some((arg) => /^-[a-z]{0,4}i/.test(arg)) && args.some(isVitalFile)
+        ? changes('a file of the system written over')
+        : null,
+  ],
+  [
+    'zip',
+    ({ args }) =>
+      args.some((arg) => /^(?:-TT|--unzip-command)/.test(arg)) ? takesOver('a command inside of another one') : null,
+  ],
+  [
+    'gcc g++ cc c++ clang clang++',
+    ({ args }) =>
+      args.some((arg) => /^-wrapper$|^-fplugin=/.test(arg)) ? takesOver('a command inside of another one') : null,
+  ],
   ['node nodejs deno bun', codeRunner('ep')],
   ['php', codeRunner('r')],
   [

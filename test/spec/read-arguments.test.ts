@@ -28,6 +28,7 @@ const REFUSED: readonly (readonly [what: string, tool: string, args: JsonObject,
     { cmd: JSON.stringify({ c: ['rm', '-rf', '/'], p: 'x'.repeat(70_000) }) },
     403,
   ],
+  ['a command that another one runs', 'list_files', { cmd: 'pkexec rm -rf /home/x' }, 202],
   ['a comment that MySQL runs', 'query', { sql: 'select /*!50000 pay(1000), */ 1' }, 202],
 ];
 const SENT: readonly (readonly [what: string, tool: string, args: JsonObject])[] = [

@@ -43,7 +43,7 @@ let tools: EchoTools;
 let gate: LiteFixture;
 let nowMs = Date.parse(WEDNESDAY_TEN);
 let described = 'Files a report.';
-let listing = ['file_report'];
+let listing = ['file_report', 'query'];
 const open = () =>
   openLite(
     {
@@ -111,6 +111,7 @@ const CASES: readonly Case[] = [
       await list('files-bot');
     },
   },
+  { says: 'Review: the upstream listed its tools, and this is none of them;', tool: 'find_reports' },
   { says: 'Violation: Bulk export is allowed in business hours only.', tool: 'bulk_export', at: SATURDAY_NOON },
   { says: 'Review: off-hours action; it is outside business hours.', tool: 'deploy', at: SATURDAY_NOON },
   { says: 'Violation: raw SQL execution is not allowed.', tool: 'sql_execute' },
