@@ -4,6 +4,7 @@ import { toolClass } from '../contracts/policy.js';
 import { toolName } from '../contracts/storable.js';
 import type { ClassedTool, ListedTool, SetClass, ToolList } from '../contracts/tools.js';
 import { oneLine } from '../domain/printable.js';
+import { clipped } from '../domain/text.js';
 import { suggestClasses } from '../domain/tool-classes/suggest.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
@@ -67,7 +68,9 @@ export function registerTools(program: Command): void {
       for (const tool of shown) {
         const { ran, asked, denied, failed } = tool.lately;
         table.push(
-          [tool.tool, classOf(tool), sayer(tool), ran, asked, denied, failed].map((cell) => oneLine(String(cell))),
+          [narrow(tool.tool), classOf(tool), sayer(tool), ran, asked, denied, failed].map((cell) =>
+            oneLine(String(cell)),
+          ),
         );
       }
       process.stdout.write(`${table.toString()}\n`);
@@ -134,7 +137,7 @@ export function registerTools(program: Command): void {
         process.stdout.write('(nothing to propose: every tool that was called is classed, or plainly reads)\n');
       else {
         const table = new Table({ head: ['tool', 'class', 'why'], style: { head: [], border: [] }, wordWrap: true });
-        for (const one of proposed) table.push([one.tool, one.class, one.why].map(oneLine));
+        for (const one of proposed) table.push([narrow(one.tool), one.class, one.why].map(oneLine));
         process.stdout.write(`${table.toString()}\n`);
       }
       if (!apply) {
@@ -162,6 +165,10 @@ export function registerTools(program: Command): void {
       if (!asJson && proposed.length > 0) process.stdout.write(`set ${count} classes\n`);
     });
 }
+
+/** A longer name would make every row of a table as wide; `--json` has it whole. */
+const WIDEST = 80;
+const narrow = (name: string): string => (name.length <= WIDEST ? name : `${clipped(name, WIDEST - 1)}…`);
 
 const RUNS: ReadonlySet<string | null> = new Set(['read', 'change']);
 

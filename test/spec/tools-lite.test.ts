@@ -149,7 +149,8 @@ describe('gate tools, in lite', () => {
   }, 60_000);
 
   it('lists each tool with its class, who said so, and what it did lately', async () => {
-    shown = ['list_files'];
+    const long = `read_${'x'.repeat(3_000)}`;
+    shown = ['list_files', long];
     await listed();
     await statusOf('create_issue');
     await statusOf('list_files');
@@ -170,11 +171,15 @@ describe('gate tools, in lite', () => {
         },
         { tool: 'delete_file', class: null, source: 'none', lately: { denied: 1 } },
         { tool: 'list_files', class: 'read', source: 'name', lately: { ran: 1, asked: 0 } },
+        { tool: long },
       ],
     });
     // What the upstream's list does not show waits, whatever the name says.
     expect(await statusOf('find_files')).toBe(202);
     const page = await cli();
+    // A long name makes no row wider than the others need.
+    expect(Math.max(...page.out.split('\n').map((row) => row.length))).toBeLessThan(250);
+    expect(page.out).toContain(`${long.slice(0, 79)}…`);
     expect(page.out).toMatch(/create_issue .*change .*operator:lite/);
     expect(page.out).toMatch(/list_files .*its name reads/);
     expect((await cli('list', '--unclassed')).out).not.toContain('list_files');
