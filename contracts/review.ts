@@ -91,7 +91,11 @@ export const decideRequest = z.strictObject({
   modification_diff: jsonObject.nullish(),
   modified_payload: jsonValue.optional(),
   approver_assertion: jsonValue.optional(),
-  decided_via: z.string().max(64).nullish(),
+  /** Printable ASCII, so that no name looks like another one. */
+  decided_via: z
+    .string()
+    .regex(/^[\x20-\x7e]{1,64}$/, 'up to 64 characters of printable ASCII')
+    .nullish(),
   tenant: z.string().nullish(),
   /** The `original_payload_digest` of the row as it was shown. The decision is refused if the row has another one. */
   action_digest: z.string().max(128).optional(),

@@ -303,7 +303,7 @@ describe('a decision', () => {
       const [row] = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
       const decide = (body: object) => gate.send('POST', `/decide/${row?.id}`, { body });
       expect(await decide({ decision: 'deny', decided_via })).toMatchObject({ status: 400 });
-      expect(await decide({ decision: 'deny', decided_via: 'ｃｏｎｓｏｌｅ' })).toMatchObject({ status: 200 });
+      expect(await decide({ decision: 'deny', decided_via: 'ｃｏｎｓｏｌｅ' })).toMatchObject({ status: 400 });
     },
   );
 

@@ -36,6 +36,20 @@ const SENT: readonly (readonly [what: string, tool: string, args: JsonObject])[]
   ['members of a search', 'search', { pattern: 'rm', path: '/src', verbs: ['update', 'set', 'kill'] }],
 ];
 
+describe('the channel of a decision', () => {
+  it.each(['\u202elite-page', 'lite-page', 'Lite Page', 'ｌｉｔｅ-page', 'a\nb', '', 'cha\u200bt'])(
+    'is none that looks like another one: %j',
+    async (decided_via) => {
+      const { body } = await gate.call('wire_transfer', { arguments: { amount: 1 } });
+      const path = `/decide/${body['pending_id'] as string}`;
+      const refused = await gate.send('POST', path, { body: { decision: 'deny', decided_via } });
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_request']);
+      const said = await gate.send('POST', path, { body: { decision: 'deny', decided_via: 'chat' } });
+      expect(said.status).toBe(200);
+    },
+  );
+});
+
 describe('what the arguments of a call hold together', () => {
   it.each(REFUSED)('is not sent: %s', async (_what, tool, args, status) => {
     expect((await gate.call(tool, { arguments: args })).status).toBe(status);

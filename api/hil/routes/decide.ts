@@ -74,10 +74,14 @@ function available(body: DecideRequest): 'approve' | 'deny' {
   return body.decision;
 }
 
+/** Only lite's own page decides over the page, and it asks no route for it. */
+const isThePage = (named: string): boolean => named.toLowerCase().replaceAll(/[^a-z0-9]/g, '') === 'litepage';
+
 /** The channel the operator used (docs/architecture/reviews.md#channels). Reserved names are refused. */
 function channelOf({ channel }: ReviewScope, named: string | null): string {
   if (channel.fixed || named === null) return channel.name;
-  if (isGatesOwn(named)) throw new GateError('invalid_request', 'decided_via: this name is reserved');
+  if (isGatesOwn(named) || isThePage(named))
+    throw new GateError('invalid_request', 'decided_via: this name is reserved');
   return named;
 }
 
