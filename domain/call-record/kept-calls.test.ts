@@ -12,6 +12,7 @@ import { sha256Hex } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
 import { type CallStore, callStoreInFile, openCallStore } from './call-store.js';
+import { keptCalls } from './kept-calls.js';
 import { NotAsStaged, type VerdictEvidence } from './record.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
@@ -265,5 +266,42 @@ describe.each([
     expect(await store.find(denied.correlation_id)).toBeNull();
     expect(await store.find(parked.correlation_id)).toMatchObject({ state: 'decided' });
     expect(await store.request(orphan.correlation_id, 'sha256:a')).toBeNull();
+  });
+});
+
+describe('the history of an agent that is kept in memory', () => {
+  it('has no step that the file undid', async () => {
+    const file = await openLocalFile({ file: ':memory:', migrations: { calls: callMigrations } });
+    const store = callStoreInFile(file, { keys, now });
+    const count = async (tool: string) => {
+      const made = call({ contract: 'gate.decision/v1', tool });
+      await store.admit(made, staged, NO_LIMIT);
+      await store.commitVerdict('allowed', evidence(made));
+    };
+    const tools = async () => (await store.history('acme', 'bot', 0)).recent_sequence.map(({ tool }) => tool);
+    await count('stays');
+    await file.durable();
+    expect(await tools()).toEqual(['stays']);
+    await count('undone');
+    expect(await tools()).toEqual(['stays', 'undone']);
+    const fault = () => {
+      throw new Error('the disk is full');
+    };
+    expect(() => file.apply(fault)).toThrow('the disk is full');
+    expect(await tools()).toEqual(['stays']);
+    await store.close();
+    await file.close();
+  });
+
+  it('is read again where a step belongs before the newest one', () => {
+    const step = (tool: string, ts_ms: number) => ({ tool, ts_ms, method: 'tools/call', replica: 'gate-0' });
+    const kept = keptCalls();
+    kept.counted('bot', [step('unasked', 1)]);
+    expect(kept.history('bot')).toBeUndefined();
+    kept.holdHistory('bot', [step('first', 10)]);
+    kept.counted('bot', [step('second', 20), step('at once', 20)]);
+    expect(kept.history('bot')?.map(({ tool }) => tool)).toEqual(['first', 'second', 'at once']);
+    kept.counted('bot', [step('late', 15)]);
+    expect(kept.history('bot')).toBeUndefined();
   });
 });
