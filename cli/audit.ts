@@ -11,7 +11,7 @@ import { asConsole, fileTarget, ledgerFile, UUID, withLedgerFile } from './targe
 export function registerAudit(program: Command): void {
   program
     .command('audit')
-    .description('print the ledger rows of one call, in order; on a file also those of an agent, or the newest')
+    .description('print the ledger rows of one call or of an agent, or the newest, in order')
     .argument('[agent | correlation id]', 'the X-Gate-Correlation-Id of a call, or the name of an agent')
     .addOption(ledgerFile())
     .addOption(new Option('--limit <n>', 'at most so many rows, the newest').default(50).argParser(Number))
@@ -23,11 +23,9 @@ export function registerAudit(program: Command): void {
       ) => {
         const ledger = fileTarget(given);
         if (!Number.isInteger(limit) || limit < 1) throw new CliError('--limit is a number from 1', 2);
-        if (!ledger && (id === undefined || !UUID.test(id)))
-          throw new CliError('the running stack is asked by correlation id; give one, or --ledger FILE', 2);
         const rows = ledger
           ? await withLedgerFile(ledger, (opened) => rowsOfFile(opened, id, limit))
-          : await asConsole<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${id ?? ''}`);
+          : await rowsOfStack(id, limit);
         if (asJson) return print(rows);
         if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`, 4);
         const ofCall = id !== undefined && UUID.test(id);
@@ -59,6 +57,17 @@ export function registerAudit(program: Command): void {
         process.stdout.write(`${table.toString()}\n`);
       },
     );
+}
+
+/** The same of the running stack. */
+async function rowsOfStack(id: string | undefined, limit: number): Promise<LedgerEntry[]> {
+  const ask = <Answer>(path: string) => asConsole<Answer>('ledger', 'GET', path);
+  if (id !== undefined && UUID.test(id)) return ask(`/audit/correlation/${id}`);
+  const agents = id === undefined ? (await ask<{ agents: string[] }>('/agents')).agents : [id];
+  const rows: LedgerEntry[] = [];
+  for (const agent of agents)
+    rows.push(...(await ask<LedgerEntry[]>(`/audit/${encodeURIComponent(agent)}?limit=${limit}`)));
+  return rows.toSorted((one, other) => one.seq - other.seq).slice(-limit);
 }
 
 /** In chain order: one call's rows, an agent's newest, or the newest of all. */

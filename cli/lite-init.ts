@@ -7,8 +7,8 @@ import type { Env } from '../config/env.js';
 import { flagOf, LITE_SETTINGS } from '../config/lite.js';
 import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
 import { CliError } from './errors.js';
+import { INIT_FILE } from './target.js';
 
-const ENV_FILE = 'gate-lite.env';
 const POLICIES = 'policies';
 
 interface InitOptions {
@@ -26,7 +26,7 @@ export function registerLiteInit(lite: Command, launch: (envFile: string) => Pro
   lite
     .command('init')
     .description(
-      `write ${ENV_FILE} with fresh tokens and ./${POLICIES} with the built-in rules, to start from; keeps what is there`,
+      `write ${INIT_FILE} with fresh tokens and ./${POLICIES} with the built-in rules, to start from; keeps what is there`,
     )
     .option('--upstream <url>', `${upstreamUrl.meaning} [${upstreamUrl.variable}]`)
     .addOption(
@@ -41,19 +41,19 @@ export function registerLiteInit(lite: Command, launch: (envFile: string) => Pro
     .action(async (options: InitOptions) => {
       const text = settingsText(options, mode.variable);
       if (options.printConfig) return void process.stdout.write(text);
-      write(ENV_FILE, options.force, () => writeFileSync(ENV_FILE, text, { mode: 0o600 }));
+      write(INIT_FILE, options.force, () => writeFileSync(INIT_FILE, text, { mode: 0o600 }));
       write(POLICIES, options.force, () => copyRules(POLICIES));
       process.stdout.write(
         [
           '',
-          `start with         npx gate lite --env-file ${ENV_FILE}`,
-          `in a second shell  set -a; . ./${ENV_FILE}   (then the calls that are printed work as they are)`,
+          `start with         npx gate lite --env-file ${INIT_FILE}`,
+          `in a second shell  set -a; . ./${INIT_FILE}   (then the calls that are printed work as they are)`,
           `the rules' lists   ${join(POLICIES, 'data.json')}: change them and start again`,
-          `${ENV_FILE} holds the tokens: keep it out of version control`,
+          `${INIT_FILE} holds the tokens: keep it out of version control`,
           '',
         ].join('\n'),
       );
-      if (options.launch) await launch(ENV_FILE);
+      if (options.launch) await launch(INIT_FILE);
     });
 }
 

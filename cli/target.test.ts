@@ -60,6 +60,22 @@ describe('a command that asks a lite process', () => {
     });
   });
 
+  it('finds the lite of the settings that `gate lite init` wrote here, with its port and its token', async () => {
+    const token = 'd'.repeat(43);
+    const port = new URL(url).port;
+    writeFileSync(join(folder, 'gate-lite.env'), `GATE_LITE_PORT=${port}\nGATE_LITE_DECIDE_TOKEN=${token}\n`);
+    answer = { status: 200, text: '{"ledger":"ok"}' };
+    await done(['decide', '00000000-0000-4000-8000-000000000000', 'deny']);
+    expect(asked[0]).toBe('/health no token');
+    expect(asked[1]).toMatch(new RegExp(`^/decide/\\S+ Bearer ${token}$`));
+    answer = { status: 401, text: '{"error":"unauthenticated"}' };
+    asked = [];
+    expect(await done(['pending', '--decide-token', 'x'.repeat(32)])).toEqual({
+      code: 3,
+      out: expect.stringContaining('unauthenticated'),
+    });
+  }, 60_000);
+
   it.each(['localhost:8177', '127.0.0.1:8177', 'ftp://127.0.0.1', 'nothing'])(
     '%s is no address, which is wrong usage',
     async (endpoint) => {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { Option } from 'commander';
 import type { PendingRequest } from '../contracts/review.js';
 import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
@@ -26,6 +27,8 @@ export interface LiteTarget {
 }
 const DEFAULT_LITE = 'http://127.0.0.1:8088';
 const DEFAULT_LEDGER = 'gate-lite.db';
+/** Written by `gate lite init`. */
+export const INIT_FILE = 'gate-lite.env';
 export const endpoint = () =>
   new Option(
     '--endpoint <url>',
@@ -39,10 +42,25 @@ export const ledgerFile = () =>
 
 export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
 
-/** Uses lite's default address when there is no stack here. */
+/** What `gate lite init` wrote into this folder. */
+function initSettings(): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync(INIT_FILE, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+/** Where the lite of this folder listens: at the port that `gate lite init` wrote here, otherwise at the usual one. */
+const liteHere = (): string => {
+  const port = initSettings()['GATE_LITE_PORT'];
+  return port === undefined || port === '0' ? DEFAULT_LITE : `http://127.0.0.1:${port}`;
+};
+
+/** Uses the address of the lite of this folder when there is no stack here. */
 export const located = (target: LiteTarget): LiteTarget =>
   target.endpoint === undefined && !process.env.GATE_STATE_DIR && !stackIsKnown()
-    ? { ...target, endpoint: DEFAULT_LITE }
+    ? { ...target, endpoint: liteHere() }
     : target;
 
 /** The named file; otherwise `gate-lite.db` if it is here and no stack is known; otherwise `null`, the running stack. */
@@ -58,7 +76,7 @@ export function asOperator<T>(target: LiteTarget, method: string, path: string, 
 }
 
 /** The address of the lite process, for commands that exist only there. */
-export const liteAddress = ({ endpoint: url }: LiteTarget): string => url ?? DEFAULT_LITE;
+export const liteAddress = ({ endpoint: url }: LiteTarget): string => url ?? liteHere();
 
 /**
  * The token that Gate created for the ledger of this folder, or of `GATE_LITE_LEDGER`; used when no other is given. It is never sent to an
@@ -70,7 +88,11 @@ async function keptToken(url: string): Promise<string | null> {
     import('../domain/egress/loopback.js'),
   ]);
   if (!isLoopback(new URL(url).hostname)) return null;
-  return keptDecideToken(decideTokenFileOf(process.env.GATE_LITE_LEDGER ?? DEFAULT_LEDGER));
+  return (
+    keptDecideToken(decideTokenFileOf(process.env.GATE_LITE_LEDGER ?? DEFAULT_LEDGER)) ??
+    initSettings()['GATE_LITE_DECIDE_TOKEN'] ??
+    null
+  );
 }
 
 /** Calls a lite process as its operator. */
@@ -101,8 +123,8 @@ export async function asLite<T>(
   if (response.status === 401 && given === undefined)
     throw new CliError(
       token === null
-        ? `${url} wants a decide token: give --decide-token or GATE_LITE_DECIDE_TOKEN, or type this where its ledger lies (GATE_LITE_LEDGER)`
-        : `${url} does not take the decide token of this folder's ledger; which ledger does it run over? (GATE_LITE_LEDGER)`,
+        ? `${url} wants a decide token: give --decide-token or GATE_LITE_DECIDE_TOKEN, or type this where its ledger lies (GATE_LITE_LEDGER), or where its ${INIT_FILE} lies`
+        : `${url} does not take the decide token of this folder; which ledger (GATE_LITE_LEDGER), or which ${INIT_FILE}, does it run with? \`set -a; . ./${INIT_FILE}\` gives the tokens of such a file`,
       exitOf(401),
     );
   throw new CliError(refusalText(response.status, text), exitOf(response.status));

@@ -183,6 +183,12 @@ describe('gate pending, decide, audit, verify', () => {
     });
     expect(stranger).toMatchObject({ code: 0, out: expect.stringMatching(/execute +│ \(sealed\)/) });
     expect(await cli('verify')).toMatchObject({ code: 0, out: expect.stringMatching(/^the chain holds: \d+ entries/) });
+    // Grown since its first entry, as every ledger that is used.
+    expect(await cli('verify', '--expect-length', '1')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('as noted: grown from 1 entries to'),
+    });
+    expect(await cli('audit')).toMatchObject({ code: 0, out: expect.stringContaining('correlation id') });
     const bundle = join(stateDir, 'row.json');
     const kept = join(stateDir, 'kept.checkpoint');
     expect(await cli('checkpoint', '--out', kept)).toMatchObject({ code: 0 });
