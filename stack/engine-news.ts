@@ -14,9 +14,9 @@ export interface EngineNews {
 }
 
 /**
- * Says in one line that the engine does not answer, and in another that it does again. An engine of this stack's own that ended is its
- * supervisor's to tell; one that runs and does not answer is ended here, and so started again. Whoever told that it went tells that it is
- * back; what the other has to say meanwhile goes to the log.
+ * Prints one line when the engine stops answering, and another when it answers again. Two watch it: the circuit, and for an engine of this
+ * stack's own its supervisor, which reports that the process ended. An engine that runs and does not answer is ended here, so that its
+ * supervisor starts it again. Only the one that reported the outage prints its end; lines of the other go to the log meanwhile.
  */
 export function engineNews({
   say,

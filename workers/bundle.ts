@@ -42,7 +42,7 @@ export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & {
 
 function keptIn(file: string): string | null {
   try {
-    // Nothing secret is in it, and where it was made beforehand, as in a container's image, it may stand where nothing can be changed.
+    // Readable by others is fine, because nothing in it is secret: an image brings it along in a folder whose modes cannot be changed.
     return readIfPresent(file, PUBLIC_FILE);
   } catch {
     return null;

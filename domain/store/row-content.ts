@@ -15,7 +15,7 @@ export function rowContent<Column extends string>(columns: readonly Column[], nu
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
       return `${sealed ? '' : 'bytes:'}${bytes.toString('hex', sealed ? Math.max(0, bytes.length - TAG_BYTES) : 0)}`;
     }
-    // Postgres gives its bigint columns back as text. What is no number must not look like none at all.
+    // Postgres gives its bigint columns back as text. A text that is no number is hashed as it is, not as an absent value.
     return number && Number.isFinite(Number(value)) ? Number(value) : String(value as string | number);
   };
   return {

@@ -12,7 +12,7 @@ const LOST: Readonly<Record<string, string>> = {
   EIO: 'the disk failed',
   ENOENT: 'it is gone',
 };
-/** As much as a small call takes of a store: what is left of a disk that is all but full is not room. */
+/** What a small call writes to a store. A disk that takes less than this counts as full. */
 const PROBE = Buffer.alloc(64 * 1024, 'gate');
 /** Whoever asks for readiness often costs one write a second. */
 const REMEMBERED_MS = 1_000;

@@ -41,9 +41,9 @@ export const earlierAppending: Appending = {
  */
 export function earlierSteps(call: CallInput, rows: RowAppender) {
   let reviewRow: Promise<unknown> = Promise.resolve();
-  /** What a step did beside its own work is not done again; what it could not do is left to the retrying activities. */
+  /** Steps of an earlier Gate also appended rows and settled the review. What they did is not repeated; the rest is left to retrying activities. */
   const taken = (brought: Brought): CallSummary => {
-    // A step that was begun then and ends now does its own work alone.
+    // A step that the earlier Gate started and this one finished did neither.
     const { summary, rows_appended, review_settled } =
       'summary' in brought ? brought : { summary: brought, rows_appended: false, review_settled: false };
     rows.tried(rows_appended);
