@@ -106,6 +106,20 @@ describe('gate history, as it is typed', () => {
     });
   }, 60_000);
 
+  it('says that lite has no histories, and what has its calls', async () => {
+    const lite = join(folder, 'gate-lite.db');
+    writeFileSync(lite, '');
+    for (const args of [
+      ['history', ID],
+      ['history', '--link'],
+    ])
+      expect(await commands.done(args)).toMatchObject({
+        code: 1,
+        out: expect.stringMatching(/a lite, which has no workflow engine .*gate audit <id> --ledger gate-lite\.db/),
+      });
+    rmSync(lite);
+  }, 60_000);
+
   it('says that no engine answers (5)', async () => {
     const closed = createServer();
     await new Promise<void>((listening) => closed.listen(0, '127.0.0.1', listening));

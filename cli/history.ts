@@ -11,7 +11,7 @@ import { PRIVATE_FILE, readIfPresent } from '../domain/store/durable-file.js';
 import type { HistoryRun } from '../workers/history.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { developmentFile, UUID } from './target.js';
+import { developmentFile, fileTarget, UUID } from './target.js';
 
 /** `gate history`: what a call's workflow did, as the engine recorded it. */
 export function registerHistory(program: Command): void {
@@ -49,7 +49,7 @@ async function printLink(id: string | undefined): Promise<void> {
   const {
     temporal: { pages_url: pages },
     operator_token: token,
-  } = developmentFile();
+  } = stackWithEngine();
   if (!pages)
     throw new CliError(
       'this stack runs no engine of its own, so it has no pages; `gate history <id>` tells what one did',
@@ -74,6 +74,19 @@ async function printLink(id: string | undefined): Promise<void> {
   process.stderr.write(`good once, for ${Math.round(secs / 60)} minutes\n`);
 }
 
+/** The running stack; where there is only a lite, which has no engine, it says what there is instead. */
+function stackWithEngine(): ReturnType<typeof developmentFile> {
+  try {
+    return developmentFile();
+  } catch (error) {
+    const file = fileTarget(process.env.GATE_LITE_LEDGER || undefined);
+    if (file === null) throw error;
+    throw new CliError(
+      `${file} is the ledger of a lite, which has no workflow engine and so no histories; \`gate audit <id> --ledger ${file}\` tells what it has of a call`,
+    );
+  }
+}
+
 /** The runs of a call, and of what it began. */
 async function runsOf(id: string): Promise<HistoryRun[]> {
   const [{ Client, isGrpcServiceError }, { connectEngine }, { historyOf }, { engineAddress, engineTlsFault }] =
@@ -87,7 +100,7 @@ async function runsOf(id: string): Promise<HistoryRun[]> {
   const config = readConfig('gate history', settings, process.env);
   const fault = engineTlsFault(config);
   if (fault) throw new CliError(fault);
-  const known = config.address === undefined ? developmentFile().temporal : null;
+  const known = config.address === undefined ? stackWithEngine().temporal : null;
   const address = config.address ?? known?.address ?? '';
   const namespace = known?.namespace ?? config.namespace;
   let connection: Awaited<ReturnType<typeof connectEngine>> | undefined;
