@@ -30,6 +30,9 @@ export async function pinOwners(
   }
 }
 
+/** Whoever works on the file itself: no token was shown, but the file and its keys are for their owner alone. */
+const LOCAL_OPERATOR = 'operator:local';
+
 /** Lets an agent's pins go and leaves a row that says so, in one transaction. Returns how many tools were pinned. */
 export async function forgetPins(file: string, owner: PinOwner): Promise<number> {
   const keys = keysBeside(file);
@@ -46,9 +49,10 @@ export async function forgetPins(file: string, owner: PinOwner): Promise<number>
           intent_category: 'Privileged Action',
           authorized: true,
           reasoning: `${forgotten} pinned tools were let go; the next list is pinned`,
-          policy_decision: { tools: forgotten, decided_via: 'gate pins' },
+          policy_decision: { tools: forgotten, decided_by: LOCAL_OPERATOR, decided_via: 'gate pins' },
           state_namespace: 'operator',
           tenant: owner.tenant,
+          actor_sub: LOCAL_OPERATOR,
         },
       ]);
     await opened.durable();

@@ -297,7 +297,11 @@ describe('the tools behind gate lite', () => {
     expect(await list(accepting.url)).toMatchObject({ status: 200 });
     accepting.process.kill('SIGTERM');
     await accepting.ended;
-    expect((await done(['audit'])).out).toContain('tool_definition.accepted');
+    const written = JSON.parse((await done(['audit', '--json'])).out) as JsonObject[];
+    expect(written.find(({ event_kind: kind }) => kind === 'tool_definition.accepted')).toMatchObject({
+      actor_sub: 'operator:local',
+      policy_decision: { decided_by: 'operator:local' },
+    });
     expect(await done(['verify'])).toMatchObject({ code: 0, out: expect.stringContaining('6 entries') });
   }, 60_000);
 });
