@@ -154,7 +154,7 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode ==
 
   ledger     ${config.ledger}${isNew ? ' (new: there was none)' : ''}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
   rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
-  tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged, none is executed (--upstream URL, or gate lite -- <mcp server>)'}
+  tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged under gate.decision/v1, executions are refused unjudged (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${operatorsShown(running)}
   page       ${pageShown(running, `${elsewhere}npx gate lite link${endpoint}`)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}

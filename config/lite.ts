@@ -96,7 +96,7 @@ export const LITE_SETTINGS = {
   upstreamUrl: setting(
     'GATE_LITE_UPSTREAM_URL',
     httpUrl.optional(),
-    'Where the tools are. Without it calls are judged and none is executed.',
+    'Where the tools are. Without it calls are judged under gate.decision/v1, and executions are refused unjudged.',
   ),
   upstreamName: setting(
     'GATE_LITE_UPSTREAM_NAME',

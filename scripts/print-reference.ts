@@ -98,8 +98,8 @@ function errorsPage(): string {
     'Errors',
     'contracts/error-codes.ts',
     [
-      'Every refusal is JSON with a stable `error`, a `reason` for people and the `correlation_id` of the call. The last column says whether',
-      'the very same request may be sent again without a second effect ([retrying](../architecture/requests-and-answers.md#retrying)).',
+      'Every refusal is JSON with a stable `error`, a sentence for people (`reason`; `reasoning` from the proxy and on routes of lite) and the',
+      '`correlation_id` of the call. The last column says whether the very same request may be sent again without a second effect ([retrying](../architecture/requests-and-answers.md#retrying)).',
       '',
       table(
         ['Code', 'Status', 'What to do', 'Send again?'],

@@ -76,6 +76,7 @@ describe('lite without any setting', () => {
     const { status, body } = await gate.call('read_file');
     expect(status).toBe(503);
     expect(body).toMatchObject({ error: 'upstream_not_configured', executable: false });
+    expect(await kinds(gate.ledger, body.correlation_id)).toEqual([]);
   });
 
   it('says status, mode and ledger at /health, and is ready', async () => {
