@@ -338,7 +338,7 @@ function otherwiseRead(text: string, tokens: readonly Token[]): Reading | null {
   const mine = hotWords(tokens);
   if (mine) return { effect: 'unreadable', kind: `SELECT with ${mine.toUpperCase()}` };
   if (!/[\\`[#$]|\/\*|--/.test(text)) return null;
-  const runs = { effect: 'unreadable', kind: 'a comment that a database runs or obeys' } as const;
+  const runs = { effect: 'unreadable', kind: 'a text that databases read differently' } as const;
   if (holdsLiveComment(text, tokens)) return runs;
   for (const lexing of OTHER_LEXINGS) {
     const { tokens: others } = lex(text, lexing);
