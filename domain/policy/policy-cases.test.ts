@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
 import { policyData } from './policy-data.js';
 import { type ArgumentReaders, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
+import { readActs } from './read-acts.js';
 import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
 
 /** The call that every case starts from (policies/README.md); a case states the differences. */
@@ -64,7 +65,12 @@ beforeAll(async () => {
 /** Deny and review reasons by the rules alone, sorted. */
 const ruled = (input: PolicyInput): unknown => {
   const [{ result }] = rules.evaluate(
-    { ...input, sql: readers.readSql(input.arguments), shell: readers.readShell(input.arguments) },
+    {
+      ...input,
+      sql: readers.readSql(input.arguments),
+      shell: readers.readShell(input.arguments),
+      acts: readActs(input.arguments),
+    },
     ENTRYPOINT,
   ) as [{ result: { deny: string[]; review: string[] } }];
   return { ...result, deny: result.deny.toSorted(), review: result.review.toSorted() };

@@ -20,6 +20,7 @@ import { loadSqlParser } from '../sql/parser.js';
 import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
 import { type PolicyData, policyData } from './policy-data.js';
+import { readActs } from './read-acts.js';
 import {
   bundleHash,
   compiledSourcesSha256,
@@ -243,6 +244,8 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       names_say: says,
       sql: readSql(input.arguments, input.request_share),
       shell: readShell(input.arguments),
+      // Asked of tools alone that run by their names.
+      acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments) : [],
     };
   };
 

@@ -28,11 +28,13 @@ const REFUSED: readonly (readonly [what: string, tool: string, args: JsonObject,
     { cmd: JSON.stringify({ c: ['rm', '-rf', '/'], p: 'x'.repeat(70_000) }) },
     403,
   ],
+  ['a method that changes, of a tool that reads', 'get_page', { url: 'https://a.example', method: 'DELETE' }, 202],
   ['a command that another one runs', 'list_files', { cmd: 'pkexec rm -rf /home/x' }, 202],
   ['a comment that MySQL runs', 'query', { sql: 'select /*!50000 pay(1000), */ 1' }, 202],
 ];
 const SENT: readonly (readonly [what: string, tool: string, args: JsonObject])[] = [
   ['a command that looks', 'list_files', { command: 'ls', args: ['-la', '/etc'] }],
+  ['a method that reads', 'get_page', { url: 'https://a.example', method: 'GET' }],
   ['members of a search', 'search', { pattern: 'rm', path: '/src', verbs: ['update', 'set', 'kill'] }],
 ];
 

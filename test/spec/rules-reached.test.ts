@@ -166,6 +166,11 @@ const CASES: readonly Case[] = [
     arguments: { q: 'MATCH (n) DETACH DELETE n' },
   },
   {
+    says: 'Review: this tool is not classed, and its arguments ask for more than a read:',
+    tool: 'query',
+    arguments: { method: 'DELETE' },
+  },
+  {
     says: 'Violation: a shell command in the arguments:',
     tool: 'read_file',
     arguments: { path: 'rm${IFS}-rf${IFS}/' },

@@ -91,6 +91,16 @@ only_its_query_waits if {
 }
 
 # METADATA
+# title: A plain read whose arguments act
+# description: The name plainly reads; the arguments name a method that changes, an action, or a file to write. The engine sets input.acts.
+review contains sprintf("Review: this tool is not classed, and its arguments ask for more than a read: %s; `gate tools set` says what it does.", [act]) if {
+	not tool_class
+	not class_suspended
+	tool_says.plainly_reads
+	some act in input.acts
+}
+
+# METADATA
 # title: Plain reads
 # description: >-
 #   The action is a read verb, in front (list_issues) or behind nothing but known nouns (channels_list); no word acts, joins or asks for
