@@ -4,7 +4,7 @@ import { type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/
 import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
 import type { ReconcilePlace } from '../activities/reconcile.js';
-import { createStepActivities } from '../activities/steps.js';
+import { createStepActivities, type StepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
@@ -101,12 +101,42 @@ function alarmOnce(activities: GateActivities): OnForeignPayload {
 
 const HEARTBEAT_EVERY_MS = 3_000;
 
-/** The activities as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an attempt is long. */
+/**
+ * The activities that workflows call, as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an
+ * attempt is long. No other is registered: whoever speaks to the engine could have it run, with whatever arguments.
+ */
 export function forEngine(activities: GateActivities) {
-  type AnyActivity = (...args: never[]) => Promise<unknown>;
   const steps = createStepActivities(activities);
-  const typed = Object.fromEntries(
-    Object.entries({ ...activities, ...steps } as unknown as Record<string, AnyActivity>).map(([name, activity]) => [
+  const { abortCall, settleExecution, giveUpCallback } = activities;
+  const { inspect, evaluate, park, applyDecision, expire, appendLedger, settleReview, callback } = steps;
+  return {
+    ...typed({ inspect, evaluate, park, applyDecision, expire, appendLedger, settleReview, callback }),
+    ...typed({ abortCall, settleExecution, giveUpCallback }),
+    ...typed(ofEarlierCalls(activities, steps)),
+    ...typed({
+      execute: (call: CallInput, claimNotAfterMs: number, version?: number) =>
+        beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal, version)),
+    }),
+    // A heartbeat only with progress, so that a pass that hangs does not look alive.
+    reconcileCalls: (from: ReconcilePlace | null) => {
+      const context = Context.current();
+      return activities.reconcileCalls(from, () => context.heartbeat());
+    },
+  };
+}
+
+/** What calls that an earlier Gate began, and that are still open, ask for by its names (workflows/tool-call/earlier.ts). */
+const ofEarlierCalls = (
+  { tryAppendRows, appendRows, settleReviewRow, deliver }: GateActivities,
+  { judge }: Pick<StepActivities, 'judge'>,
+) => ({ judge, tryAppendRows, appendRows, settleReviewRow, deliver });
+
+/** The same activities, whose failures say to the workflow what they are. */
+const typed = <Activities extends Readonly<Record<string, (...args: never[]) => Promise<unknown>>>>(
+  activities: Activities,
+): Activities =>
+  Object.fromEntries(
+    Object.entries(activities).map(([name, activity]) => [
       name,
       async (...args: never[]) => {
         try {
@@ -116,18 +146,7 @@ export function forEngine(activities: GateActivities) {
         }
       },
     ]),
-  );
-  return {
-    ...typed,
-    execute: (call: CallInput, claimNotAfterMs: number, version?: number) =>
-      beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal, version)),
-    // A heartbeat only with progress, so that a pass that hangs does not look alive.
-    reconcileCalls: (from: ReconcilePlace | null) => {
-      const context = Context.current();
-      return activities.reconcileCalls(from, () => context.heartbeat());
-    },
-  };
-}
+  ) as Activities;
 
 /** The activities of streams, with heartbeats: one whose worker is lost is begun anew within seconds. */
 export const streamsForEngine = (egress: EgressActivities): EgressActivities => ({

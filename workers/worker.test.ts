@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../config/project-root.js';
+import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { forEngine } from './worker.js';
+
+let gate: PipelineFixture;
+beforeAll(async () => {
+  gate = await openPipeline();
+});
+afterAll(() => gate.close());
+
+describe('the activities of a worker', () => {
+  const source = readdirSync(join(PROJECT_ROOT, 'workflows'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(join(PROJECT_ROOT, 'workflows', file), 'utf8'))
+    .join('\n');
+
+  it('are those that workflows call, and no other: whoever speaks to the engine could have any of them run', () => {
+    const registered = Object.keys(forEngine(gate.activities));
+    const called = (name: string) => new RegExp(`\\.${name}\\(|const \\{ ${name}(?:: \\w+)? \\} =`).test(source);
+    expect(registered.filter((name) => !called(name))).toEqual([]);
+    for (const raw of ['callUpstream', 'commitVerdict', 'openReview', 'reportStuck'])
+      expect(registered).not.toContain(raw);
+  });
+
+  it('are all that workflows call', () => {
+    const called = [
+      ...source.matchAll(
+        /export const \{ (\w+) \} =|\b(?:local|durable|appendingNow|appendingLater|settling|settlingLater)\.(\w+)\(/g,
+      ),
+    ]
+      .map(([, alone, of]) => alone ?? of)
+      // Of an earlier Gate: where nobody does it any more, the workflow goes on without.
+      .filter((name) => name !== 'afterDecision');
+    expect(called.length).toBeGreaterThan(12);
+    expect(Object.keys(forEngine(gate.activities))).toEqual(expect.arrayContaining(called));
+  });
+});
