@@ -7,6 +7,7 @@ import { NotAsStaged } from '../domain/call-record/record.js';
 import { rowsOf } from '../domain/call-record/rows.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';
 import { errorText, GateError } from '../domain/errors.js';
+import { within } from '../domain/within.js';
 import { fittingJson, fittingRow, isRowRefusal } from '../domain/ledger/fitting-row.js';
 
 /** How long a call waits for the ledger before its rows are left to the retrying activity `appendRows`. */
@@ -106,18 +107,13 @@ export function createLedgerActivities({
       const waitMs = openUntilMs - now();
       // A longer wait than was ever set is a clock that was put back.
       if (waitMs > 0 && waitMs <= BREAKER_MS) return false;
-      let timer: NodeJS.Timeout | undefined;
+      const late = () => new Error('the ledger did not answer in time');
       try {
-        const limit = new Promise<never>((_, reject) => {
-          timer = setTimeout(() => reject(new Error('the ledger did not answer in time')), waitForLedgerMs);
-        });
-        await Promise.race([appendAll(correlationId, reached), limit]);
+        await within(waitForLedgerMs, appendAll(correlationId, reached), late);
         return true;
       } catch {
         openUntilMs = now() + BREAKER_MS;
         return false;
-      } finally {
-        clearTimeout(timer);
       }
     },
 

@@ -7,6 +7,7 @@ import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
 import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
+import { within } from '../domain/within.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
 import { isOver } from '../domain/review/transitions.js';
@@ -253,7 +254,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
             const before = setbacks.get(`${duty}/${id}`);
             if ((before && before.next_ms > now()) || isAway()) continue;
             try {
-              await within(callLimitMs, work());
+              await inTime(callLimitMs, work());
               await doubtful.answered();
               if (before && duty !== 'alarm') await calls.setbacks.clear(id, duty);
             } catch (error) {
@@ -319,15 +320,6 @@ const isOutageOf = (neighbour: Neighbour, error: unknown): boolean =>
   error.status >= 500 &&
   (neighbour === 'ledger') === (error.code === 'ledger_store_unavailable');
 
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new TooLong(`took longer than ${limitMs} ms`)), limitMs);
-    });
-    // What is still under way then is safe to meet again.
-    await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+/** What is still under way when it is given up is safe to meet again. */
+const inTime = <Result>(limitMs: number, work: Promise<Result>): Promise<Result> =>
+  within(limitMs, work, () => new TooLong(`took longer than ${limitMs} ms`));

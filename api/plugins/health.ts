@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { errorText } from '../../domain/errors.js';
 import { ownCompilersOnly } from './own-compilers.js';
 import { foreignText } from '../../domain/text.js';
+import { within } from '../../domain/within.js';
 
 /** A check must be quick and have no side effects. It throws what is wrong, and may return a value to show. */
 export type ReadinessChecks = Readonly<
@@ -73,16 +74,11 @@ export function registerProbes(
 async function probe(
   check: ReadinessChecks[string],
 ): Promise<{ status: 'ok' | 'failed'; detail: string | number | null }> {
-  let timer: NodeJS.Timeout | undefined;
+  const late = () => new Error(`no answer within ${PROBE_LIMIT_MS} ms`);
   try {
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_LIMIT_MS} ms`)), PROBE_LIMIT_MS);
-    });
-    const detail = await Promise.race([Promise.resolve().then(check), limit]);
+    const detail = await within(PROBE_LIMIT_MS, Promise.resolve().then(check), late);
     return { status: 'ok', detail: detail ?? null };
   } catch (error) {
     return { status: 'failed', detail: foreignText(errorText(error), 300) };
-  } finally {
-    clearTimeout(timer);
   }
 }

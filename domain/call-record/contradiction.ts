@@ -3,6 +3,7 @@ import type { EventKind } from '../../contracts/event-kinds.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { CallRecord } from './record.js';
 import { ledgerRowId } from './rows.js';
+import { within } from '../within.js';
 
 /** Kinds of rows that say that a call is over, and how its review ended. */
 const OVER: readonly EventKind[] = ['upstream.outcome', 'call.aborted', 'call.abandoned', 'alarm.record_tampered'];
@@ -44,17 +45,11 @@ export function askedAtOnce({ held }: HeldRows): (ids: readonly string[]) => Pro
   let againMs = Number.NEGATIVE_INFINITY;
   return async (ids) => {
     if (performance.now() < againMs) return null;
-    let timer: NodeJS.Timeout | undefined;
     try {
-      const limit = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('the ledger did not answer in time')), ASK_LIMIT_MS);
-      });
-      return await Promise.race([held(ids), limit]);
+      return await within(ASK_LIMIT_MS, held(ids), () => new Error('the ledger did not answer in time'));
     } catch {
       againMs = performance.now() + ASK_AGAIN_MS;
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   };
 }

@@ -3,6 +3,7 @@ import type { Ledger, LedgerEntry, NewLedgerRow } from '../../contracts/ledger.j
 import type { ClassedTool } from '../../contracts/tools.js';
 import { uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { within } from '../within.js';
 import { fittingJson, fittingRow } from '../ledger/fitting-row.js';
 import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from './class-store.js';
 
@@ -230,18 +231,8 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
 }
 export type BoundClasses = ReturnType<typeof boundToLedger>;
 
-async function inTime<Found>(asking: Promise<Found>): Promise<Found> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer yet')), WAIT_MS);
-  });
-  asking.catch(() => undefined);
-  try {
-    return await Promise.race([asking, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const inTime = <Found>(asking: Promise<Found>): Promise<Found> =>
+  within(WAIT_MS, asking, () => new Error('no answer yet'));
 
 function changed({ tools, unfinished }: StoredClasses): ClassSet['tools'] {
   if (!unfinished) return tools;
