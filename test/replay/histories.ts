@@ -1,7 +1,9 @@
 import proto from '@temporalio/proto';
 
-/** Where recorded histories lie, from the project's root. */
+/** Where recorded histories lie, from the project's root: those of an earlier Gate, and in a folder of its own each shape since. */
 export const HISTORIES = 'workflows/tool-call/histories';
+/** The shape that the workflow of now records, named as the patch that began it. */
+export const CURRENT_SHAPE = 'steps-under-their-own-names';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';
 export const RECONCILE_HISTORIES = 'workflows/reconcile/histories';

@@ -9,15 +9,17 @@ import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-
 import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { encodeHistory, HISTORIES } from './histories.js';
+import { CURRENT_SHAPE, encodeHistory, HISTORIES } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
 import { recordStream } from './record-stream.js';
 
 /**
- * `npm run histories [-- calls | ledger-down | stream | callbacks-and-pass]`: records a history per way a call can go, with the fixed test key, into the `histories/` of its workflow. They are kept per
- * release: a workflow that no longer replays them would strand the calls that are open when it is deployed.
+ * `npm run histories [-- calls | ledger-down | stream | callbacks-and-pass]`: records a history per way a call can go, with the fixed test
+ * key, into the `histories/` of its workflow. A shape that was released is kept: a workflow that no longer replays it would strand the calls
+ * that are open when it is deployed.
  */
-const folder = join(PROJECT_ROOT, HISTORIES);
+const current = `${HISTORIES}/${CURRENT_SHAPE}`;
+const folder = join(PROJECT_ROOT, current);
 mkdirSync(folder, { recursive: true });
 
 async function save(client: Client, calls: Readonly<Record<string, string>>): Promise<void> {
@@ -30,7 +32,7 @@ async function save(client: Client, calls: Readonly<Record<string, string>>): Pr
       const history = await client.workflow.getHandle(correlationId, runId).fetchHistory();
       const file = `${name}${runs.length > 1 ? `-run-${index + 1}` : ''}.pb`;
       writeFileSync(join(folder, file), encodeHistory(history));
-      process.stdout.write(`recorded ${HISTORIES}/${file}: ${history.events?.length ?? 0} events\n`);
+      process.stdout.write(`recorded ${current}/${file}: ${history.events?.length ?? 0} events\n`);
     }
   }
 }
