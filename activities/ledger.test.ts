@@ -26,8 +26,13 @@ function scene() {
     decision: null,
     outcome: OUTCOME,
   } as unknown as CallRecord;
+  let lost = false;
   const calls = {
-    find: () => Promise.resolve(record),
+    find() {
+      if (!lost) return Promise.resolve(record);
+      lost = false;
+      return Promise.reject(new Error('the record cannot be read'));
+    },
     request: () => Promise.resolve(null),
     rowsAppended: () => Promise.resolve(void (due = false)),
   } as unknown as CallStore;
@@ -59,6 +64,9 @@ function scene() {
     taken,
     due: () => due,
     id: record.correlation_id,
+    loseTheRecordOnce: () => {
+      lost = true;
+    },
     undo: () => undo(),
     failWith: (next: ((rows: readonly NewLedgerRow[]) => void) | null) => {
       fault = next;
@@ -77,6 +85,21 @@ describe('appending the rows of a call', () => {
     expect(await activities.tryAppendRows(id)).toBe(true);
     expect(await activities.tryAppendRows(id)).toBe(true);
     expect(offered).toEqual([['upstream.outcome'], ['hil.approved']]);
+  });
+
+  it('leaves a ledger that failed alone for a while, and no other: a call that cannot be read is not its fault', async () => {
+    const { activities, offered, id, failWith, loseTheRecordOnce, decide } = scene();
+    loseTheRecordOnce();
+    expect(await activities.tryAppendRows(id)).toBe(false);
+    expect(await activities.tryAppendRows(id)).toBe(true);
+    decide();
+    failWith(() => {
+      throw new GateError('store_unavailable');
+    });
+    expect(await activities.tryAppendRows(id)).toBe(false);
+    failWith(null);
+    expect(await activities.tryAppendRows(id)).toBe(false);
+    expect(offered).toHaveLength(2);
   });
 
   it('offers rows again that the ledger did not confirm', async () => {

@@ -82,7 +82,11 @@ export function createLedgerActivities({
     }
   };
 
-  const appendAll = async (correlationId: string, reached?: ReachedRecord): Promise<void> => {
+  const appendAll = async (
+    correlationId: string,
+    reached?: ReachedRecord,
+    onAsked: () => void = () => undefined,
+  ): Promise<void> => {
     // Rows of an earlier state are rows of every later one: what a step handed along can be appended whatever came after it.
     const found = await calls.find(correlationId, reached);
     const request = found && (await calls.request(correlationId, found.digest));
@@ -93,6 +97,7 @@ export function createLedgerActivities({
     const rows = rowsOf(record, unlike ? null : request, held);
     if (rows.length > 0) {
       const before = undone;
+      onAsked();
       await appendStanding(correlationId, rows);
       if (undone !== before) throw new Error('the ledger undid what it had taken');
       for (const { method } of rows) held.add(method);
@@ -108,11 +113,16 @@ export function createLedgerActivities({
       // A longer wait than was ever set is a clock that was put back.
       if (waitMs > 0 && waitMs <= BREAKER_MS) return false;
       const late = () => new Error('the ledger did not answer in time');
+      let ledgerAsked = false;
+      const asked = () => {
+        ledgerAsked = true;
+      };
       try {
-        await within(waitForLedgerMs, appendAll(correlationId, reached), late);
+        await within(waitForLedgerMs, appendAll(correlationId, reached, asked), late);
         return true;
       } catch {
-        openUntilMs = now() + BREAKER_MS;
+        // Other calls do without the ledger for a while only where it was the ledger that failed.
+        if (ledgerAsked) openUntilMs = now() + BREAKER_MS;
         return false;
       }
     },

@@ -209,7 +209,7 @@ export const createReviewActivities = ({
   /** Moves a parked record past its deadline to expired. Met twice, or too late, it returns what stands. */
   async expireReview(correlationId: string): Promise<CallSummary> {
     const record = await calls.find(correlationId);
-    if (!record) throw new Error(`no call record ${correlationId}`);
+    if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
     return summarize(await expireCall(calls, record, now()));
   },
 

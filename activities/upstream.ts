@@ -1,3 +1,4 @@
+import { GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import type { CallStore } from '../domain/call-record/call-store.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
@@ -73,7 +74,7 @@ export function createUpstreamActivities({
 
   const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {
     const record = await calls.condemn(correlationId, why);
-    if (!record) throw new Error(`no call record ${correlationId}`);
+    if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
     return summarize(record);
   };
 
@@ -91,7 +92,7 @@ export function createUpstreamActivities({
       version?: number,
     ): Promise<CallSummary> {
       const record = await calls.find(correlationId);
-      if (!record) throw new Error(`no call record ${correlationId}`);
+      if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
       const { call } = record.evidence;
       if (call.contract !== SERVER_EXECUTION_CONTRACT)
         throw new Error(`the call ${correlationId} was only to be judged: its caller executes it`);
@@ -148,7 +149,7 @@ export function createUpstreamActivities({
      */
     async settleExecution(correlationId: string, reason: string): Promise<CallSummary> {
       const record = await calls.find(correlationId);
-      if (!record) throw new Error(`no call record ${correlationId}`);
+      if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
       if (record.state === 'intended') return lose(correlationId, reason);
       if (record.state === 'allowed' || record.state === 'approved') {
         const words = `the engine lost the attempt before it began, and nothing was sent: ${reason}`;

@@ -143,8 +143,8 @@ describe('the pages of the engine, in clear', () => {
       expect.objectContaining({ error: 'host_not_allowed' }),
     ]);
     expect(elsewhere.headers.get('access-control-allow-origin')).toBeNull();
-    const rebound = await pages.inject({ path: '/sign-in', headers: { host: 'rebound.example' } });
-    expect(rebound.statusCode).toBe(403);
+    for (const host of ['rebound.example', '127.0.0.1:x@rebound.example', '127.0.0.1:1:2', '127.0.0.1.rebound.example'])
+      expect((await pages.inject({ path: '/sign-in', headers: { host } })).statusCode).toBe(403);
   });
 
   it('pass on what is read, without the session', async () => {
@@ -180,10 +180,41 @@ describe('the pages of the engine, in clear', () => {
     const post = (path: string) => ask(path, { method: 'POST', headers, body: '{}' });
     const of = '/api/v1/namespaces/gate/workflows/a';
     expect((await post(`${of}/query/__temporal_workflow_metadata`)).status).toBe(200);
+    const callback =
+      '/api/v1/namespaces/gate/workflows/callback%2F0190b8d0-0000-7000-8000-000000000000%2Fdenied/query/x';
+    expect((await post(callback)).status).toBe(200);
+    const raw = (path: string) =>
+      new Promise<number | undefined>((answered, failed) => {
+        const { hostname, port } = new URL(url);
+        request(
+          { hostname, port, path, method: 'POST', headers: { ...headers, host: new URL(url).host } },
+          (answer) => {
+            answer.resume();
+            answered(answer.statusCode);
+          },
+        )
+          .on('error', failed)
+          .end('{}');
+      });
+    // What the next reader would make another path of: a browser's and undici's URL turn `\\` into `/`, and end at `#`.
+    for (const path of [
+      String.raw`${of}/query/x\..\..\terminate`,
+      String.raw`${of}/query/x\%2e%2e\%2e%2e\terminate`,
+      String.raw`/api/v1/namespaces/gate/workflows/a\terminate#/query/x`,
+      String.raw`/api/v1/namespaces/gate\workflows\a\terminate#/workflows/x/query/y`,
+      '/api/v1/namespaces/gate/workflows/a%2Fterminate#/query/x',
+      `${of}/query/../terminate`,
+      `${of}/query/%2e%2e/terminate`,
+      `${of}/query/..%2Fterminate`,
+      '/api/v1/namespaces/gate/workflows/..%2Fa/query/x',
+      `${of}/terminate?/query/x`,
+      `${of}/terminate;/query/x`,
+    ])
+      expect([path, await raw(path)]).toEqual([path, path.match(/[\\#]/) ? 400 : 404]);
     for (const path of [`${of}/terminate`, `${of}/signal/decide`, `${of}/query/../terminate`, '/api/v1/namespaces'])
       expect((await post(path)).status).toBe(404);
     expect((await ask(`${of}/a`, { method: 'DELETE', headers: { cookie: headers.cookie } })).status).toBe(404);
-    expect(asked.map(({ url: path }) => path)).toEqual([`${of}/query/__temporal_workflow_metadata`]);
+    expect(asked.map(({ url: path }) => path)).toEqual([`${of}/query/__temporal_workflow_metadata`, callback]);
   });
 
   it('know their codec, the namespace, and that nothing may be changed', async () => {

@@ -29,8 +29,11 @@ const WRONG_TOKEN_MS = 500;
 /** A page of events, each with what it carries. */
 const DECODE_LIMIT_BYTES = 8 * 1024 * 1024;
 const SIGNED_IN = {} as const;
-/** The one thing beyond reading that the pages ask for: a running workflow's current details, which a query answers. */
-const QUERY = /^\/api\/v1\/namespaces\/[^/?]+\/workflows\/[^/?]+\/query\/[^/?]+$/;
+/**
+ * The one thing beyond reading that the pages ask for: a running workflow's current details, which a query answers. Written out to the
+ * last character, because what is passed on is read again by others: a workflow's id has no `..`, and nothing encoded but `/`.
+ */
+const QUERY = /^\/api\/v1\/namespaces\/[\w-]{1,100}\/workflows\/(?:[\w:-]|%2F){1,300}\/query\/\w{1,100}$/;
 const CALL = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const bytes = z.string().transform((base64) => Buffer.from(base64, 'base64'));
@@ -147,18 +150,27 @@ export function createWorkflowPages({
         DisableWriteActions: true,
       };
     });
-    scope.get('/*', (request, reply) => passedOn(request, reply));
+    scope.get('/*', (request, reply) => passedOn(targetOf(request), reply));
     scope.post('/*', (request, reply) => {
-      if (!QUERY.test(request.url.split('?')[0] ?? ''))
+      const target = targetOf(request);
+      if (!QUERY.test(target.pathname))
         throw new GateError('not_found', "these pages show and do not act; workflows are Gate's to change");
-      return passedOn(request, reply);
+      return passedOn(target, reply);
     });
     done();
   });
   return app;
 
-  function passedOn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    return reply.from(request.url, {
+  /** What is asked of the engine's pages, as they will read it: one reading, which is judged and passed on. */
+  function targetOf({ url }: FastifyRequest): URL {
+    const engine = new URL(uiUrl);
+    const target = url.startsWith('/') && !/[\\#]/.test(url) ? new URL(`${engine.origin}${url}`) : null;
+    if (target?.origin !== engine.origin) throw new GateError('invalid_request', 'this is no path of these pages');
+    return target;
+  }
+
+  function passedOn(target: URL, reply: FastifyReply): FastifyReply {
+    return reply.from(`${target.pathname}${target.search}`, {
       rewriteRequestHeaders: (_request, { cookie, authorization: _authorization, origin: _origin, ...headers }) => ({
         ...headers,
         ...(cookie && { cookie: withoutSession(cookie) }),

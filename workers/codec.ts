@@ -8,6 +8,11 @@ const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 /** What a payload decodes to when it was not sealed with a key of this ring. Validators refuse it; nothing throws. */
 export const REFUSED_PAYLOAD = { gate_payload: 'refused' } as const;
+export const isRefusedPayload = (value: unknown): boolean =>
+  value !== null &&
+  typeof value === 'object' &&
+  'gate_payload' in value &&
+  value.gate_payload === REFUSED_PAYLOAD.gate_payload;
 const refused: Payload = {
   metadata: { encoding: Buffer.from('json/plain') },
   data: Buffer.from(JSON.stringify(REFUSED_PAYLOAD)),

@@ -11,7 +11,9 @@ const { EventType } = proto.temporal.api.enums.v1;
 type Timestamp = proto.google.protobuf.ITimestamp;
 
 const FILES = [HISTORIES, CALLBACK_HISTORIES].flatMap((folder) =>
-  readdirSync(join(PROJECT_ROOT, folder)).map((file) => join(folder, file)),
+  readdirSync(join(PROJECT_ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.pb'))
+    .map((file) => join(folder, file)),
 );
 const recorded = (file: string): RecordedHistory => decodeHistory(readFileSync(join(PROJECT_ROOT, file)));
 const msOf = (at: Timestamp | null | undefined): number =>

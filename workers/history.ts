@@ -2,7 +2,7 @@ import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
-import { createPayloadCodec, REFUSED_PAYLOAD } from './codec.js';
+import { createPayloadCodec, isRefusedPayload } from './codec.js';
 
 type History = proto.temporal.api.history.v1.IHistory;
 type HistoryEvent = proto.temporal.api.history.v1.IHistoryEvent;
@@ -275,12 +275,7 @@ function readerOf(keys: KeyRing | null): Reader {
     if (!clear?.data) return SEALED;
     if (clear.data.length === 0) return null;
     const value: unknown = JSON.parse(Buffer.from(clear.data).toString('utf8'));
-    return value !== null &&
-      typeof value === 'object' &&
-      'gate_payload' in value &&
-      value.gate_payload === REFUSED_PAYLOAD.gate_payload
-      ? SEALED
-      : value;
+    return isRefusedPayload(value) ? SEALED : value;
   };
   return {
     opened,

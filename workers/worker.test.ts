@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { REFUSED_PAYLOAD } from './codec.js';
 import { forEngine } from './worker.js';
 
 let gate: PipelineFixture;
@@ -36,5 +37,23 @@ describe('the activities of a worker', () => {
       .filter((name) => name !== 'afterDecision');
     expect(called.length).toBeGreaterThan(12);
     expect(Object.keys(forEngine(gate.activities))).toEqual(expect.arrayContaining(called));
+  });
+
+  it('refuse what no key of Gate has sealed, before anything runs', async () => {
+    const activities = forEngine(gate.activities) as unknown as Record<
+      string,
+      (...args: unknown[]) => Promise<unknown>
+    >;
+    for (const [name, activity] of Object.entries(activities))
+      expect([name, await activity(REFUSED_PAYLOAD, 1).catch((error: Error) => error)]).toEqual([
+        name,
+        expect.objectContaining({ type: 'unsealed_argument', nonRetryable: true }),
+      ]);
+  });
+
+  it('end at once where a call has no record: nothing holds a place among the tasks of parked calls', async () => {
+    const activities = forEngine(gate.activities);
+    for (const settled of [activities.settleExecution('unknown', 'lost'), activities.expire('unknown')])
+      await expect(settled).rejects.toMatchObject({ type: 'not_found', nonRetryable: true });
   });
 });

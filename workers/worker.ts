@@ -12,7 +12,7 @@ import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import { FAILURES } from '../workflows/tool-call/messages.js';
 import type { GateActivities } from './activities.js';
 import { parkedQueueOf } from './call-runner.js';
-import type { OnForeignPayload } from './codec.js';
+import { isRefusedPayload, type OnForeignPayload } from './codec.js';
 import { bothQueues, type GateWorker } from './both-queues.js';
 import { dataConverter } from './client.js';
 
@@ -117,11 +117,13 @@ export function forEngine(activities: GateActivities) {
       execute: (call: CallInput, claimNotAfterMs: number, version?: number) =>
         beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal, version)),
     }),
-    // A heartbeat only with progress, so that a pass that hangs does not look alive.
-    reconcileCalls: (from: ReconcilePlace | null) => {
-      const context = Context.current();
-      return activities.reconcileCalls(from, () => context.heartbeat());
-    },
+    ...typed({
+      // A heartbeat only with progress, so that a pass that hangs does not look alive.
+      reconcileCalls: (from: ReconcilePlace | null) => {
+        const context = Context.current();
+        return activities.reconcileCalls(from, () => context.heartbeat());
+      },
+    }),
   };
 }
 
@@ -131,7 +133,7 @@ const ofEarlierCalls = (
   { judge }: Pick<StepActivities, 'judge'>,
 ) => ({ judge, tryAppendRows, appendRows, settleReviewRow, deliver });
 
-/** The same activities, whose failures say to the workflow what they are. */
+/** The same activities, which take what Gate sealed and nothing else, and whose failures say to the workflow what they are. */
 const typed = <Activities extends Readonly<Record<string, (...args: never[]) => Promise<unknown>>>>(
   activities: Activities,
 ): Activities =>
@@ -139,6 +141,8 @@ const typed = <Activities extends Readonly<Record<string, (...args: never[]) => 
     Object.entries(activities).map(([name, activity]) => [
       name,
       async (...args: never[]) => {
+        if (args.some(isRefusedPayload))
+          throw ApplicationFailure.nonRetryable('an argument that no key of Gate has sealed', FAILURES.unsealed);
         try {
           return await activity(...args);
         } catch (error) {
@@ -149,9 +153,8 @@ const typed = <Activities extends Readonly<Record<string, (...args: never[]) => 
   ) as Activities;
 
 /** The activities of streams, with heartbeats: one whose worker is lost is begun anew within seconds. */
-export const streamsForEngine = (egress: EgressActivities): EgressActivities => ({
-  sweepSink: (kind, range) => beating(() => egress.sweepSink(kind, range)),
-});
+export const streamsForEngine = (egress: EgressActivities): EgressActivities =>
+  typed<EgressActivities>({ sweepSink: (kind, range) => beating(() => egress.sweepSink(kind, range)) });
 
 async function beating<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();

@@ -25,5 +25,5 @@ export function isAllowedAddress(
   return checksHost ? known(nameOf(from)) && from === host : from === host;
 }
 
-/** Without the port; an IPv6 literal keeps its brackets. */
-const nameOf = (host: string): string => (/^(\[[^\]]*\]|[^:]*)/.exec(host)?.[1] ?? '').toLowerCase();
+/** Without the port; an IPv6 literal keeps its brackets. Nothing for what is no name with a port. */
+const nameOf = (host: string): string => (/^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(host)?.[1] ?? '').toLowerCase();

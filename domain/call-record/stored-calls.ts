@@ -398,7 +398,7 @@ export function storedCalls({
       );
       if (moved) return moved;
       const record = await find(correlationId);
-      if (!record) throw new Error(`no call record ${correlationId}`);
+      if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
       return { applied: false, record };
     },
 

@@ -39,5 +39,7 @@ const REFUSALS = {
 export const FAILURES = {
   conflict: 'idempotency_conflict',
   unavailable: 'PipelineUnavailable',
+  /** An argument of an activity that Gate did not seal. */
+  unsealed: 'unsealed_argument',
   ...REFUSALS,
 } as const;
