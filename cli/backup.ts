@@ -2,16 +2,18 @@ import { existsSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { VerifyResult } from '../contracts/ledger.js';
 import { CliError } from './errors.js';
-import { ledgerOption, readable } from './ledger-file.js';
+import { meantLedger, readable } from './ledger-file.js';
+import { ledgerFile } from './target.js';
 
 /** `gate backup`: a verified copy of a ledger file. */
 export function registerBackup(program: Command): void {
   program
     .command('backup')
     .description('copy a ledger file, also one in use, and verify the copy')
-    .addOption(ledgerOption())
+    .addOption(ledgerFile())
     .requiredOption('--output <file>', 'where to; overwritten')
-    .action(async ({ ledger, output }: { ledger: string; output: string }) => {
+    .action(async ({ ledger: named, output }: { ledger?: string; output: string }) => {
+      const ledger = meantLedger(named);
       const { backupLedger, verifyFile } = await import('../lite/ledger-file.js');
       if (existsSync(output) && existsSync(ledger) && realpathSync(output) === realpathSync(ledger))
         throw new CliError('--output is the ledger itself', 2);
@@ -30,7 +32,9 @@ export function registerBackup(program: Command): void {
       } finally {
         remove(copy);
       }
-      process.stdout.write(`snapshot ${output} OK - ${pages} pages, ${result.entries_checked} entries verified\n`);
+      process.stdout.write(
+        `of ${ledger}\nsnapshot ${output} OK - ${pages} pages, ${result.entries_checked} entries verified\n`,
+      );
       const keys = existsSync(`${ledger}.keys`) ? `${ledger}.keys` : 'them';
       process.stdout.write(`its keys are not in it: keep ${keys} apart from it, and safe\n`);
     });

@@ -11,7 +11,7 @@ import { PRIVATE_FILE, readIfPresent } from '../domain/store/durable-file.js';
 import type { HistoryRun } from '../workers/history.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { developmentFile, fileTarget, UUID } from './target.js';
+import { developmentFile, fileTarget, UUID, why } from './target.js';
 
 /** `gate history`: what a call's workflow did, as the engine recorded it. */
 export function registerHistory(program: Command): void {
@@ -62,7 +62,7 @@ async function printLink(id: string | undefined): Promise<void> {
     });
   } catch (error) {
     throw new CliError(
-      `the workflow pages at ${pages} do not answer (${oneLine(errorText(error))}); is Gate started?`,
+      `the workflow pages at ${pages} do not answer (${oneLine(await why(error))}); is Gate started?`,
       5,
     );
   }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { meantLedger } from './ledger-file.js';
+import { meantLedger, readable } from './ledger-file.js';
 import { fileTarget } from './target.js';
 
 describe('the ledger file that is meant', () => {
@@ -19,7 +19,7 @@ describe('the ledger file that is meant', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is the one that is named, else that of the known stack here, else that of lite, as for every other command', () => {
+  it('is the one that is named, else that of the known stack here, else that of lite, as for every other command', async () => {
     const ofStack = join(process.cwd(), '.gate/data/ledger.db');
     expect([meantLedger(undefined), fileTarget(undefined)]).toEqual(['./gate-lite.db', null]);
     mkdirSync('.gate/data', { recursive: true });
@@ -29,6 +29,9 @@ describe('the ledger file that is meant', () => {
     expect([meantLedger(undefined), fileTarget(undefined)]).toEqual(['gate-lite.db', 'gate-lite.db']);
     writeFileSync('.gate/dev.json', '{}');
     expect([meantLedger(undefined), fileTarget(undefined)]).toEqual([ofStack, null]);
+    rmSync('.gate/data/ledger.db');
+    const missing = readable(meantLedger(undefined), () => Promise.resolve());
+    await expect(missing).rejects.toThrow('the ledger of this stack is in Postgres; `npx gate export --to FILE`');
     expect([meantLedger('./gate-lite.db'), fileTarget('./gate-lite.db')]).toEqual(['./gate-lite.db', './gate-lite.db']);
   });
 });

@@ -9,14 +9,20 @@ const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
 export const ledgerOption = () =>
   new Option('--ledger <file>', 'the ledger file').env('GATE_LITE_LEDGER').default(DEFAULT_LEDGER);
 
+const fileOfStack = (): string => join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'data', 'ledger.db');
+
 /** For commands that read a file only: the one that `fileTarget` names, or where it names the stack of this folder, the stack's file. */
 export function meantLedger(named: string | undefined): string {
-  const ofStack = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'data', 'ledger.db');
+  const ofStack = fileOfStack();
   return fileTarget(named) ?? (stackIsKnown() || existsSync(ofStack) ? ofStack : DEFAULT_LEDGER);
 }
 
 /** Never creates the file. Reports in one line why it cannot be read. */
 export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
+  if (!existsSync(file) && file === fileOfStack() && stackIsKnown())
+    throw new CliError(
+      'the ledger of this stack is in Postgres; `npx gate export --to FILE` makes a file of it, and --ledger FILE reads that',
+    );
   if (!existsSync(file) || !statSync(file).isFile())
     throw new CliError(
       `no ledger file at ${file}; --ledger or GATE_LITE_LEDGER names another, and it is made by the first \`npx gate lite\``,

@@ -173,7 +173,7 @@ function notGatesWords(status: number, text: string): string | null {
 /** 3: the caller may not; 4: there is no such thing or its state changed; 2: a bad request; 5: Gate could not answer. */
 const exitOf = (status: number): number => ({ 401: 3, 403: 3, 404: 4, 409: 4 })[status] ?? (status < 500 ? 2 : 5);
 /** The cause of a failed connection, because the error itself says only `fetch failed`. */
-const why = async (error: unknown): Promise<string> =>
+export const why = async (error: unknown): Promise<string> =>
   (await import('../activities/clients/unsent.js')).causeText(error);
 
 function refusalText(status: number, text: string): string {

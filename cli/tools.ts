@@ -36,7 +36,8 @@ const withTarget = (command: Command): Command =>
     .addOption(json());
 
 /** What a hint repeats of the command that was typed. */
-const asGiven = ({ tenant }: LiteTarget): string => (tenant === undefined ? '' : ` --tenant ${tenant}`);
+const asGiven = ({ endpoint: url, tenant }: LiteTarget): string =>
+  `${url === undefined || url === process.env['GATE_LITE_URL'] ? '' : ` --endpoint ${url}`}${tenant === undefined ? '' : ` --tenant ${tenant}`}`;
 
 const hoursOf = (days: number): number => {
   if (!(days >= 1 && days <= 30)) throw new CliError('--days is a number from 1 to 30', 2);

@@ -92,6 +92,20 @@ describe('the pages of the engine, in clear', () => {
     expect([opened.status, opened.headers.get('location')]).toEqual([303, '/namespaces/gate/workflows']);
   });
 
+  it('keep the call that was asked for behind the form', async () => {
+    const call = '0190b8d0-0000-7000-8000-000000000000';
+    const asked = await ask(`/namespaces/gate/workflows/${call}/x/history`, { headers: { accept: 'text/html' } });
+    expect(asked.headers.get('location')).toBe(`/sign-in?call=${call}`);
+    expect(await (await ask(`/sign-in?call=${call}`)).text()).toContain(`name="call" value="${call}"`);
+    expect(await (await ask('/sign-in?call="><script>')).text()).not.toContain('<script>');
+    const opened = await ask('/sign-in', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', origin: url },
+      body: new URLSearchParams({ token: TOKEN, call }).toString(),
+    });
+    expect(opened.headers.get('location')).toBe(`/namespaces/gate/workflows/${call}`);
+  });
+
   it('lead nowhere else than to themselves', async () => {
     const { path } = (await (await link()).json()) as { path: string };
     const opened = await ask(`${path}&call=//elsewhere.example`);

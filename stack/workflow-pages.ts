@@ -94,25 +94,26 @@ export function createWorkflowPages({
     done(isAllowedAddress(request, LOOPBACK) ? undefined : new GateError('host_not_allowed'));
   });
 
+  /** The pages of a call, or the list: nothing that was sent is an address. */
+  const pageOf = (call: unknown): string => (typeof call === 'string' && CALL.test(call) ? `${home}/${call}` : home);
   app.get('/sign-in', async (request, reply) => {
     const { link, call } = request.query as { link?: unknown; call?: unknown };
-    const to = typeof call === 'string' && CALL.test(call) ? `${home}/${call}` : home;
     if (typeof link === 'string' && links.redeem(link)) sessions.open(reply, SIGNED_IN);
     else if (!sessions.of(request)) {
-      if (link === undefined) return signIn(reply, 200);
+      if (link === undefined) return signIn(reply, 200, call);
       await wrong();
-      return signIn(reply, 401, 'This link was used already, or is too old: it opens the pages once.');
+      return signIn(reply, 401, call, 'This link was used already, or is too old: it opens the pages once.');
     }
-    return reply.redirect(to, 303);
+    return reply.redirect(pageOf(call), 303);
   });
   app.post('/sign-in', async (request, reply) => {
-    const { token = '' } = (request.body ?? {}) as Record<string, string>;
+    const { token = '', call } = (request.body ?? {}) as Record<string, string>;
     if (!isOperator(token)) {
       await wrong();
-      return signIn(reply, 401, "This is not the operator's token.");
+      return signIn(reply, 401, call, "This is not the operator's token.");
     }
     sessions.open(reply, SIGNED_IN);
-    return reply.redirect(home, 303);
+    return reply.redirect(pageOf(call), 303);
   });
   app.post('/sign-in/link', async (request) => {
     const token = bearerOf(request);
@@ -125,7 +126,7 @@ export function createWorkflowPages({
       if (sessions.of(request)) return;
       // A person is led to the form; what a page asks for in the background is refused.
       if (request.method === 'GET' && request.headers.accept?.includes('text/html'))
-        return reply.redirect('/sign-in', 303);
+        return reply.redirect(`/sign-in${callIn(request.url)}`, 303);
       throw new GateError('unauthenticated', 'sign in at /sign-in');
     });
     scope.post('/codec/decode', { bodyLimit: DECODE_LIMIT_BYTES }, (request) => {
@@ -188,7 +189,13 @@ const withoutSession = (cookie: string): string =>
     .filter((each) => !each.startsWith(`${COOKIE}=`))
     .join('; ');
 
-const signIn = (reply: FastifyReply, status: number, words?: string): FastifyReply =>
+/** The call whose pages were asked for without a session: it is found again behind the form. */
+const callIn = (url: string): string => {
+  const call = url.split(/[/?]/).find((part) => CALL.test(part));
+  return call === undefined ? '' : `?call=${call}`;
+};
+
+const signIn = (reply: FastifyReply, status: number, call: unknown, words?: string): FastifyReply =>
   sendDocument(
     reply,
     status,
@@ -198,7 +205,7 @@ const signIn = (reply: FastifyReply, status: number, words?: string): FastifyRep
       `<header><h1>Gate <small>workflows</small></h1></header>${words === undefined ? '' : notice('bad', text(words))}
 <form method="post" action="/sign-in" class="login">
   <input type="text" name="username" autocomplete="username" value="operator" hidden>
-  <label for="token">Operator's token</label>
+${typeof call === 'string' && CALL.test(call) ? `  <input type="hidden" name="call" value="${call}">\n` : ''}  <label for="token">Operator's token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
   <button class="go">Sign in</button>
   <p class="dim"><code>npx gate history --link</code>, typed where Gate was started, prints an address that signs you in.</p>
