@@ -3,9 +3,12 @@ const PATH_LENGTH = 16;
 export interface TextVisitor {
   /** Called for every text, including argument names, with the argument names that lead to it. */
   text(text: string, path: readonly string[], isName: boolean): void;
-  /** Called for the texts, numbers and truth values of a list, in order: a tool may join them into one text. */
-  list?(items: readonly string[], path: readonly string[]): void;
-  /** Called for an object with more than one member that is no list by its names: a tool may make one text of several. */
+  /**
+   * Called for the texts, numbers and truth values of a list, in order: a tool may join them into one text. A column is what the objects of a
+   * list have under one name. An object that is numbered is a list twice: as written, because its author chose that order, and by number.
+   */
+  list?(items: readonly string[], path: readonly string[], isColumn?: boolean): void;
+  /** Called for an object that is no list by its names: a tool may make one text of several of its members. */
   members?(members: readonly Member[], path: readonly string[]): void;
 }
 export type Member = readonly [name: string, value: unknown];
@@ -32,15 +35,19 @@ export function eachText(value: unknown, { text, list, members }: TextVisitor): 
       if (list && !here.every((item) => typeof item === 'number')) {
         const items = scalarsIn(here);
         if (items.length > 1) list(items, path);
+        for (const [key, column] of columnsOf(here)) list(column, [...path, key].slice(-PATH_LENGTH), true);
       }
       for (const item of here as unknown[]) open.push({ value: item, path });
     } else if (typeof here === 'object' && here !== null) {
       const entries = Object.entries(here);
-      if (entries.length > 1) {
-        if (list && areNumbered(entries)) {
-          const items = scalarsIn(entries.map(([, item]) => item));
-          if (items.length > 1) list(items, path);
-        } else members?.(entries, path);
+      const isNumbered = entries.length > 1 && areNumbered(entries);
+      // A single letter may be a number or the beginning of a name: "c" for a command.
+      if (!isNumbered || entries[0]?.[0].length === 1) members?.(entries, path);
+      if (list && isNumbered) {
+        const items = scalarsIn(entries.map(([, item]) => item));
+        const sorted = scalarsIn(entries.toSorted(byNumber).map(([, item]) => item));
+        if (items.length > 1) list(items, path);
+        if (items.length > 1 && sorted.some((item, at) => item !== items[at])) list(sorted, path);
       }
       for (const [key, item] of entries) {
         text(key, path, true);
@@ -69,6 +76,41 @@ function soleMember(item: unknown): unknown {
   return others.length === 0 ? first : undefined;
 }
 
+/** Names in a list of objects and words whose columns are put together with the words. */
+const MIXED_COLUMNS = 8;
+
+/** What the objects of a list hold under each of their names, with the words between them: `[{"type": "text", "value": "-f"}, …]`. */
+function columnsOf(list: readonly unknown[]): readonly (readonly [string, readonly string[]])[] {
+  const columns = new Map<string, (readonly [at: number, text: string])[]>();
+  const words: (readonly [at: number, text: string])[] = [];
+  for (const [at, item] of list.entries()) {
+    if (typeof item === 'string') words.push([at, item]);
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) continue;
+    for (const [key, value] of Object.entries(item)) {
+      if (typeof value !== 'string' && typeof value !== 'number') continue;
+      const column = columns.get(key);
+      if (column) column.push([at, String(value)]);
+      else columns.set(key, [[at, String(value)]]);
+    }
+  }
+  return [...columns].flatMap(([key, column], place) => {
+    const items = place < MIXED_COLUMNS ? [...column, ...words].toSorted(([one], [other]) => one - other) : column;
+    return items.length > 1 ? [[key, items.map(([, text]) => text)] as const] : [];
+  });
+}
+
+/** The number of `a2`, the place of `b` in the alphabet. */
+export function numberOf(name: string): number | undefined {
+  if (name.length > LONGEST_NAME) return undefined;
+  const ordinal = ORDINALS.indexOf(name.toLowerCase());
+  if (ordinal >= 0) return ordinal;
+  if (/^[A-Za-z]$/.test(name)) return name.toLowerCase().charCodeAt(0);
+  const digits = /[0-9]{1,8}$/.exec(name)?.[0];
+  return digits === undefined ? undefined : Number(digits);
+}
+const ORDINALS = 'first second third fourth fifth sixth seventh eighth ninth tenth'.split(' ');
+const byNumber = ([one]: Member, [other]: Member): number => (numberOf(one) ?? 0) - (numberOf(other) ?? 0);
+
 /** `{"a0": …, "a1": …}`, `{"0": …, "1": …}`, `{"a": …, "b": …}`: a list that is written as an object. */
 function areNumbered(entries: readonly Member[]): boolean {
   const stem = stemOf(entries[0]?.[0] ?? '');
@@ -77,7 +119,7 @@ function areNumbered(entries: readonly Member[]): boolean {
 /** A name without its number; empty for a single letter. */
 function stemOf(name: string): string | undefined {
   if (name.length > LONGEST_NAME) return undefined;
-  if (/^[A-Za-z]$/.test(name)) return '';
+  if (/^[A-Za-z]$/.test(name) || ORDINALS.includes(name.toLowerCase())) return '';
   const stem = name.replace(/[0-9]{1,8}$/, '');
   return stem === name ? undefined : stem;
 }

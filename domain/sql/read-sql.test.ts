@@ -498,6 +498,23 @@ describe('a statement in pieces', () => {
     [{ a: 'DROP TABLE', b: 'users' }, 'yellow'],
     [{ part1: 'TRUNCATE', part2: 'TABLE', part3: 'users' }, 'yellow'],
     [{ query: 'DROP TABLE', name: 'users' }, 'yellow'],
+    [{ first: 'DROP TABLE', second: 'users' }, 'yellow'],
+    [{ second: 'users', first: 'DROP TABLE' }, 'yellow'],
+    [{ a2: 'users', a1: 'DROP TABLE' }, 'yellow'],
+    [{ b: 'users', a: 'DROP TABLE' }, 'yellow'],
+    [{ name: 'users', kind: 'TABLE', verb: 'DROP' }, 'yellow'],
+    [{ what: 'delete from', table: 'users', mode: 'fast' }, 'yellow'],
+    [{ table: 'users', deed: { do: 'TRUNCATE TABLE', to: 'users' } }, 'yellow'],
+    [{ x: ['DROP', 'TABLE', 'users'].map((value) => ({ type: 'text', value })) }, 'yellow'],
+    [{ x: [...filler, 'DROP TABLE', 'users'].map((value) => ({ type: 'text', value })) }, 'yellow'],
+    [
+      Object.fromEntries([
+        ...filler.slice(0, 5).map((name) => [name, 'call all']),
+        ['x', 'DROP TABLE'],
+        ['y', 'users'],
+      ]),
+      'yellow',
+    ],
     [{ name: 'users', statement: 'TRUNCATE TABLE' }, 'red'],
     [{ q: packed('DROP TABLE users', 11) }, 'red'],
     [{ q: JSON.stringify({ c: 'DROP TABLE users', p: 'x'.repeat(70_000) }) }, 'red'],
@@ -515,6 +532,19 @@ describe('a statement in pieces', () => {
     { query: 'update', sort: 'created' },
     { command: 'show users', sort: 'name' },
     { query: 'drop', page: 2, sort: 'date' },
+    { action: 'create', type: 'task', name: 'clean' },
+    { title: 'Delete from my list', list: 'groceries' },
+    { title: 'Drop', body: 'the table', kind: 'event' },
+    { first: 'Ada', second: 'update', third: 'x' },
+    {
+      issues: Array.from({ length: 500 }, (_, at) => ({
+        id: at,
+        title: 'Update the docs',
+        state: 'open',
+        body: 'x'.repeat(60),
+      })),
+    },
+    { messages: ['please delete', 'the old report'].map((text) => ({ type: 'text', text })) },
     { page: JSON.stringify({ text: 'x'.repeat(70_000), title: 'Update' }) },
   ];
   it('is not put together from words and data', () => {

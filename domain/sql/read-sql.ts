@@ -111,10 +111,10 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       text: read,
       // A statement split into pieces: ["DROP", "TABLE", "accounts"]. English words can form one too, so such a list alone never denies a
       // call.
-      list: (items, path) => {
+      list: (items, path, isColumn = false) => {
         const isWordList = lists.has(lowered(path).at(-1) ?? '') && items.every((item) => /^[\w.-]{1,64}$/.test(item));
         if (isWordList) return;
-        for (const run of runsOf(items)) {
+        for (const run of runsOf(items, isColumn ? 0 : JOINED_WHOLE)) {
           readDerived(run, path, true);
           // Some tools quote what they join, and then a number is a name too.
           const named = run.replaceAll(/(^| )(?=[0-9]+(?:$| ))/g, '$1n');
@@ -123,10 +123,18 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       },
       // A statement's head beside its objects: {"query": "DROP TABLE", "name": "accounts"}.
       members: (members, path) => {
-        for (const [name, value] of members) {
-          if (!strict.has(name.toLowerCase()) || typeof value !== 'string' || !isHead(value)) continue;
+        const heads = members.filter(
+          ([name, value]) =>
+            typeof value === 'string' && isHead(value) && (strict.has(name.toLowerCase()) || isWholeHead(value)),
+        );
+        if (heads.length === 0) return;
+        // Not cut off: what is not read must not hide behind what is.
+        if (heads.length > HEADS) keep({ effect: 'unreadable', kind: BEYOND, form: 'phrase' }, path);
+        for (const [name, value] of heads.slice(0, HEADS)) {
           const others = members.flatMap(([other, one]) => (other !== name && isShort(one) ? [one] : []));
-          if (others.length > 0) readDerived([value, ...others].join(' '), [...path, name], true);
+          // DROP, users, TABLE: the author of a call chooses the order of its members.
+          const kindFirst = others.toSorted((one, other) => Number(isKind(other)) - Number(isKind(one)));
+          if (others.length > 0) readDerived([value, ...kindFirst].join(' '), [...path, name], true);
         }
       },
     });
@@ -151,8 +159,8 @@ const RUN = 16;
 const LONGEST_PIECE = 256;
 
 /** The parts of a list that may be a statement in pieces. */
-function runsOf(items: readonly string[]): readonly string[] {
-  if (items.length <= JOINED_WHOLE) return [items.join(' ')];
+function runsOf(items: readonly string[], whole: number): readonly string[] {
+  if (items.length <= whole) return [items.join(' ')];
   const runs: string[] = [];
   let run: string[] = [];
   let left = 0;
@@ -169,6 +177,17 @@ function runsOf(items: readonly string[]): readonly string[] {
 }
 
 const isHead = (text: string): boolean => /^\s*[A-Za-z]+(?:\s+[A-Za-z]+){0,2}\s*$/.test(text) && hasChangingWord(text);
+/** `DROP TABLE`, `delete from`, and a DROP alone: other single words begin many a sentence. Anywhere, whatever the name of its argument. */
+const isWholeHead = (text: string): boolean => {
+  const [first = '', second = '', third = ''] = text.trim().toLowerCase().split(/\s+/);
+  if (second === '') return REMOVES.has(first);
+  return CHANGING_WORDS.has(first) && [second, third].some((word) => BEHIND_HEAD.has(word) || OBJECT_WORDS.has(word));
+};
+const REMOVES = new Set(['drop', 'truncate']);
+const isKind = (text: string): boolean => OBJECT_WORDS.has(text.toLowerCase());
+const BEHIND_HEAD = new Set(['from', 'into', 'all']);
+/** Heads of statements among the members of one object that are joined with the others: each costs a text of all of them. */
+const HEADS = 4;
 const isShort = (value: unknown): value is string => typeof value === 'string' && /^[\w."`-]{1,64}$/.test(value);
 
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;

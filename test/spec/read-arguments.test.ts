@@ -20,6 +20,20 @@ afterAll(async () => {
 
 const REFUSED: readonly (readonly [what: string, tool: string, args: JsonObject, status: 202 | 403])[] = [
   ['a command whose arguments are in another member', 'list_files', { command: 'rm', args: ['-rf', '/'] }, 403],
+  ['a command with a path beside its arguments', 'list_files', { command: 'rm', args: ['-rf'], path: '/' }, 403],
+  ['a command in flags and a path', 'list_files', { command: 'rm', flags: '-rf', path: '/' }, 403],
+  ['a command in numbered members, last first', 'list_files', { a2: '/', a1: '-rf', a0: 'rm' }, 403],
+  ['a command whose program is in an object', 'list_files', { command: { program: 'rm' }, args: ['-rf', '/'] }, 403],
+  [
+    'a command in a list of objects',
+    'list_files',
+    { x: ['rm', '-rf', '/'].map((value) => ({ type: 'text', value })) },
+    403,
+  ],
+  ['a command whose arguments have names', 'list_files', { command: 'dd', if: '/dev/zero', of: '/dev/sda' }, 202],
+  ['a statement in two members', 'search', { first: 'DROP TABLE', second: 'users' }, 202],
+  ['a statement in numbered members, last first', 'search', { a2: 'users', a1: 'DROP TABLE' }, 202],
+  ['a statement in members with letters, last first', 'search', { b: 'users', a: 'DROP TABLE' }, 202],
   ['a command in a list with a number', 'list_files', { argv: ['rm', '-rf', '/', 7] }, 403],
   ['a statement in a list with a number', 'search', { q: ['DROP', 'TABLE', 1] }, 202],
   [
