@@ -69,7 +69,7 @@ const ruled = (input: PolicyInput): unknown => {
       ...input,
       sql: readers.readSql(input.arguments),
       shell: readers.readShell(input.arguments),
-      acts: readActs(input.arguments),
+      acts: readActs(input.arguments, input.tool_type),
     },
     ENTRYPOINT,
   ) as [{ result: { deny: string[]; review: string[] } }];

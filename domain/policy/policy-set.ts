@@ -245,7 +245,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       sql: readSql(input.arguments, input.request_share),
       shell: readShell(input.arguments),
       // Asked of tools alone that run by their names.
-      acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments) : [],
+      acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
     };
   };
 

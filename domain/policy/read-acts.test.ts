@@ -29,6 +29,39 @@ const ACTING: readonly Call[] = [
   ['git_show', { args: ['--output=/home/u/.ssh/authorized_keys'] }],
   ['git_show', { args: ['HEAD', '--output', '../x'] }],
   ['git_show', { args: 'HEAD --output=~/x' }],
+  ['search', { query: '#\nmutation{deleteUser(id:1){id}}' }],
+  ['search', { query: 'query A{a} mutation B{deleteUser(id:1){id}}', operationName: 'B' }],
+  ['search', { query: 'query A { a(x: "}#{") } # { \n,,mutation #x\n B,{ b }' }],
+  ['search', { query: 'fragment F on Q { a(x: """ " { """) } mutation($id: ID!) @x { b }' }],
+  ['search', { query: '{ a(x: """ \\\\""" " """) } mutation B { b }' }],
+  ['search', { query: ['mutation B', '{ deleteUser(id: 1) { id } }'] }],
+  ['git_show', { ref: `${'x '.repeat(300)} --output=/x` }],
+  ['kubectl_get', { args: 'delete pod x' }],
+  ['kubectl_get', { args: '-n prod delete pod x' }],
+  ['kubectl_get', { args: ['drain', 'node1'] }],
+  ['kubectl_get', { args: ['scale', 'deploy/x', '--replicas=0'] }],
+  ['get_user', { command: 'terminate' }],
+  ['list_users', { action: 'deactivate' }],
+  ['list_users', { action: 'suspendUser' }],
+  ['git_show', { ref: '--output=/home/u/.ssh/authorized_keys' }],
+  ['git_show', { ref: 'HEAD --output=hooks' }],
+  ['git_show', { args: ['--outp=/home/u/x'] }],
+  ['git_show', { args: ['--o', 'hooks'] }],
+  ['git_show', { args: ['--output=hooks'] }],
+  ['git_show', { args: ['-o', '/etc/x'] }],
+  ['git_show', { args: ['-o../x'] }],
+  ['get_page', { url: 'x', headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
+  ['get_page', { url: 'x', headers: [{ name: 'x-http-method', value: 'DELETE' }] }],
+  ['get_page', { url: 'x', headers: ['X-Method-Override: put'] }],
+  ['get_page', { url: 'https://a.example/u/1?a=b&_method=delete' }],
+  ['find', { findAndModify: 'users', remove: true }],
+  ['find', { filter: {}, update: { $set: { a: 1 } } }],
+  ['find', { filter: {}, update: { a: 1 } }],
+  ['find', { filter: {}, update: [{ $unset: 'a' }] }],
+  ['find', { query: {}, replacement: JSON.stringify({ a: 1 }) }],
+  ['get_user', { id: 1, delete: true }],
+  ['get_user', { id: 1, deleteUser: 'true' }],
+  ['get_user', { id: 1, options: { purge: 1 } }],
 ];
 const READING: readonly Call[] = [
   ['get_resource', { url: 'https://api/x', method: 'GET' }],
@@ -47,6 +80,27 @@ const READING: readonly Call[] = [
   ['list_files', { tags: ['delete', 'update'], note: 'delete the old one' }],
   ['get_methods', { methods: ['DELETE', 'POST'] }],
   ['list_issues', { body: 'a method: DELETE', labels: ['drop'] }],
+  ['search_logs', { method: 'POST' }],
+  ['search_logs', { method: 'POST', path: '/users', limit: 5 }],
+  ['list_audit_logs', { action: 'delete' }],
+  ['listAuditEvents', { action: 'deactivate', user: 'ada' }],
+  ['get_activity', { operation: 'remove' }],
+  ['search', { filter: { method: 'DELETE' } }],
+  ['search', { filters: [{ action: 'delete', method: 'PUT' }] }],
+  ['find_documents', { filter: { delete: true }, projection: { update: true } }],
+  ['find_documents', { pipeline: [{ $set: { a: 1 } }, { $unset: 'b' }, { $group: { _id: 1, all: { $push: '$x' } } }] }],
+  ['get_user', { id: 1, delete: false, include_deleted: true, index: true, copy: true, updated: true }],
+  ['search', { query: '{ schema { mutation { name } } }' }],
+  ['search', { query: '{ a(x: "mutation { b }") { c } } # mutation { b }' }],
+  ['search', { query: 'a mutation of the gene { BRCA1 }' }],
+  ['search', { query: 'how does git show --output=file work?' }],
+  ['kubectl_get', { args: ['pods', '-o', 'json'] }],
+  ['kubectl_get', { args: ['pods', '-o', 'jsonpath={.items[0]}', '--output-format', 'x'] }],
+  ['kubectl_get', { args: 'pods --output=custom-columns=NAME:.metadata.name' }],
+  ['git_show', { args: ['--oneline', '--only-x', '--order', 'date', '--output-indicator-new=+'] }],
+  ['git_show', { ref: 'origin/output', path: 'out/x.ts' }],
+  ['get_page', { url: 'https://a.example/?method=delete', headers: { accept: 'text/html' } }],
+  ['get_resource', { url: 'https://a.example', headers: { 'X-HTTP-Method-Override': 'GET' } }],
 ];
 
 describe('a tool that plainly reads, and arguments that act', () => {
@@ -65,15 +119,24 @@ describe('a tool that plainly reads, and arguments that act', () => {
     expect(rules.judge('get_page', { method: 'GET' }, { acts: ['an action'] }).tier).toBe('green');
   });
 
-  it.each(['mutation ', '--output ', ' ', 'aB', '_by_query', '['])(
-    '%j, repeated, costs what its length costs',
-    (unit) => {
-      const reading = (length: number) => {
-        const text = unit.repeat(length);
-        const args = { args: text, action: text, q: text, list: { args: Array.from({ length }, () => unit) } };
-        return () => void readActs(args);
-      };
-      expect(growthFault(reading, 8_000)).toBeNull();
-    },
-  );
+  it.each([
+    'mutation ',
+    'mutation{',
+    '{mutation',
+    'mutation#',
+    '--o ',
+    '?_method=',
+    '--output ',
+    ' ',
+    'aB',
+    '_by_query',
+    '[',
+  ])('%j, repeated, costs what its length costs', (unit) => {
+    const reading = (length: number) => {
+      const text = unit.repeat(length);
+      const args = { args: text, action: text, q: text, list: { args: Array.from({ length }, () => unit) } };
+      return () => void readActs(args, 'get_x');
+    };
+    expect(growthFault(reading, 8_000)).toBeNull();
+  });
 });

@@ -1,31 +1,47 @@
 import { eachText, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from '../sql/words.js';
+import { holdsMutation } from './graphql.js';
 
-/** What the arguments of a call ask for beyond a read, each in a few words of Gate's own. Takes linear time and never throws. */
-export function readActs(argumentsOfCall: unknown): readonly string[] {
+/**
+ * What the arguments of a call ask for beyond a read, each in a few words of Gate's own. A tool that reads logs is told methods and
+ * actions as what to look for. Takes linear time and never throws.
+ */
+export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[] {
   const acts = new Set<string>();
+  const readsRecords = wordsOf(tool).some((word) => RECORDS.has(word));
   eachText(argumentsOfCall, {
     text(text, path, isName) {
-      const last = lowered(path.slice(-1))[0] ?? '';
+      const low = lowered(path);
+      const last = low.at(-1) ?? '';
+      const isFilter = readsRecords || low.some((name) => FILTERS.has(name));
       if (isName) {
-        if (OPERATORS.has(text.toLowerCase())) acts.add('an operator that writes or runs code');
-        else if (ACTIONS.has(last) && acting(text)) acts.add('an action');
+        if (isOperator(text, low)) acts.add('an operator that writes or runs code');
+        else if (ACTIONS.has(last) && !isFilter && acting(text)) acts.add('an action');
         return;
       }
-      if (METHODS.has(last.replaceAll(/[^a-z]/g, '')) && CHANGES.has(text.trim().toUpperCase()))
-        acts.add('a request that changes what it reaches');
-      if (ACTIONS.has(last) && acting(text)) acts.add('an action');
-      if (ARGUMENTS.has(last) && writesFile(text.split(/\s/, MOST_WORDS))) acts.add('a file to write');
+      if (!isFilter && saysMethod(text, last)) acts.add('a request that changes what it reaches');
+      if (ACTIONS.has(last) && !isFilter && acting(text)) acts.add('an action');
+      if (ARGUMENTS.has(last) && actingFirst(text.trim().split(/\s+/, HEADS))) acts.add('an action');
+      if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/)))
+        acts.add('a file to write');
       if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text))
         acts.add('a request that changes what it reaches');
-      if (/^\s*mutation\b/.test(text.slice(0, HEAD)) && text.includes('{')) acts.add('a mutation');
+      if (holdsMutation(text)) acts.add('a mutation');
     },
     list(items, path) {
+      if (items.some((item) => item.includes('mutation')) && holdsMutation(items.join(' '))) acts.add('a mutation');
       if (!ARGUMENTS.has(lowered(path.slice(-1))[0] ?? '')) return;
-      // Behind an option may stand its value: -n prod delete.
-      const heads = items[0]?.startsWith('-') ? items.slice(0, HEADS) : items.slice(0, 1);
-      if (heads.some(acting)) acts.add('an action');
+      if (actingFirst(items)) acts.add('an action');
       if (writesFile(items)) acts.add('a file to write');
+    },
+    members(members, path) {
+      if (lowered(path).some((name) => FILTERS.has(name) || PROJECTIONS.has(name))) return;
+      const filtered = members.some(([name]) => FILTERS.has(name.toLowerCase()) || name.toLowerCase() === 'query');
+      for (const [name, value] of members) {
+        const isOn = value === true || value === 1 || value === 'true';
+        if (isOn && name.length <= LONGEST_DEED && isDeed(wordsOf(name)[0] ?? '')) acts.add('an action');
+        if (filtered && UPDATES.has(name.toLowerCase()) && isDocument(value)) acts.add('an action');
+      }
     },
   });
   return [...acts].toSorted();
@@ -34,34 +50,95 @@ export function readActs(argumentsOfCall: unknown): readonly string[] {
 const HEAD = 256;
 /** The first arguments, where options come before the action. */
 const HEADS = 5;
-const MOST_WORDS = 256;
-const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
-const OPERATORS = names('$out $merge $where $function $accumulator dropdatabase');
-const METHODS = names('method httpmethod requestmethod httpverb');
+const LONGEST_DEED = 32;
+const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
+const OPERATORS = names(
+  `$out $merge $where $function $accumulator $inc $rename $pull $pullall $setoninsert $currentdate $mul dropdatabase findandmodify
+  findoneandupdate findoneanddelete findoneandreplace mapreduce deletemany deleteone updatemany updateone insertmany insertone replaceone
+  bulkwrite`,
+);
+/** Operators of an update that are stages of a pipeline too, and only compute there. */
+const STAGES = names('$set $unset');
+const PIPELINES = names('pipeline pipelines stages aggregate aggregation facet $facet $lookup');
+const METHODS = names('method httpmethod requestmethod httpverb xhttpmethod xhttpmethodoverride xmethodoverride');
 const CHANGES = names('POST PUT PATCH DELETE MERGE MOVE COPY PURGE CONNECT TRACE MKCOL LINK UNLINK PROPPATCH');
 const ACTIONS = names('action op operation command cmd subcommand verb');
 const ARGUMENTS = names('args argv arguments flags options');
+/** Words for a reader, not for a program. */
+const SPEECH = names(
+  'query q search term text body content message title description summary comment note notes prompt question reason',
+);
+const FILTERS = names('filter filters where criteria conditions match $match facets');
+const PROJECTIONS = names('projection fields select columns include exclude sort properties expand');
+const UPDATES = names('update updates replacement deletes');
+/** Nouns of tools that look through what was done. */
+const RECORDS = names('log logs audit audits activity activities history trail trails');
 
 /** Nouns and prepositions among the action words, and what a search is told: "index", "out", "script". */
 const NO_DEED = names('index out script copy call debug move load call run set import touch restore install write add');
+/** Deeds that no query language has as a word. */
+const DEEDS = names(
+  `terminate deactivate activate disable enable suspend unsuspend resume pause drain cordon uncordon scale evict taint untaint start stop
+  restart reboot kill cancel archive unarchive destroy erase uninstall deploy undeploy rollback rollout approve reject ban unban block
+  unblock disconnect expel promote demote assign unassign reassign transfer send pay refund charge withdraw close reopen rotate provision
+  deprovision annotate expose edit invoke submit rm`,
+);
+const isDeed = (word: string): boolean => DEEDS.has(word) || (ACTION_WORDS.has(word) && !NO_DEED.has(word));
+
+const wordsOf = (name: string): readonly string[] =>
+  name
+    .slice(0, HEAD)
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== '');
+const isDocument = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null) || (typeof value === 'string' && /^\s*[[{]/.test(value));
+
+function isOperator(name: string, path: readonly string[]): boolean {
+  const low = name.length > LONGEST_DEED ? '' : name.toLowerCase();
+  return OPERATORS.has(low) || (STAGES.has(low) && !path.some((outer) => PIPELINES.has(outer)));
+}
+
+/** A method by the name of its argument or header, in a header that is written out, or in an address. */
+function saysMethod(text: string, name: string): boolean {
+  if (METHODS.has(name.replaceAll(/[^a-z]/g, '')) && CHANGES.has(text.trim().toUpperCase())) return true;
+  const head = text.slice(0, HEAD).trim();
+  if (/^x-(?:http-)?method(?:-override)?(?:$|\s?:\s?(?!get|head|options))/i.test(head)) return true;
+  return text.includes('_method=') && /[?&]_method=(?:post|put|patch|delete)/i.test(text);
+}
 
 /** Whether a text begins with what an order begins with: `delete`, `dropDatabase`, `drop_database now`. */
 function acting(text: string): boolean {
   const [first = ''] = text.slice(0, HEAD).trimStart().split(/\s/, 1);
-  if (first.length > 32) return false;
-  if (ACTION_WORDS.has(first.toLowerCase())) return !NO_DEED.has(first.toLowerCase()) || /\s\S/.test(text.trim());
-  const [verb = ''] = first
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]/, 1);
-  return verb !== first.toLowerCase() && ACTION_WORDS.has(verb);
+  if (first.length > LONGEST_DEED) return false;
+  const low = first.toLowerCase();
+  if (DEEDS.has(low)) return true;
+  if (ACTION_WORDS.has(low)) return !NO_DEED.has(low) || /\s\S/.test(text.trim());
+  const [verb = ''] = wordsOf(first);
+  return verb !== low && low.startsWith(verb) && (DEEDS.has(verb) || ACTION_WORDS.has(verb));
 }
 
-/** `--output=/etc/x`, `--output ../x`: a path, not the name of a format. */
+/** Behind an option may stand its value: -n prod delete. */
+const actingFirst = (words: readonly string[]): boolean =>
+  (words[0]?.startsWith('-') ? words.slice(0, HEADS) : words.slice(0, 1)).some(acting);
+
+const FORMATS = names(
+  `json yaml yml wide name text txt table csv tsv xml html markdown md short long full plain raw none pretty compact toml ndjson jsonl
+  jsonlines sarif junit tap oneline human default - /dev/stdout`,
+);
+/** `--output=/etc/x`, `--outp hooks`, `-o ../x`: a path or a name, and not that of a format. Programs take long options cut short. */
 function writesFile(words: readonly string[]): boolean {
   return words.some((word, at) => {
-    if (!word.startsWith('--output')) return false;
+    const isLong = word === '--o' || word.startsWith('--o=') || word.startsWith('--ou');
+    if (!isLong) return /^-[oO]/.test(word) && isPath(word.length > 2 ? word.slice(2) : (words[at + 1] ?? ''));
     const equals = word.indexOf('=');
-    return /^[/~.]|^[a-z]:/i.test(equals < 0 ? (words[at + 1] ?? '') : word.slice(equals + 1));
+    const option = equals < 0 ? word : word.slice(0, equals);
+    if (/-(?:format|indicator|delimiter|style|type|template|encoding|columns)/.test(option)) return false;
+    const value = equals < 0 ? (words[at + 1] ?? '') : word.slice(equals + 1);
+    const [format = ''] = value.toLowerCase().split(/[=(:]/, 1);
+    return isPath(value) || !(value === '' || FORMATS.has(value.toLowerCase()) || TEMPLATES.has(format));
   });
 }
+const TEMPLATES = names('jsonpath jsonpath-as-json custom-columns go-template template');
+const isPath = (text: string): boolean => /^=?[/~.]|^[a-z]:/i.test(text) && !FORMATS.has(text);

@@ -15,7 +15,7 @@ export interface Lexing {
   readonly dashNeedsBlank?: boolean;
   /** Comments nest. */
   readonly nested?: boolean;
-  /** The content of a comment that starts with `/*!` or `/*M!` is code. */
+  /** The content of a comment that starts with `/*!`, `/*M!` or `/*T!` is code. */
   readonly conditional?: boolean;
 }
 
@@ -132,8 +132,8 @@ export function lex(text: string, lexing: Lexing): Lexed {
       at = lineEnd(at);
     else if (c === '#' && lexing.hash) at = lineEnd(at);
     else if (c === '/' && next === '*') {
-      if (lexing.conditional && /^\/\*M?!/.test(text.slice(at, at + 4))) {
-        at += text[at + 2] === 'M' ? 4 : 3;
+      if (lexing.conditional && /^\/\*[A-Za-z]?!/.test(text.slice(at, at + 4))) {
+        at += text[at + 2] === '!' ? 3 : 4;
         while (DIGIT.test(text[at] ?? '')) at += 1;
         conditional += 1;
         continue;

@@ -556,6 +556,10 @@ describe('a comment that a database runs', () => {
   const RUN = [
     'select /*!50000 pay(1000), */ 1',
     'select 1 /*M! , pay(1) */',
+    'select 1 /*T! ,pay(1) */',
+    'select 1 /*T![auto_rand] ,pay(1) */',
+    'select 1 /*t!, pay(1) */',
+    'select 1 /* x */ /*T![a,b],pay(1)*/',
     'select 1 /*M!100100 , pay(1) */',
     'select 1 /*!50000 ,sleep(1e9) */',
     'select 1 where 1=1-- \n/*! and pay(1) */',

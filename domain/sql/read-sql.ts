@@ -370,13 +370,13 @@ function otherwiseRead(text: string, tokens: readonly Token[]): Reading | null {
   return null;
 }
 
-/** Whether the text holds what MySQL and MariaDB run, or an optimizer obeys, outside of quotes: a comment that starts with one of `!`, `M!`, `+`. */
+/** Whether the text holds what MySQL, MariaDB and TiDB run, or an optimizer obeys, outside of quotes: a comment that starts with `!`, a letter and `!`, or `+`. */
 function holdsLiveComment(text: string, tokens: readonly Token[]): boolean {
   const quoted = tokens.filter(({ kind }) => kind === 'text' || kind === 'name');
   let next = 0;
   for (let at = text.indexOf('/*'); at >= 0; at = text.indexOf('/*', at + 2)) {
     while (next < quoted.length && (quoted[next]?.to ?? 0) <= at) next += 1;
-    if ((quoted[next]?.from ?? text.length) > at && /^\/\*(?:m?!|\+)/i.test(text.slice(at, at + 4))) return true;
+    if ((quoted[next]?.from ?? text.length) > at && /^\/\*(?:[a-z]?!|\+)/i.test(text.slice(at, at + 4))) return true;
   }
   return false;
 }

@@ -43,12 +43,28 @@ const REFUSED: readonly (readonly [what: string, tool: string, args: JsonObject,
     403,
   ],
   ['a method that changes, of a tool that reads', 'get_page', { url: 'https://a.example', method: 'DELETE' }, 202],
+  ['a mutation behind a comment', 'search', { query: '#\nmutation{deleteUser(id:1){id}}' }, 202],
+  ['an action as the text of arguments', 'kubectl_get', { args: 'delete pod x' }, 202],
+  ['an option in the name of a version', 'git_show', { ref: '--output=/home/u/.ssh/authorized_keys' }, 202],
+  ['an option cut short', 'git_show', { args: ['--outp=/home/u/x'] }, 202],
+  [
+    'a method that a header says',
+    'get_page',
+    { url: 'https://a.example', headers: { 'X-HTTP-Method-Override': 'DELETE' } },
+    202,
+  ],
+  ['an update beside a filter', 'find', { filter: {}, update: { $set: { a: 1 } } }, 202],
+  ['a deed that is switched on', 'get_user', { id: 1, delete: true }, 202],
   ['a command that another one runs', 'list_files', { cmd: 'pkexec rm -rf /home/x' }, 202],
+  ['a comment that TiDB runs', 'query', { sql: 'select 1 /*T! ,pay(1) */' }, 202],
   ['a comment that MySQL runs', 'query', { sql: 'select /*!50000 pay(1000), */ 1' }, 202],
 ];
 const SENT: readonly (readonly [what: string, tool: string, args: JsonObject])[] = [
   ['a command that looks', 'list_files', { command: 'ls', args: ['-la', '/etc'] }],
   ['a method that reads', 'get_page', { url: 'https://a.example', method: 'GET' }],
+  ['a method that is searched for', 'search_logs', { method: 'POST' }],
+  ['an action that is searched for', 'list_audit_logs', { action: 'delete' }],
+  ['a filter', 'search', { filter: { method: 'DELETE' } }],
   ['members of a search', 'search', { pattern: 'rm', path: '/src', verbs: ['update', 'set', 'kill'] }],
 ];
 
