@@ -28,8 +28,9 @@ const now = () => T0;
 
 /** What an editor of each table can change, and why what he changes decides nothing. A new column is to be put here. */
 const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
-  // Sealed and bound to id and digest; an altered digest is a conflict for its caller, and no other call.
-  call_requests: ['correlation_id', 'tenant', 'agent', 'digest', 'sealed', 'created_ms'],
+  // Sealed and bound to id and digest; an altered digest is a conflict for its caller, and no other call. So is a kept inspection: taken away
+  // it is made again, and what does not open closes the call (activities/inspection.test.ts).
+  call_requests: ['correlation_id', 'tenant', 'agent', 'digest', 'sealed', 'created_ms', 'inspection_sealed'],
   // Counts: taking them away gives an agent more calls, each of them judged (SECURITY.md).
   rate_hits: ['key', 'at_ms', 'correlation_id'],
   // Takes a sensitive step out of an agent's history, or puts one in; the call itself was judged (SECURITY.md).
