@@ -94,7 +94,10 @@ function columnsOf(list: readonly unknown[]): readonly (readonly [string, readon
     }
   }
   return [...columns].flatMap(([key, column], place) => {
-    const items = place < MIXED_COLUMNS ? [...column, ...words].toSorted(([one], [other]) => one - other) : column;
+    const items =
+      words.length > 0 && place < MIXED_COLUMNS
+        ? [...column, ...words].toSorted(([one], [other]) => one - other)
+        : column;
     return items.length > 1 ? [[key, items.map(([, text]) => text)] as const] : [];
   });
 }

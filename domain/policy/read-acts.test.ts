@@ -90,6 +90,8 @@ const READING: readonly Call[] = [
   ['find_documents', { filter: { delete: true }, projection: { update: true } }],
   ['find_documents', { pipeline: [{ $set: { a: 1 } }, { $unset: 'b' }, { $group: { _id: 1, all: { $push: '$x' } } }] }],
   ['get_user', { id: 1, delete: false, include_deleted: true, index: true, copy: true, updated: true }],
+  ['list_items', { start: 1, stop: 1, scale: 1, close: 1, options: { start: 1, limit: 5 } }],
+  ['get_package', { version: { major: 1, minor: 1, patch: 1 } }],
   ['search', { query: '{ schema { mutation { name } } }' }],
   ['search', { query: '{ a(x: "mutation { b }") { c } } # mutation { b }' }],
   ['search', { query: 'a mutation of the gene { BRCA1 }' }],

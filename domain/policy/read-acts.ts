@@ -38,8 +38,10 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
       if (lowered(path).some((name) => FILTERS.has(name) || PROJECTIONS.has(name))) return;
       const filtered = members.some(([name]) => FILTERS.has(name.toLowerCase()) || name.toLowerCase() === 'query');
       for (const [name, value] of members) {
-        const isOn = value === true || value === 1 || value === 'true';
-        if (isOn && name.length <= LONGEST_DEED && isDeed(wordsOf(name)[0] ?? '')) acts.add('an action');
+        const verb = name.length <= LONGEST_DEED ? (wordsOf(name)[0] ?? '') : '';
+        // A number is mostly a place or an amount: {"start": 1}.
+        const isOn = value === true || value === 'true' || (value === 1 && REMOVALS.has(verb));
+        if (isOn && isDeed(verb)) acts.add('an action');
         if (filtered && UPDATES.has(name.toLowerCase()) && isDocument(value)) acts.add('an action');
       }
     },
@@ -83,6 +85,7 @@ const DEEDS = names(
   unblock disconnect expel promote demote assign unassign reassign transfer send pay refund charge withdraw close reopen rotate provision
   deprovision annotate expose edit invoke submit rm`,
 );
+const REMOVALS = names('delete remove drop purge destroy truncate wipe');
 const isDeed = (word: string): boolean => DEEDS.has(word) || (ACTION_WORDS.has(word) && !NO_DEED.has(word));
 
 const wordsOf = (name: string): readonly string[] =>

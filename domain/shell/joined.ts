@@ -136,7 +136,9 @@ function linesOfProgram(one: Program, pieces: readonly Piece[], isGiven: boolean
 
 /** `{"rm": "-rf /"}`: the name of the member is the program. */
 function linesOfName(name: string, value: unknown, startsCommand: StartsCommand): MembersLine[] {
-  if (NAMES_PROGRAM.has(plain(name)) || !startsCommand(name)) return [];
+  const mayBeOption =
+    typeof value === 'string' ? '-[{"'.includes(value.trimStart().charAt(0)) : typeof value === 'object';
+  if (!mayBeOption || NAMES_PROGRAM.has(plain(name)) || !startsCommand(name)) return [];
   const words = wordsIn(value);
   return words[0] !== undefined && isOption(words[0]) ? [{ name, line: `${name} ${words.join(' ')}` }] : [];
 }

@@ -10,7 +10,7 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { openClasses, type OpenClasses } from '../../test/support/tool-classes.js';
 import { keyRing } from '../crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
-import { operatorsClasses } from './tool-classes.js';
+import { operatorsClasses, toolClassing } from './tool-classes.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 const UPSTREAM = 'https://tools.example/mcp';
@@ -233,6 +233,21 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
       find_file: unlisted,
       LIST_FILES: unlisted,
     });
+    // Nor does the operators' list say that such a name reads, though it was called.
+    const called = { ran: 0, asked: 1, denied: 0, failed: 0 };
+    const traffic = async () => new Map(['list_files', 'find_file'].map((tool) => [tool, called] as const));
+    const { list } = toolClassing({
+      store: { ...gate.store, traffic },
+      pins: gate.pins,
+      upstream: UPSTREAM,
+      byName: () => ({ class: 'read', source: 'name' }),
+      ruleOn: () => null,
+    });
+    expect((await list('acme', 24)).tools).toMatchObject([
+      { tool: 'find_file', class: null, source: 'none' },
+      { tool: 'fs/read_file', class: 'read', source: 'name' },
+      { tool: 'list_files', class: 'read', source: 'name' },
+    ]);
     await set('find_file', 'read');
     expect(await gate.of('find_file')).toEqual({ find_file: { class: 'read' } });
     // Another agent that never listed is held to the list too; what another agent was shown is listed.

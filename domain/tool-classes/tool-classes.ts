@@ -48,7 +48,7 @@ export const operatorsClasses = ({
         else if (alike) facts.push([tool, { class: alike }]);
         else if (!seen.has(tool)) {
           listed ??= await pins.listed(tenant);
-          if (listed.complete && !listed.names.has(tool)) facts.push([tool, { suspended: 'not_listed' }]);
+          if (isUnlisted(tool, listed)) facts.push([tool, { suspended: 'not_listed' }]);
         }
       }
       return Object.fromEntries(facts);
@@ -58,6 +58,8 @@ export const operatorsClasses = ({
     }
   },
 });
+
+const isUnlisted = (tool: string, listed: ListedTools): boolean => listed.complete && !listed.names.has(tool);
 
 /** A class bound to a definition applies to that definition only. It does not apply when it is unknown what the agent was shown. */
 function suspension({ definition_sha256: classed }: ClassedTool, seen: string | undefined): ToolClassFact['suspended'] {
@@ -93,9 +95,10 @@ export function toolClassing({
 
     /** Every tool that is classed, was shown to an agent, or was called within `hours`. */
     async list(tenant: string, hours: number): Promise<ToolList> {
-      const [{ tools: classed }, seen, traffic] = await Promise.all([
+      const [{ tools: classed }, seen, listed, traffic] = await Promise.all([
         store.read(tenant, upstream),
         pins.seenByAny(tenant),
+        pins.listed(tenant),
         store.traffic(tenant, upstream, now() - hours * 3_600_000),
       ]);
       const names = new Set([...classed.keys(), ...seen.keys(), ...traffic.keys()]);
@@ -104,7 +107,9 @@ export function toolClassing({
         hours,
         tools: [...names].toSorted().map((tool) => {
           const said = classed.get(tool);
-          const otherwise = said ? null : byName(tool);
+          const named = said ? null : byName(tool);
+          // A name that no list showed waits, whatever it reads like.
+          const otherwise = named?.source === 'name' && isUnlisted(tool, listed) && !seen.has(tool) ? null : named;
           return {
             tool,
             class: said?.class ?? otherwise?.class ?? null,
