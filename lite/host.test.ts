@@ -482,6 +482,12 @@ describe('time on the in-process host', () => {
     expect(await gate.host.start(call, clock.now() + 10_000)).toMatchObject({ state: 'abandoned' });
     await gate.host.idle();
     expect(await gate.kinds(call.correlation_id)).toEqual(['call.abandoned']);
+    const record = await gate.calls.find(call.correlation_id);
+    expect(record && answerOf(record, null, false)).toMatchObject({
+      status: 503,
+      headers: { 'Retry-After': '2' },
+      body: { error: 'call_abandoned' },
+    });
     expect(gate.executed).toHaveLength(0);
     await gate.close();
   });
@@ -570,6 +576,7 @@ describe('a restart of the in-process host', () => {
     const record = await gate.calls.find(call.correlation_id);
     expect(record && answerOf(record, null, true)).toMatchObject({
       status: 503,
+      headers: { 'Retry-After': '2' },
       body: {
         error: 'attempt_not_begun',
         layer: 'engine',

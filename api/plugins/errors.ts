@@ -20,7 +20,7 @@ export const plainErrorBody: ErrorBody = (error, correlationId) => ({
 });
 
 /** Seconds a 503 asks its caller to wait. */
-const RETRY_AFTER_SECS = 2;
+export const RETRY_AFTER_SECS = 2;
 
 /** The seconds of `Retry-After`: of every refusal that knows them, and of every 503 that may be asked again; `null` for none. */
 export function retryAfterSecs({ code, status, fields: { retry_after_secs: known } }: GateError): number | null {

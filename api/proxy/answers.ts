@@ -4,7 +4,7 @@ import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { intentScore } from '../../domain/pipeline/verdict.js';
-import { retryAfterSecs } from '../plugins/errors.js';
+import { RETRY_AFTER_SECS, retryAfterSecs } from '../plugins/errors.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
 export interface Answer {
@@ -104,6 +104,9 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
   }
 }
 
+/** Nothing was executed, and the same action may be asked for again under a new id, after a while. */
+const ANOTHER_LATER: ReadonlySet<ErrorCodeName> = new Set(['call_abandoned', 'attempt_not_begun']);
+
 /** The error envelope (docs/architecture/requests-and-answers.md#error-envelope); inapplicable fields are left out. */
 function refusal(
   record: CallRecord,
@@ -115,7 +118,7 @@ function refusal(
   const { verdict } = record.evidence;
   return {
     status: ERROR_CODES[code].status,
-    headers: {},
+    headers: ANOTHER_LATER.has(code) ? { 'Retry-After': String(RETRY_AFTER_SECS) } : {},
     body: {
       error: code,
       ...(verdict && { intent_category: verdict.intent_category }),

@@ -1,4 +1,4 @@
-import type { CallContract, CallInput, CallState, CallSummary, Mode } from '../../contracts/call.js';
+import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts/call.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import type { CallStore } from '../../domain/call-record/call-store.js';
@@ -19,7 +19,6 @@ import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
 import type { CallRunner } from '../../workers/call-runner.js';
 import type { Caller } from '../plugins/app.js';
-import { createAdmission } from './admission.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import type { Refusals } from './refusals.js';
@@ -34,8 +33,6 @@ export interface CallHandlerOptions {
   readonly upstreamTimeoutMs: number;
   readonly ttlSecs: Readonly<Record<ApprovalTier, number>>;
   readonly maxInFlight: number;
-  /** How many calls may wait to begin before it was measured how fast they do; without it as many as may be in progress. */
-  readonly firstBound?: number;
   readonly limits: AgentLimitsCheck;
   readonly refusals: Refusals;
   readonly now?: () => number;
@@ -55,9 +52,6 @@ export interface ToolCallRequest {
   readonly idempotencyId: string;
   readonly callbackUrl: string | null;
 }
-
-/** Of a call in these states it is known how long it took to begin: the time until its answer, less that of its tool. */
-const BEGAN: ReadonlySet<CallState> = new Set(['denied', 'parked', 'completed', 'abandoned']);
 
 /** Slack for the engine to hand an answer over after the last moment a call may begin. */
 const ANSWER_SLACK_MS = 500;
@@ -83,13 +77,7 @@ export function correlationIdOf({
  */
 export function createCallHandler(options: CallHandlerOptions) {
   const { calls, runner, limits, refusals, now = Date.now } = options;
-  const admission = createAdmission({
-    maxInFlight: options.maxInFlight,
-    firstBound: options.firstBound ?? options.maxInFlight,
-    callDeadlineMs: options.callDeadlineMs,
-    now,
-    hasBegun: async (correlationId) => (await calls.find(correlationId)) !== null,
-  });
+  let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true) !== null;
@@ -115,7 +103,7 @@ export function createCallHandler(options: CallHandlerOptions) {
   };
 
   return {
-    inFlight: admission.inFlight,
+    inFlight: () => inFlight,
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
       const { mcp, contract } = request;
@@ -160,7 +148,15 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
     runner.assertUp?.();
     await options.admitNew?.(request, correlationId);
-    const admitted = await admission.admit(correlationId);
+    if (inFlight >= options.maxInFlight)
+      throw new GateError(
+        'pipeline_unavailable',
+        `too many calls are under way; nothing was kept of this one; ${ASK_AGAIN}`,
+        {
+          fields: { layer: 'proxy' },
+        },
+      );
+    inFlight += 1;
     try {
       const receivedMs = now();
       const call: CallInput = {
@@ -197,15 +193,9 @@ export function createCallHandler(options: CallHandlerOptions) {
       const summary = await runner
         .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)
         .catch((error: unknown) => backlogTold(error, request, correlationId));
-      const record = await recordAfter(call, summary).catch((error: unknown) => {
-        if (summary === null) admitted.begun(now());
-        throw error;
-      });
-      const takenMs = BEGAN.has(record.state) ? (record.outcome?.duration_ms ?? 0) : null;
-      if (takenMs !== null) admitted.begun(now() - takenMs);
-      return await fromRecord(record, null);
+      return await fromRecord(await recordAfter(call, summary), null);
     } finally {
-      admitted.ended();
+      inFlight -= 1;
     }
   }
 

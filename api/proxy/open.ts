@@ -85,7 +85,6 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       upstreamTimeoutMs: own.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: own.ttlAutoSecs, standard: own.ttlStandardSecs, strict: own.ttlStrictSecs },
       maxInFlight: own.maxInFlight,
-      firstBound: FIRST_BOUND,
       agentLimits: agentLimitsOf(own),
       demoAgents: new Set(own.demoAgents),
       verboseVerdicts: own.verboseVerdicts,
@@ -103,8 +102,6 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
 
 /** What it takes to write down how a call ended, beyond the limits of the call itself. */
 const WRITING_DOWN_SECS = 10;
-/** As many calls at once began within 5 s on two busy cores; from the first burst on it is measured. */
-const FIRST_BOUND = 200;
 
 /** What names and shipped data say of a tool: by the rules that judge it where they stand here, else by those that ship with Gate. */
 async function namesOf({ beside }: Pick<Opening<Settings>, 'beside'>): Promise<Pick<PolicySet, 'classOf' | 'ruleOn'>> {
