@@ -493,6 +493,127 @@ describe('time on the in-process host', () => {
   });
 });
 
+describe('a store that was away for a minute', () => {
+  let clock: ReturnType<typeof handClock>;
+  let gate: PipelineFixture;
+  let asked: number;
+  let away: boolean;
+  beforeEach(async () => {
+    clock = handClock();
+    asked = 0;
+    away = false;
+    gate = await openPipeline({
+      clock,
+      script: {
+        tier: 'yellow',
+        hilTakes: () => {
+          asked += 1;
+          return away ? Promise.reject(new Error('no room')) : Promise.resolve();
+        },
+      },
+    });
+  });
+  afterEach(() => gate.close());
+
+  const settled = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('runs to end', () => gate.host.busy() === 0);
+  };
+  /** Lets time go by as a store that keeps undoing transactions does: each time, the host is told. */
+  async function pass(ms: number, stepMs = 500): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      if (away) gate.host.lookAgain();
+      clock.advance(stepMs);
+      await settled();
+    }
+  }
+  async function left(count: number): Promise<CallInput[]> {
+    const calls = await Promise.all(
+      Array.from({ length: count }, () => gate.call({ not_after_ms: clock.now() + 3_600_000 })),
+    );
+    const unavailable = expect.objectContaining({ code: 'pipeline_unavailable' });
+    for (const call of calls) await expect(gate.run(call)).rejects.toEqual(unavailable);
+    await settled();
+    return calls;
+  }
+  const state = async ({ correlation_id: id }: CallInput) => (await gate.calls.find(id))?.state;
+  const inFile = (change: (connection: InstanceType<typeof DatabaseSync>) => void) => {
+    const connection = new DatabaseSync(join(gate.folder, 'calls.db'));
+    change(connection);
+    connection.close();
+  };
+  /** A call that waits for its decision, and whose record the store took back. */
+  async function undone(): Promise<CallInput> {
+    const call = await gate.call({ not_after_ms: clock.now() + 3_600_000 });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    await eventually('a call that waits', () => gate.host.busy() === 0);
+    inFile((file) => file.prepare('delete from call_records where correlation_id = ?').run(call.correlation_id));
+    return call;
+  }
+
+  it('goes on within five seconds with what it left open, whoever asks', async () => {
+    away = true;
+    const calls = await left(3);
+    await pass(60_000);
+    away = false;
+    await pass(5_000);
+    for (const call of calls) expect(await state(call)).toBe('parked');
+  });
+
+  it('goes on at once when something is stored again', async () => {
+    away = true;
+    const [call] = (await left(1)) as [CallInput];
+    await pass(60_000);
+    away = false;
+    const other = await gate.call({ not_after_ms: clock.now() + 3_600_000 });
+    expect(await gate.run(other)).toMatchObject({ state: 'parked' });
+    await pass(500);
+    expect(await state(call)).toBe('parked');
+  });
+
+  it('begins a call anew that is asked again and whose record was undone while a look was to come', async () => {
+    away = true;
+    await left(1);
+    await pass(60_000);
+    away = false;
+    const call = await undone();
+    gate.host.lookAgain();
+    const answers = await Promise.all([gate.run(call), gate.run(call), gate.run(call)]);
+    // It begins anew, once for all who ask; here it ends by what the other files still hold of it.
+    expect(answers.map((answer) => answer?.state)).toEqual(['tampered', 'tampered', 'tampered']);
+    expect(await state(call)).toBe('tampered');
+    expect(gate.executed).toHaveLength(0);
+  });
+
+  it('leaves a call alone that is being decided while it is asked again', async () => {
+    const call = await gate.call();
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    const [outcome, answer] = await Promise.all([
+      gate.host.decide(await gate.decision(call, 'approve')),
+      gate.run(call),
+    ]);
+    expect(outcome).toMatchObject({ outcome: 'applied' });
+    expect(answer).not.toBeNull();
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('asks of the store no more than a look now and then, however many calls stand open and others are stored', async () => {
+    away = true;
+    const calls = await left(40);
+    asked = 0;
+    await pass(60_000);
+    // Half a second, then twice as long each time, then every five seconds.
+    expect(asked).toBeLessThanOrEqual(calls.length * 20);
+    asked = 0;
+    gate.script.tier = 'green';
+    for (let others = 0; others < 20; others += 1)
+      expect(await gate.run(await gate.call())).toMatchObject({ state: 'completed' });
+    await settled();
+    expect(asked).toBeLessThanOrEqual(calls.length);
+  });
+});
+
 describe('a restart of the in-process host', () => {
   it('goes on with a parked call and executes it after the approval, exactly once', async () => {
     const before = await openPipeline({ script: { tier: 'yellow' } });

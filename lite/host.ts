@@ -45,7 +45,10 @@ export interface InProcessHost extends CallRunner, DecisionSender {
    * their record does not say so are let go before. For the start.
    */
   resume(): Promise<number>;
-  /** The same soon, and again after growing pauses until no open call is without a run. For after the store undid a transaction. */
+  /**
+   * The same soon, and again after growing pauses until no open call is without a run; as soon as something is stored again, without the
+   * rest of the pause. For after the store undid a transaction.
+   */
   lookAgain(): void;
   /** Calls that run and do not wait for a decision. */
   busy(): number;
@@ -118,7 +121,10 @@ export function createInProcessHost({
 
     async function finish(): Promise<void> {
       await Promise.resolve();
-      const steps = stepsOf(call, run, answered.resolve);
+      const steps = stepsOf(call, run, (summary) => {
+        answered.resolve(summary);
+        storedAgain();
+      });
       let ended = true;
       try {
         await runCall(call, steps, resumed).catch((error: unknown) => closeAfter(error, call, steps));
@@ -239,7 +245,7 @@ export function createInProcessHost({
         return await work();
       } catch (error) {
         if (inVain(error, attempt)) throw error;
-        await clock.sleep(Math.min(15_000, 250 * 2 ** Math.min(attempt, 6)), stopping.signal);
+        await clock.sleep(Math.min(LOOK_AGAIN_AT_MOST_MS, 250 * 2 ** Math.min(attempt, 6)), stopping.signal);
       }
     }
   }
@@ -282,14 +288,30 @@ export function createInProcessHost({
 
   /** Since when open calls are found that nothing runs; `null` while there are none. */
   let troubledMs: number | null = null;
-  let looking = false;
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  let next: { readonly atMs: number; readonly earlier: AbortController } | null = null;
+  /** The store undid a transaction, and nothing has been stored since. */
+  let undone = false;
   function lookAgain(): void {
-    if (looking || stopping.signal.aborted) return;
-    looking = true;
     const sinceMs = (troubledMs ??= clock.now());
-    const pauseMs = Math.min(LOOK_AGAIN_AT_MOST_MS, Math.max(LOOK_AGAIN_MS, clock.now() - sinceMs));
-    void clock.sleep(pauseMs, stopping.signal).then(() => {
-      looking = false;
+    if (!next) lookIn(Math.min(LOOK_AGAIN_AT_MOST_MS, Math.max(LOOK_AGAIN_MS, clock.now() - sinceMs)));
+  }
+  /** Once for each time the store was away, and never twice within the shortest pause: calls that fail all the same cost little. */
+  function storedAgain(): void {
+    if (!undone) return;
+    undone = false;
+    const pauseMs = Math.max(0, lookedMs + LOOK_AGAIN_MS - clock.now());
+    if (next && next.atMs - clock.now() > pauseMs) lookIn(pauseMs);
+  }
+  function lookIn(pauseMs: number): void {
+    if (stopping.signal.aborted) return;
+    next?.earlier.abort();
+    const look = { atMs: clock.now() + pauseMs, earlier: new AbortController() };
+    next = look;
+    void clock.sleep(pauseMs, AbortSignal.any([stopping.signal, look.earlier.signal])).then(() => {
+      if (next !== look) return;
+      next = null;
+      lookedMs = clock.now();
       if (!stopping.signal.aborted) inBackground(resumeAgain);
     });
   }
@@ -304,18 +326,31 @@ export function createInProcessHost({
     }
   }
 
+  /** What runs under the id of the call, which another request may not use meanwhile. */
+  function runOf(call: CallInput): Run | undefined {
+    const run = runs.get(call.correlation_id);
+    if (!run || run.digest === call.digest) return run;
+    throw new GateError(
+      call.contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
+    );
+  }
+
+  /** Who decides it wakes it. */
+  const waits = (correlationId: string, run: Run) => run.waiting && !deciding.has(correlationId);
+  /** Ends the run of a call that waits for what was undone together with the transaction it was parked in. */
+  async function letGo(correlationId: string, run: Run, record: CallRecord | null): Promise<void> {
+    if (record?.state === 'parked' || !waits(correlationId, run)) return;
+    run.drop();
+    await run.done;
+  }
+
   /** Goes on with every open call that nothing runs. */
   async function goOn(): Promise<number> {
     let found = 0;
     for (const [correlationId, run] of runs) {
-      // Who decides it wakes it.
-      const held = () => !run.waiting || deciding.has(correlationId);
-      if (held()) continue;
+      if (!waits(correlationId, run)) continue;
       const record = await opened(correlationId);
-      // What it waits for was undone together with the transaction it was parked in.
-      if (record === undefined || record?.state === 'parked' || held()) continue;
-      run.drop();
-      await run.done;
+      if (record !== undefined) await letGo(correlationId, run, record);
     }
     for (const { correlation_id: correlationId } of await calls.openCalls(clock.now() + 1, 1_000_000)) {
       if (runs.has(correlationId)) continue;
@@ -361,15 +396,12 @@ export function createInProcessHost({
 
   return {
     async start(call, deadlineMs) {
-      const running = runs.get(call.correlation_id);
-      if (running && running.digest !== call.digest) {
-        throw new GateError(
-          call.contract === 'gate.decision/v1'
-            ? 'decision_idempotency_conflict'
-            : 'server_execution_idempotency_conflict',
-        );
-      }
-      const { answer } = running ?? launch(call, null);
+      const waiting = runOf(call);
+      // Whoever asks again need not wait for the next look.
+      if (waiting && waits(call.correlation_id, waiting))
+        await letGo(call.correlation_id, waiting, await calls.find(call.correlation_id));
+      // Meanwhile another request may have begun under the id.
+      const { answer } = runOf(call) ?? launch(call, null);
       return deadlines.within(answer, deadlineMs);
     },
 
@@ -388,7 +420,10 @@ export function createInProcessHost({
       return resumed + (await goOnWithDues());
     },
 
-    lookAgain,
+    lookAgain() {
+      undone = true;
+      lookAgain();
+    },
 
     busy: () => [...runs.values()].filter((run) => !run.waiting).length,
 
@@ -430,6 +465,7 @@ const STOPPED = Symbol('stopped');
 const CALLBACK_ATTEMPTS = 5;
 /** Long enough for a burst of failures to be over, short enough that nobody notices. */
 const LOOK_AGAIN_MS = 500;
-const LOOK_AGAIN_AT_MOST_MS = 60_000;
+/** How long a call may stand still once its store is back and nobody stores anything else. */
+const LOOK_AGAIN_AT_MOST_MS = 5_000;
 /** Timers do not follow the machine's clock: who waits looks at it now and then, in case it was put forward. */
 const LOOK_EVERY_MS = 15_000;

@@ -214,7 +214,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (record) return record;
     throw new GateError(
       'pipeline_unavailable',
-      summary ? 'the call record cannot be read' : 'no worker took the call in time; nothing was executed',
+      summary
+        ? `the store did not keep the record of the call; ${ASK_AGAIN}`
+        : 'no worker took the call in time; nothing was executed',
       {
         fields: { layer: summary ? 'proxy' : 'engine' },
       },
