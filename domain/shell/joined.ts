@@ -89,8 +89,10 @@ export function linesOfMembers(
 ): readonly MembersLine[] | null {
   const byName = members.flatMap(([name, value]) => linesOfName(name, value, startsCommand));
   const programs = members.flatMap(([name, value], at) => {
-    const program = programIn(value, NAMES_PROGRAM.has(plain(name)));
-    return program !== null && startsCommand(program) ? [{ at, program }] : [];
+    const isNamed = NAMES_PROGRAM.has(plain(name));
+    return [...new Set(programsIn(value, isNamed))]
+      .filter((program) => startsCommand(program) || (isNamed && SHELL_SIGNS.test(program)))
+      .map((program) => ({ at, program }));
   });
   if (programs.length === 0 || members.length + byName.length < 2) return byName;
   const holders = new Set(programs.flatMap(({ at }) => (isObject(opened(members[at]?.[1])) ? [at] : [])));
@@ -174,22 +176,29 @@ const kindOf = (name: string): Kind => {
 /** How deep a member is looked through for its program and its words. */
 const DEEPEST = 4;
 
-/** A text, a short list of words, or an object with a member of that name, that may name a program. */
-function programIn(value: unknown, isNamed: boolean, depth = 0): string | null {
+/** `\\rm`, `'rm'`, `FOO=1 rm`, `cd / && rm`, `$(which rm)`: only a shell says which program that is. */
+const SHELL_SIGNS = /[\\'"`$=;&|(]/;
+
+/**
+ * What may name a program: a text, a short list of words, a member of an object. Under a name that says so every text of the object is
+ * one, because the author of a call chooses the order of its members.
+ */
+function programsIn(value: unknown, isNamed: boolean, depth = 0): readonly string[] {
   const here = isNamed ? opened(value) : value;
-  if (typeof here === 'string') return here.length <= LONGEST_PROGRAM ? here : null;
+  if (typeof here === 'string') return here.length <= LONGEST_PROGRAM ? [here] : [];
+  const within = (held: readonly unknown[]) =>
+    depth >= DEEPEST ? [] : held.flatMap((item) => programsIn(item, isNamed, depth + 1)).slice(0, PROGRAMS + 1);
   if (Array.isArray(here)) {
-    if (here.length === 0 || here.length > HEAD) return null;
+    if (here.length === 0 || here.length > HEAD) return [];
     const line = scalarsIn(here).join(' ');
-    return line.length <= LONGEST_PROGRAM ? line : null;
+    return [...(line.length <= LONGEST_PROGRAM ? [line] : []), ...(isNamed ? within(here.filter(isObject)) : [])];
   }
-  if (!isObject(here) || depth >= DEEPEST) return null;
+  if (!isObject(here)) return [];
   const entries = Object.entries(here);
+  if (isNamed) return within(entries.map(([, item]) => item));
   const [, held] =
-    entries.find(([name]) => NAMES_PROGRAM.has(plain(name))) ??
-    (entries.length === 1 || isNamed ? (entries.find(([name]) => plain(name) === 'name') ?? entries[0]) : undefined) ??
-    [];
-  return programIn(held, isNamed, depth + 1);
+    entries.find(([name]) => NAMES_PROGRAM.has(plain(name))) ?? (entries.length === 1 ? entries[0] : undefined) ?? [];
+  return within([held]);
 }
 
 const plain = (name: string): string => (name.length > 32 ? '' : name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));

@@ -530,6 +530,16 @@ function interpreted(call: Called, command: Command, sources: Sources, depth: nu
 const quoted = (arg: string): string => (/\s/.test(arg) ? `'${arg.replaceAll("'", `'\\''`)}'` : arg);
 const quotedAgain = ({ text }: Word): string => quoted(text);
 
+const POSITIONS = /"?\$\{?[0-9@*]\}?"?/g;
+/** `sh -c '$0 -rf /' rm`: what stands behind the text stands in it. */
+const positioned = (text: string, given: readonly string[]): string =>
+  given.length === 0
+    ? text
+    : text.replaceAll(POSITIONS, (place) => {
+        const all = place.includes('@') || place.includes('*');
+        return (all ? given.slice(1) : given.slice(Number(/[0-9]/.exec(place)?.[0])).slice(0, 1)).map(quoted).join(' ');
+      });
+
 /** The text that a program is told to run as a command. */
 function innerCommand({ program, args }: Called): string | null {
   const behind = (...options: readonly string[]): string | null => {
@@ -542,7 +552,7 @@ function innerCommand({ program, args }: Called): string | null {
       return at >= 0 ? args.slice(at + 1).join(' ') : null;
     }
     const at = args.findIndex((arg) => /^-[a-z]{0,4}c$/.test(arg));
-    return at >= 0 ? (args[at + 1] ?? null) : null;
+    return at >= 0 ? positioned(args[at + 1] ?? '', args.slice(at + 2)) : null;
   }
   switch (program) {
     case 'powershell':
