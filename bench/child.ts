@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { errorText } from '../domain/errors.js';
 
 /** What a process of the benchmark can be asked. Arguments and results travel as structured clones. */
@@ -32,7 +33,8 @@ export function startChildProcess<Q extends Questions>(
   module: string,
   { env = {}, execArgv = [], directory }: { env?: NodeJS.ProcessEnv; execArgv?: string[]; directory?: string } = {},
 ): Child<Q> {
-  const folder = directory === undefined ? new URL('.', import.meta.url) : new URL(`file://${directory}/dist/bench/`);
+  const folder =
+    directory === undefined ? new URL('.', import.meta.url) : pathToFileURL(`${resolve(directory)}/dist/bench/`);
   const child: ChildProcess = fork(fileURLToPath(new URL(module, folder)), [], {
     env: { ...process.env, ...env },
     execArgv,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import type { Machine } from './machine.js';
 
@@ -53,7 +53,11 @@ function table(rows: readonly TableRow[]): string {
   ].join('\n');
 }
 
-const command = (): string => ['npm run bench --', ...process.argv.slice(2)].join(' ');
+/** As it was typed, but for the folders of whoever typed it. */
+const command = (): string =>
+  ['npm run bench --', ...process.argv.slice(2).map((word) => (isAbsolute(word) ? relative('.', word) : word))].join(
+    ' ',
+  );
 
 function commit(): string {
   try {
