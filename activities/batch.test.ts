@@ -6,13 +6,13 @@ import { batchRequest } from '../test/support/batch-request.js';
 import { callInput } from '../test/support/call-input.js';
 
 import type { JsonObject } from '../contracts/json.js';
-import { openCallStore, type CallStore } from '../domain/call-record/call-store.js';
+import { openCallStore, type CallStore } from '../adapters/call-record/call-store.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { noPersonas } from '../domain/inspection/personas.js';
-import { createLocalEvaluator } from '../domain/policy/local-evaluator.js';
+import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { createRecordActivities } from './call-record.js';
 import { createInspectionActivities } from './inspection.js';

@@ -1,6 +1,6 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { Json } from '../contracts/json.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type CallbackAllowlist, checkCallbackUrl } from '../domain/egress/callback-url.js';
-import { createGuardedFetch, EgressError, type GuardedFetch } from '../domain/egress/guarded-fetch.js';
+import { createGuardedFetch, EgressError, type GuardedFetch } from '../adapters/egress/guarded-fetch.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import { errorText } from '../domain/errors.js';
 

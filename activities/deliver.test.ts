@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CallStore } from '../domain/call-record/call-store.js';
-import { EgressError } from '../domain/egress/guarded-fetch.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
+import { EgressError } from '../adapters/egress/guarded-fetch.js';
 import { createCallbackActivities } from './deliver.js';
 
 const record = {

@@ -1,4 +1,4 @@
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import { GateError } from '../domain/errors.js';

@@ -1,5 +1,5 @@
 import type { EgressSource } from '../contracts/ledger-egress.js';
-import { type Sweep, sweepOnce } from '../domain/evidence/egress/deliver.js';
+import { type Sweep, sweepOnce } from '../adapters/evidence/egress/deliver.js';
 import type { Sink, SinkKind } from '../domain/evidence/egress/sinks.js';
 
 export interface EgressOptions {

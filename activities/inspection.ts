@@ -1,6 +1,6 @@
 import type { CallInput } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { NotAsStaged } from '../domain/call-record/record.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { NotAsStaged } from '../domain/call-record/record.js';
 import { rowsOf } from '../domain/call-record/rows.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';

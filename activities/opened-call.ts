@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { CallInput } from '../contracts/call.js';
 import type { AgentHistory } from '../contracts/policy.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { NotAsStaged, type StagedRequest } from '../domain/call-record/record.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 

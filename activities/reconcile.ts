@@ -1,8 +1,8 @@
-import type { CallStore, OpenCall } from '../domain/call-record/call-store.js';
+import type { CallStore, OpenCall } from '../adapters/call-record/call-store.js';
 import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import type { CallRecord } from '../domain/call-record/record.js';
-import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
+import { DUTIES, type Duty, type Setback } from '../adapters/call-record/setbacks.js';
 import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
 import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';

@@ -1,7 +1,7 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SettledReview, SignedDecision } from '../contracts/review.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import { NotAsStaged, summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';

@@ -1,6 +1,6 @@
 import { GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';

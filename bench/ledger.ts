@@ -17,7 +17,7 @@ import { ENTRY_COLUMNS } from '../domain/ledger/chain-store.js';
 import { prepareRow } from '../domain/ledger/entry.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
 import { ensureDevelopmentPki } from '../stack/certificates/dev-pki.js';
-import type { StoreTarget } from '../domain/store/database.js';
+import type { StoreTarget } from '../adapters/store/database.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 
 export interface LedgerBenchOptions {

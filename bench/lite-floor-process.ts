@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import fastify from 'fastify';
-import { openLocalFile, type LocalFile } from '../domain/store/local-file.js';
+import { openLocalFile, type LocalFile } from '../adapters/store/local-file.js';
 import { answerQuestions, ownCpuMs } from './child.js';
 
 /**

@@ -1,10 +1,10 @@
 import type { CallInput } from '../contracts/call.js';
-import { callStoreInFile } from '../domain/call-record/call-store.js';
+import { callStoreInFile } from '../adapters/call-record/call-store.js';
 import type { StagedRequest, VerdictEvidence } from '../domain/call-record/record.js';
 import { rowsOf } from '../domain/call-record/rows.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
-import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
-import { openLocalFile } from '../domain/store/local-file.js';
+import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
+import { openLocalFile } from '../adapters/store/local-file.js';
 import { liteMigrations } from '../lite/migrations.js';
 
 /** What lite's file does for a denied call, in the two pieces that a thread of its own could be asked for. */

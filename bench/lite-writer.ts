@@ -11,7 +11,7 @@ import { canonicalDigest, keepCanonical } from '../domain/crypto/digest.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
-import { shippedPath } from '../domain/shipped.js';
+import { shippedPath } from '../adapters/shipped.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { ownCpuMs } from './child.js';
 import { openWriterStore, type WriterStore } from './lite-writer-store.js';

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import type { LedgerReader } from '../domain/ledger/ledger-reader.js';
+import type { LedgerReader } from '../adapters/ledger/ledger-reader.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';

@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type LedgerStore, openLedger } from '../domain/ledger/ledger-store.js';
-import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
+import { type LedgerStore, openLedger } from '../adapters/ledger/ledger-store.js';
+import { openLedgerReadOnly } from '../adapters/ledger/read-only.js';
 import { parseCheckpoint, signCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { cosign, formatVkey, noteKey } from '../domain/ledger/tlog/note.js';
-import type { TransparencyLog } from '../domain/ledger/tlog/transparency-log.js';
+import type { TransparencyLog } from '../adapters/ledger/tlog/transparency-log.js';
 import { commandLine } from '../test/support/command.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 import { type FileLogOptions, proveEntry, proverOver, verdictText, verifyEvidence, withLogOfFile } from './evidence.js';

@@ -2,12 +2,12 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { ConsistencyProof, InclusionProof, ProofBundle } from '../contracts/ledger-proof.js';
 import { errorText, GateError } from '../domain/errors.js';
-import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
-import { verifyRegulatoryBundle } from '../domain/evidence/regulatory/verify-bundle.js';
+import type { ReadOnlyLedger } from '../adapters/ledger/read-only.js';
+import { verifyRegulatoryBundle } from '../adapters/evidence/regulatory/verify-bundle.js';
 import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { type NoteKey, noteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
-import { type LogKey, signingLogKey, type TransparencyLog } from '../domain/ledger/tlog/transparency-log.js';
+import { type LogKey, signingLogKey, type TransparencyLog } from '../adapters/ledger/tlog/transparency-log.js';
 import { CliError } from './errors.js';
 
 /** Keys the reader gives. If any is given, none is taken from the bundle. */

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { schemaOf } from '../domain/store/schema.js';
+import { schemaOf } from '../adapters/store/schema.js';
 import { CliError } from './errors.js';
 
 /** `gate export`: copies a Postgres ledger into a file. */
@@ -15,7 +15,7 @@ export function registerExport(program: Command): void {
     )
     .action(async ({ to, schema }: { to: string; schema: string }) => {
       const [{ exportChain }, { verifyFile }, { readConfig }, { SHARED_SETTINGS }] = await Promise.all([
-        import('../domain/ledger/export-chain.js'),
+        import('../adapters/ledger/export-chain.js'),
         import('../lite/ledger-file.js'),
         import('../config/env.js'),
         import('../config/shared.js'),

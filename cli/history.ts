@@ -7,7 +7,7 @@ import { ENGINE_SETTINGS } from '../config/shared.js';
 import { type KeyRing, parseKeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
-import { PRIVATE_FILE, readIfPresent } from '../domain/store/durable-file.js';
+import { PRIVATE_FILE, readIfPresent } from '../adapters/store/durable-file.js';
 import type { HistoryRun } from '../workers/history.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';

@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { Option, type Command } from 'commander';
 import type { Env } from '../config/env.js';
 import { flagOf, LITE_SETTINGS } from '../config/lite.js';
-import { shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { CliError } from './errors.js';
 import { INIT_FILE } from './target.js';
 

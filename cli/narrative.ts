@@ -45,7 +45,7 @@ export function registerNarrative(program: Command): void {
         const ledger = fileTarget(given);
         const told = ledger
           ? await withLedgerFile(ledger, async ({ db }) => {
-              const { narrativeOver } = await import('../domain/evidence/reports/reports.js');
+              const { narrativeOver } = await import('../adapters/evidence/reports/reports.js');
               return narrativeOver(db, Date.now)({ agentId, window });
             })
           : await asConsole<Narrative>(

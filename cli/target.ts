@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Option } from 'commander';
 import type { PendingRequest } from '../contracts/review.js';
-import type { ReadOnlyLedger } from '../domain/ledger/read-only.js';
+import type { ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { oneLine } from '../domain/printable.js';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import { CliError } from './errors.js';
@@ -198,7 +198,7 @@ export async function withLedgerFile<T>(file: string, use: (ledger: ReadOnlyLedg
 
 async function readOnly(file: string): Promise<ReadOnlyLedger> {
   const [{ openLedgerReadOnly }, { keysBeside }] = await Promise.all([
-    import('../domain/ledger/read-only.js'),
+    import('../adapters/ledger/read-only.js'),
     import('../lite/keys.js'),
   ]);
   try {

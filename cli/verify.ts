@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { VerifyResult } from '../contracts/ledger.js';
-import type { EntryName } from '../domain/ledger/tlog/transparency-log.js';
+import type { EntryName } from '../adapters/ledger/tlog/transparency-log.js';
 import { CliError } from './errors.js';
 import type { EvidenceTrust } from './evidence.js';
 import { json, print } from './output.js';

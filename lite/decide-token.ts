@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { errorText, GateError } from '../domain/errors.js';
-import { createFile, PRIVATE_FILE, readIfPresent } from '../domain/store/durable-file.js';
+import { createFile, PRIVATE_FILE, readIfPresent } from '../adapters/store/durable-file.js';
 
 /** The operator's token of a ledger file, where settings name none. */
 export interface OwnDecideToken {

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 
 import { z } from 'zod';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../adapters/ledger/read-only.js';
 import { verifyFile } from './ledger-file.js';
 
 const count = z.number().int().min(0);

@@ -3,7 +3,7 @@ import type { DecisionVerdict } from '../activities/review.js';
 import { reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
-import type { CallStore, FollowUp } from '../domain/call-record/call-store.js';
+import type { CallStore, FollowUp } from '../adapters/call-record/call-store.js';
 import { type CallRecord, summarize } from '../domain/call-record/record.js';
 import { isFinal, TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Env } from '../config/env.js';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { createFile, PRIVATE_FILE } from '../domain/store/durable-file.js';
+import { createFile, PRIVATE_FILE } from '../adapters/store/durable-file.js';
 
 export interface LiteKeys {
   readonly ring: KeyRing;

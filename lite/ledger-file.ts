@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { VerifyResult } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
-import { openLedgerReadOnly } from '../domain/ledger/read-only.js';
-import { createFile, PRIVATE_FILE } from '../domain/store/durable-file.js';
-import { wordsOf } from '../domain/store/words.js';
+import { openLedgerReadOnly } from '../adapters/ledger/read-only.js';
+import { createFile, PRIVATE_FILE } from '../adapters/store/durable-file.js';
+import { wordsOf } from '../domain/store-faults.js';
 import { keysBeside } from './keys.js';
 
 /** Verifies a ledger file without touching it; with the keys of `keysOf` beside it, the seal and the sidecars too. */

@@ -4,12 +4,12 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 // Loaded here, because Jest cannot link modules that several imports ask for at once.
 import '../api/ledger/reads.js';
-import '../domain/ledger/anchors/anchors.js';
-import '../domain/ledger/assurance/assurance.js';
+import '../adapters/ledger/anchors/anchors.js';
+import '../adapters/ledger/assurance/assurance.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
-import { type LedgerInFile, ledgerInFile } from '../domain/ledger/ledger-in-file.js';
-import { type LocalFile, openLocalFile } from '../domain/store/local-file.js';
+import { type LedgerInFile, ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
+import { type LocalFile, openLocalFile } from '../adapters/store/local-file.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { createAccess } from './access.js';
 import { ledgerRoutes } from './ledger-routes.js';

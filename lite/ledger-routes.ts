@@ -7,10 +7,10 @@ import type { Caller, Service, ServiceApp } from '../api/plugins/service.js';
 import { CALLER_IDS } from '../contracts/route-authority.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
-import type { LedgerInFile } from '../domain/ledger/ledger-in-file.js';
+import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { LedgerTables } from '../domain/ledger/tables.js';
-import type { AnchorTables } from '../domain/ledger/anchors/anchors.js';
-import type { LocalFile } from '../domain/store/local-file.js';
+import type { AnchorTables } from '../adapters/ledger/anchors/anchors.js';
+import type { LocalFile } from '../adapters/store/local-file.js';
 import type { Access } from './access.js';
 
 export interface LedgerRoutesOptions {
@@ -77,8 +77,8 @@ export function ledgerRoutes(app: ServiceApp, options: LedgerRoutesOptions): voi
 export const loadLedgerReads = () =>
   Promise.all([
     import('../api/ledger/reads.js'),
-    import('../domain/ledger/anchors/anchors.js'),
-    import('../domain/ledger/assurance/assurance.js'),
+    import('../adapters/ledger/anchors/anchors.js'),
+    import('../adapters/ledger/assurance/assurance.js'),
     import('../domain/ledger/chain.js'),
   ]);
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GateError } from '../domain/errors.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../domain/policy/policy-sources.js';
+import { POLICY_LAYOUT, shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 
 /** Where lite's rules are. */
 export interface PolicyFolder {

@@ -7,7 +7,7 @@ import { canonicalDigest, canonicalJson, sha256Hex } from '../domain/crypto/dige
 import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { loadPersonas } from '../domain/inspection/personas.js';
-import { openLedgerReadOnly, type ReadOnlyLedger } from '../domain/ledger/read-only.js';
+import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
 import { loadPolicySet } from '../domain/policy/policy-set.js';

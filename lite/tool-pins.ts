@@ -1,10 +1,10 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { GateError } from '../domain/errors.js';
-import { ledgerInFile } from '../domain/ledger/ledger-in-file.js';
-import { sqliteStore } from '../domain/store/database.js';
-import { openLocalFile } from '../domain/store/local-file.js';
-import { wordsOf } from '../domain/store/words.js';
-import { forgetPinsIn, pinOwnersIn, type PinOwner, type ToolPinTables } from '../domain/tool-definitions/pin-store.js';
+import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
+import { sqliteStore } from '../adapters/store/database.js';
+import { openLocalFile } from '../adapters/store/local-file.js';
+import { wordsOf } from '../domain/store-faults.js';
+import { forgetPinsIn, pinOwnersIn, type PinOwner, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sql, type Migration } from 'kysely';
-import { openStore } from '../domain/store/database.js';
+import { openStore } from '../adapters/store/database.js';
 import { ledgerPlace, STORES } from '../test/support/ledger.js';
 import { callMigrations } from './calls.js';
 import { hilMigrations } from './hil.js';

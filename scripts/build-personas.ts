@@ -4,7 +4,7 @@ import { sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { offlineEmbedding } from '../domain/inspection/embedding.js';
 import type { EmbeddingProvider } from '../domain/inspection/lanes.js';
-import { readPersonaCases, wrongCases } from '../domain/inspection/persona-cases.js';
+import { readPersonaCases, wrongCases } from '../adapters/inspection/persona-cases.js';
 import {
   embedPersona,
   personaFiles,

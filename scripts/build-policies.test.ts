@@ -9,7 +9,7 @@ import {
   policyManifest,
   readPolicyFiles,
   shippedPolicyDirectory,
-} from '../domain/policy/policy-sources.js';
+} from '../adapters/policy/policy-sources.js';
 import { buildPolicies, checkPolicies, compilePolicies, opaVersion } from './build-policies.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { needs } from '../test/support/needs.js';

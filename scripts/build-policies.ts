@@ -16,7 +16,7 @@ import {
   readPolicyFiles,
   shippedPolicyDirectory,
   TOOL_ENTRYPOINT,
-} from '../domain/policy/policy-sources.js';
+} from '../adapters/policy/policy-sources.js';
 import { findOpa } from '../stack/programs/find-program.js';
 
 const run = promisify(execFile);

@@ -50,10 +50,11 @@ export function writtenKinds(sources: readonly Source[]): ReadonlySet<string> {
 }
 
 const KNOWN: ReadonlySet<string> = new Set(EVENT_KINDS);
+/** Whether a file reads rows of every kind, to make something from them. */
+const isEvidence = (path: string): boolean => /^(?:adapters|domain)\/evidence\//.test(path);
 /** `agent.registered`; where rows are read also `agent_silent`. What has no mark in it may be the kind of anything. */
 const looksLikeKind = (text: string, path: string): boolean =>
-  KNOWN.has(text) ||
-  (path.startsWith('domain/evidence/') ? /^[a-z]+(?:[._][a-z]+)+$/ : /^[a-z_]+\.[a-z_]+$/).test(text);
+  KNOWN.has(text) || (isEvidence(path) ? /^[a-z]+(?:[._][a-z]+)+$/ : /^[a-z_]+\.[a-z_]+$/).test(text);
 const isCalled = (name: RegExp, node: Node | null): boolean => name.test((node && nameOf(bare(node))) ?? '');
 /** `fact.kind`, `row.event_kind`: what is compared is the kind of a row. */
 const isKind = (node: Node | null): boolean => isCalled(/(?:^|_)kind$/i, node);
@@ -97,7 +98,7 @@ export function readKinds(sources: readonly Source[]): ReadonlyMap<string, strin
 /** Signals that somebody looks for by name. */
 export function readSignals(sources: readonly Source[]): ReadonlyMap<string, string> {
   const read = new Map<string, string>();
-  for (const source of sources.filter(({ path }) => path.startsWith('domain/evidence/')))
+  for (const source of sources.filter(({ path }) => isEvidence(path)))
     for (const { text, parents } of textsIn(treeOf(source)))
       if (isCompared(standsIn(parents), (node) => isCalled(/(?:^|_)signal$/i, node))) read.set(text, source.path);
   return read;

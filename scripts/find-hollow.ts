@@ -18,7 +18,7 @@ import {
   writtenSignals,
 } from './find-hollow-rows.js';
 import { newLedgerRow } from '../contracts/ledger.js';
-import { DETAIL_KEYS } from '../domain/ledger/rows.js';
+import { DETAIL_KEYS } from '../adapters/ledger/rows.js';
 import { KNOWN_SIGNALS } from '../domain/evidence/reports/hunt.js';
 import { nameOf, nodeAt, type Source, treeOf, walk } from './syntax.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
@@ -210,7 +210,7 @@ export const hollowRowFields = (sources: readonly Source[]): readonly Hollow[] =
     ...unwrittenFields(authors, Object.keys(shape)).map(
       (name) => ({ kind: 'field', name, why: 'a row has it, and nothing fills it in' }) as const,
     ),
-    ...unnamed(outside(authors, 'domain/evidence/'), DETAIL_KEYS).map(
+    ...unnamed(outside(authors, 'adapters/evidence/', 'domain/evidence/'), DETAIL_KEYS).map(
       (name) => ({ kind: 'field', name, why: 'reads look for it, and no row has it' }) as const,
     ),
   ];

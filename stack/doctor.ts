@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { ConfigError, type Env, readGroups, type Settings } from '../config/env.js';
 import { START_SETTINGS } from './process-settings.js';
 import { errorText } from '../domain/errors.js';
-import { diskFault, nearestThere, writeIn } from '../domain/store/writable.js';
+import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
 import { presentTemporal } from './programs/find-program.js';
 import { runningGate } from './single-instance.js';
 import { unknownSettings } from './unknown-settings.js';

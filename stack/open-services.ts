@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Opened, Opening, Ports, ServiceDeclaration, SharedParts } from '../api/plugins/declaration.js';
 import type { TlsMaterial } from '../api/plugins/service.js';
 import type { GroupConfig, SettingGroups } from '../config/env.js';
-import type { StoreTarget } from '../domain/store/database.js';
+import type { StoreTarget } from '../adapters/store/database.js';
 import { type Neighbours, neighboursOf } from './neighbours.js';
 import { portTaken } from './port-taken.js';
 import type { Undo } from './undo.js';

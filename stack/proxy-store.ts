@@ -6,24 +6,24 @@ import type { UpstreamSessions } from '../activities/clients/upstream-sessions.j
 import type { Config } from '../config/env.js';
 import type { SHARED_SETTINGS } from '../config/shared.js';
 import type { HeldRows } from '../contracts/ledger.js';
-import { type CallStore, callStoreOver, type CallTables } from '../domain/call-record/call-store.js';
-import { sealCalls } from '../domain/call-record/seal-calls.js';
+import { type CallStore, callStoreOver, type CallTables } from '../adapters/call-record/call-store.js';
+import { sealCalls } from '../adapters/call-record/seal-calls.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
-import { openStore, type Store, type StoreTarget } from '../domain/store/database.js';
-import { schemaOf } from '../domain/store/schema.js';
+import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
+import { schemaOf } from '../adapters/store/schema.js';
 import {
   adoptClasses,
   type ToolClassStore,
   toolClassStoreOver,
   type ToolClassTables,
-} from '../domain/tool-classes/class-store.js';
+} from '../adapters/tools/class-store.js';
 import {
   adoptPins,
   adoptSeen,
   type ToolPinStore,
   type ToolPinTables,
   toolPinStoreOver,
-} from '../domain/tool-definitions/pin-store.js';
+} from '../adapters/tools/pin-store.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';

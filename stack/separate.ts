@@ -7,7 +7,7 @@ import { ConfigError, type Config, type Env, type GroupConfig } from '../config/
 import type { CALL_STORE_SETTINGS, ENGINE_SETTINGS, SHARED_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
-import { logStream } from '../domain/store/log-stream.js';
+import { logStream } from '../adapters/store/log-stream.js';
 import { connectClient, connectNative } from '../workers/client.js';
 import { readTls } from './certificates/process-tls.js';
 import { engineAddress, engineTlsFault } from './engine-address.js';

@@ -9,7 +9,7 @@ import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
-import type { StoreTarget } from '../domain/store/database.js';
+import type { StoreTarget } from '../adapters/store/database.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
 import { openProxyStore } from './proxy-store.js';

@@ -22,7 +22,7 @@ import { createReviewActivities, type ReviewActivities, type ReviewActivityOptio
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
-import type { CallStore } from '../domain/call-record/call-store.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';

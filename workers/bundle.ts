@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
-import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../domain/store/durable-file.js';
+import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../adapters/store/durable-file.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { failureConverterPath } from './client.js';
 

@@ -8,7 +8,7 @@ import type { Service } from '../../api/plugins/service.js';
 import type { NewReview, SettledReview } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import type { Reviews } from '../../domain/review/ports.js';
-import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from '../../adapters/review/review-store.js';
 import { calledByProxy, overTheService } from '../../test/support/in-process-service.js';
 import { createHilClient } from './hil-client.js';
 

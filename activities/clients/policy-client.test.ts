@@ -5,7 +5,7 @@ import { createPolicyService } from '../../api/policy/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { createPolicyClient } from './policy-client.js';
 import type { ServiceFetch } from './service-client.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import { openStore, type Store } from '../../domain/store/database.js';
+import { openStore, type Store } from '../../adapters/store/database.js';
 import { upstreamSessionMigrations } from '../../migrations/upstream-sessions.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';

@@ -1,6 +1,6 @@
 import type { BRAIN_SETTINGS } from '../../config/brain.js';
 import type { Config } from '../../config/env.js';
-import { inspectLargeInThreads } from '../../domain/inspection/inspection-threads.js';
+import { inspectLargeInThreads } from '../../adapters/inspection/inspection-threads.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
 import { loadPersonas } from '../../domain/inspection/personas.js';
 import type { Inspector } from '../../domain/inspection/port.js';

@@ -12,7 +12,7 @@ import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
-import { openReviewStore, reviewIdOf, type ReviewStore } from '../../domain/review/review-store.js';
+import { openReviewStore, reviewIdOf, type ReviewStore } from '../../adapters/review/review-store.js';
 import { DECISION_REFUSALS, SETTLES_AS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';

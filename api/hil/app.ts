@@ -7,7 +7,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
-import type { ReviewStore } from '../../domain/review/review-store.js';
+import type { ReviewStore } from '../../adapters/review/review-store.js';
 import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
 import type { Reviews } from '../../domain/review/ports.js';
-import { openReviewStore, reviewsOf } from '../../domain/review/review-store.js';
+import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
 import { createDecisionSender } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';

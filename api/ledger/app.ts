@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { LedgerWithEvidence } from '../../domain/evidence/evidence.js';
+import type { LedgerWithEvidence } from '../../adapters/evidence/evidence.js';
 import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { LedgerContext } from './context.js';

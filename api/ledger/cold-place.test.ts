@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgerConfig } from '../../config/ledger.js';
-import { coldSinkAt } from '../../domain/evidence/cold-tier/cold-place.js';
+import { coldSinkAt } from '../../adapters/evidence/cold-tier/cold-place.js';
 import { coldPlace } from './cold-place.js';
 
 const SIDECAR_KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/env.js';
 import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { StartError } from '../../config/start-error.js';
-import type { ColdPlace } from '../../domain/evidence/cold-tier/cold-place.js';
+import type { ColdPlace } from '../../adapters/evidence/cold-tier/cold-place.js';
 
 /** Where the ledger's cold copies go; undefined without such a place. Throws StartError when an object store is only partly configured. */
 export function coldPlace(config: Config<typeof LEDGER_SETTINGS>): ColdPlace | undefined {

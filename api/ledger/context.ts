@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Evidence } from '../../domain/evidence/evidence.js';
-import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
+import type { Evidence } from '../../adapters/evidence/evidence.js';
+import type { LedgerStore } from '../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { SharedWalk } from './shared-walk.js';
 

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Evidence } from '../../domain/evidence/evidence.js';
-import type { LedgerStore } from '../../domain/ledger/ledger-store.js';
+import type { Evidence } from '../../adapters/evidence/evidence.js';
+import type { LedgerStore } from '../../adapters/ledger/ledger-store.js';
 
 /**
  * Metrics for alerts on the ledger: rows and commits, refused conflicts, results of sweeps, and whether the last walk found the chain

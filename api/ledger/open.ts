@@ -1,7 +1,7 @@
 import type { Config } from '../../config/env.js';
 import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
-import { openLedgerWithEvidenceThread } from '../../domain/evidence/evidence.js';
+import { openLedgerWithEvidenceThread } from '../../adapters/evidence/evidence.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createLedgerService } from './app.js';

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Assurance } from '../../domain/ledger/assurance/assurance.js';
-import type { LedgerReader } from '../../domain/ledger/ledger-reader.js';
+import type { Assurance } from '../../adapters/ledger/assurance/assurance.js';
+import type { LedgerReader } from '../../adapters/ledger/ledger-reader.js';
 import { type Caller, createService, type Service } from '../plugins/service.js';
 import { auditRoutes } from './routes/audit.js';
 import { verifyRoutes } from './routes/verify.js';

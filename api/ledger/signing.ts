@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/env.js';
 import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { StartError } from '../../config/start-error.js';
-import type { EvidenceOptions } from '../../domain/evidence/evidence.js';
+import type { EvidenceOptions } from '../../adapters/evidence/evidence.js';
 import { serviceSpiffe } from '../../domain/identity/spiffe.js';
 import { readTrust } from '../../domain/ledger/anchors/time-stamp.js';
-import type { LedgerOptions } from '../../domain/ledger/ledger-store.js';
+import type { LedgerOptions } from '../../adapters/ledger/ledger-store.js';
 import { keyFileSigner } from '../../domain/ledger/signatures/blob-signer.js';
-import { keySetFile } from '../../domain/ledger/signatures/key-set-file.js';
-import type { CheckpointKeys } from '../../domain/ledger/tlog/transparency-log.js';
+import { keySetFile } from '../../adapters/ledger/signatures/key-set-file.js';
+import type { CheckpointKeys } from '../../adapters/ledger/tlog/transparency-log.js';
 
 /** The key that signs bundles, and the keys that verify signatures (docs/decisions/bundle-signer.md). */
 export async function ledgerSignatures(

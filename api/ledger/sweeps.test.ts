@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { readLedgerConfig } from '../../config/ledger.js';
 import type { VerifyResult } from '../../contracts/ledger.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
-import type { VacuumPass } from '../../domain/ledger/vacuum/vacuum.js';
+import type { VacuumPass } from '../../adapters/ledger/vacuum/vacuum.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { startLedgerSweeps } from './sweeps.js';
 

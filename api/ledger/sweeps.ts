@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/env.js';
 import type { LEDGER_SETTINGS } from '../../config/ledger.js';
-import type { AnchorSource } from '../../domain/ledger/anchors/anchors.js';
-import { timeStampAnchor, webhookAnchor } from '../../domain/ledger/anchors/sources.js';
+import type { AnchorSource } from '../../adapters/ledger/anchors/anchors.js';
+import { timeStampAnchor, webhookAnchor } from '../../adapters/ledger/anchors/sources.js';
 import type { TimeStampTrust } from '../../domain/ledger/anchors/time-stamp.js';
-import { postTo } from '../../domain/egress/webhook.js';
-import type { LedgerWithEvidence } from '../../domain/evidence/evidence.js';
+import { postTo } from '../../adapters/egress/webhook.js';
+import type { LedgerWithEvidence } from '../../adapters/evidence/evidence.js';
 import { startSweep, type RunningSweep } from '../../domain/ledger/sweeps/sweep.js';
 
 /**

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
 import { policyDecision } from '../../contracts/policy.js';
 import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { createPolicyService } from './app.js';

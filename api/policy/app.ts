@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { createLocalEvaluator } from '../../domain/policy/local-evaluator.js';
+import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller } from '../plugins/app.js';

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/env.js';
 import type { POLICY_SETTINGS } from '../../config/policy.js';
-import { createLocalEvaluator } from '../../domain/policy/local-evaluator.js';
+import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import { loadPolicySet } from '../../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createPolicyService } from './app.js';

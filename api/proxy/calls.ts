@@ -1,7 +1,7 @@
 import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts/call.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
-import type { CallStore } from '../../domain/call-record/call-store.js';
+import type { CallStore } from '../../adapters/call-record/call-store.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf } from '../../domain/call-record/rows.js';

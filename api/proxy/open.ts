@@ -5,7 +5,7 @@ import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
 import { errorText } from '../../domain/errors.js';
 import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../../domain/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';

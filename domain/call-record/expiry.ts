@@ -1,5 +1,5 @@
 import { isOver, TTL_SWEEP } from '../review/transitions.js';
-import type { CallStore } from './call-store.js';
+import type { CallStore } from '../../adapters/call-record/call-store.js';
 import type { CallRecord } from './record.js';
 
 /**

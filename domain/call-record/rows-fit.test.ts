@@ -7,7 +7,7 @@ import { callInput } from '../../test/support/call-input.js';
 import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import { seededRandom } from '../../test/support/random.js';
-import { type LedgerStore, openLedger } from '../ledger/ledger-store.js';
+import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
 import { ownRow } from '../ledger/own-rows.js';
 import { foldVerdict } from '../pipeline/verdict.js';
 import type { CallRecord } from './record.js';

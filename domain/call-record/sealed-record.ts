@@ -3,8 +3,8 @@ import { type AgentHistory, HISTORY_LENGTH, type HistoryEvent } from '../../cont
 import type { KeyRing } from '../crypto/key-ring.js';
 import { keepCanonical, knownText, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
-import { rowContent, type RowContent } from '../store/row-content.js';
-import type { MovePatch } from './call-store.js';
+import { rowContent, type RowContent } from '../crypto/row-content.js';
+import type { MovePatch } from '../../adapters/call-record/call-store.js';
 import {
   type CallRecord,
   type KeptInspection,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildPersonas } from '../../scripts/build-personas.js';
 import { cosine, offlineEmbedding } from './embedding.js';
-import { readPersonaCases, wrongCases } from './persona-cases.js';
+import { readPersonaCases, wrongCases } from '../../adapters/inspection/persona-cases.js';
 import { callParams, exampleCalls, loadPersonas, shippedPersonaDirectory, type StoredVector } from './personas.js';
 
 let directory: string;

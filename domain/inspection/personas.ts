@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { jsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
-import { shippedPath } from '../shipped.js';
+import { shippedPath } from '../../adapters/shipped.js';
 import { cosine } from './embedding.js';
 import type { EmbeddingProvider } from './lanes.js';
 import { foreignText } from '../text.js';

@@ -1,7 +1,7 @@
 import type { AppendReceipt } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
-import { wordsOf } from '../store/words.js';
+import { wordsOf } from '../store-faults.js';
 import { CONTENT_FIELDS, canonicalContent, type ContentValues } from './canonical-bytes.js';
 import { answers, type AppendCall, type ChainedRow, type ChainHead, type Judgement, type StoredRow } from './chain.js';
 import type { SidecarKind } from './entry.js';

@@ -7,8 +7,8 @@ import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { chainRows, EMPTY_CHAIN } from './chain.js';
 import { ENTRY_COLUMNS } from './chain-store.js';
 import { prepareRow } from './entry.js';
-import { type LedgerStore, openLedger } from './ledger-store.js';
-import { sqliteChainReader } from './sqlite-chain.js';
+import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
+import { sqliteChainReader } from '../../adapters/ledger/sqlite-chain.js';
 import { createVerifier } from './verifier.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
@@ -448,7 +448,7 @@ describe('without keys', () => {
     const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
     await ledger.append(ROWS);
     await ledger.close();
-    const { openLedgerReadOnly } = await import('./read-only.js');
+    const { openLedgerReadOnly } = await import('../../adapters/ledger/read-only.js');
     const blind = openLedgerReadOnly((place.target as { file: string }).file);
     expect(await blind.verify()).toMatchObject({
       valid: true,

@@ -8,7 +8,7 @@ import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/pol
 import { policyData } from './policy-data.js';
 import { type ArgumentReaders, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
 import { readActs } from './read-acts.js';
-import { ENTRYPOINT, shippedPolicyDirectory } from './policy-sources.js';
+import { ENTRYPOINT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 
 /** The call that every case starts from (policies/README.md); a case states the differences. */
 const ORDINARY = {

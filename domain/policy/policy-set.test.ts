@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type PolicyInput, policyDecision } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
 import { createSqlReader } from '../sql/read-sql.js';
-import { createLocalEvaluator } from './local-evaluator.js';
+import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import { policyData } from './policy-data.js';
 import { createPolicySet, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
-import { readPolicyFiles, shippedPolicyDirectory } from './policy-sources.js';
+import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 
 const shipped = shippedPolicyDirectory();
 const ordinary: PolicyInput = {

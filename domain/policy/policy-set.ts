@@ -30,7 +30,7 @@ import {
   policyManifest,
   readPolicyFiles,
   TOOL_ENTRYPOINT,
-} from './policy-sources.js';
+} from '../../adapters/policy/policy-sources.js';
 
 /** A decision, with what the engine counts about it. */
 export interface Judgement {

@@ -3,7 +3,7 @@ import type { DecisionPrincipal, PendingRequest, SettledReview, SignedDecision }
 import { GateError } from '../errors.js';
 import { signDecision } from './decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from './ports.js';
-import { type ReviewStore, settledView } from './review-store.js';
+import { type ReviewStore, settledView } from '../../adapters/review/review-store.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
 

@@ -1,7 +1,7 @@
 import { uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { rowContent } from '../store/row-content.js';
-import type { StoredReview } from './review-store.js';
+import { rowContent } from '../crypto/row-content.js';
+import type { StoredReview } from '../../adapters/review/review-store.js';
 
 /** The columns that a review's MAC covers, in this order: everything that is shown of it or decides whether it can be decided. */
 export const REVIEW_AUTHENTICATED = [

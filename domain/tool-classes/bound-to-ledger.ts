@@ -5,7 +5,7 @@ import { uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { within } from '../within.js';
 import { fittingJson, fittingRow } from '../ledger/fitting-row.js';
-import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from './class-store.js';
+import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from '../../adapters/tools/class-store.js';
 
 /** The ledger as used here: it appends rows, and reads the rows of one correlation id in chain order. */
 export type ClassLedger = Ledger & {

@@ -9,7 +9,7 @@ import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { openClasses, type OpenClasses } from '../../test/support/tool-classes.js';
 import { keyRing } from '../crypto/key-ring.js';
-import type { StoreTarget } from '../store/database.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
 import { operatorsClasses, toolClassing } from './tool-classes.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));

@@ -12,7 +12,7 @@ import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { nearestNames } from '../nearest-names.js';
 import type { Operator } from '../operator.js';
-import type { ListedTools, ToolPinStore } from '../tool-definitions/pin-store.js';
+import type { ListedTools, ToolPinStore } from '../../adapters/tools/pin-store.js';
 import { areAlike, strictestAlike } from './alike-names.js';
 import { type BoundClasses, type ClassChange, classesIdOf } from './bound-to-ledger.js';
 import type { ToolClasses } from './port.js';

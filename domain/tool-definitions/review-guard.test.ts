@@ -4,9 +4,9 @@ import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { keyRing } from '../crypto/key-ring.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import { openStore, type Store } from '../store/database.js';
+import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest } from './definitions.js';
-import { toolPinStoreOver, type ToolPinStore, type ToolPinTables } from './pin-store.js';
+import { toolPinStoreOver, type ToolPinStore, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { createReviewGuard } from './review-guard.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 1)]]));

@@ -5,11 +5,11 @@ import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
-import { type LedgerStore, openLedger } from '../ledger/ledger-store.js';
+import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import { openStore, type Store } from '../store/database.js';
+import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definitions.js';
-import { adoptPins, type ToolPinStore, toolPinStoreOver, type ToolPinTables } from './pin-store.js';
+import { adoptPins, type ToolPinStore, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { watchToolDefinitions } from './watch.js';
 
 const KEYS = keyRing(new Map([['one', Buffer.alloc(32, 'one')]]));

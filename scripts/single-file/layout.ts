@@ -5,4 +5,4 @@ export const PROGRAM_FOLDER = 'program';
 /** The native library of the database, in that folder. */
 export const NATIVE_LIBRARY = 'sqlite.node';
 /** The threads that large requests are inspected and judged in, in that folder: a thread starts from a file. */
-export const THREADS = ['domain/inspection/inspection-thread.js', 'domain/policy/policy-thread.js'] as const;
+export const THREADS = ['adapters/inspection/inspection-thread.js', 'adapters/policy/policy-thread.js'] as const;

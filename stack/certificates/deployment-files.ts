@@ -14,7 +14,7 @@ import {
   ensureToken,
 } from './dev-pki.js';
 import { MADE_SETTINGS } from './made-secrets.js';
-import { replaceFile } from '../../domain/store/durable-file.js';
+import { replaceFile } from '../../adapters/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
   /** Where the CA and every secret stay; only this job ever sees it whole. */

@@ -11,10 +11,10 @@ import {
   type LeafProfile,
   readCredential,
   validFor,
-} from '../../domain/identity/certificate-authority.js';
+} from './certificate-authority.js';
 import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
-import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../domain/store/durable-file.js';
+import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
 import { withFileLock } from '../file-lock.js';
 import { type ProcessName, SERVICES, workloadOf } from '../services.js';
 

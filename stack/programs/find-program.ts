@@ -18,7 +18,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { Env } from '../../config/env.js';
 import { errorText } from '../../domain/errors.js';
-import { PUBLIC_FILE, replaceFile } from '../../domain/store/durable-file.js';
+import { PUBLIC_FILE, replaceFile } from '../../adapters/store/durable-file.js';
 import { buildProgress } from './build-progress.js';
 import { withFileLock } from '../file-lock.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';

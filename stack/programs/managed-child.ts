@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PRIVATE_FILE, readIfPresent, replaceFile } from '../../domain/store/durable-file.js';
+import { PRIVATE_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
 
 /** A program that outlives a kill of its parent: it runs in its own process group and is found again by its pid file. */
 export interface ChildSpec {

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { tightenFile } from '../../domain/store/durable-file.js';
+import { tightenFile } from '../../adapters/store/durable-file.js';
 import { errorText } from '../../domain/errors.js';
 import { withFileLock } from '../file-lock.js';
 import { adoptOrEnd, type ChildSpec, type ManagedChild, startChild, tailOf } from './managed-child.js';

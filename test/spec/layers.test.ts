@@ -35,7 +35,16 @@ describe('imports go one way', () => {
       /^domain\//,
       /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
     ],
-    ['the chain knows nothing of what is made from its rows', /^domain\/ledger\//, /^domain\/evidence\//],
+    [
+      'an adapter knows the knowledge that it serves, and nobody who uses it',
+      /^adapters\//,
+      /^(api|activities|workflows|workers|lite|stack|cli|scripts|demo|config)\//,
+    ],
+    [
+      'the chain knows nothing of what is made from its rows',
+      /^(adapters|domain)\/ledger\//,
+      /^(adapters|domain)\/evidence\//,
+    ],
     [
       'workflows know activities and the knowledge alone',
       /^workflows\//,

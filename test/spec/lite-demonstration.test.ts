@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { echoTools, type EchoTools, type LiteFixture, openLite } from '../support/lite.js';
 
 const TOKENS = { shown: 'shown-token-0123456789-0123456789', real: 'real-token-0123456789-0123456789' };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { echoTools, type EchoTools, type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pino from 'pino';
 import type { JsonObject } from '../../contracts/json.js';
-import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { machineClock } from '../../lite/host.js';
 import { keysBeside } from '../../lite/keys.js';
 import { replayCall } from '../../lite/replay.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { openLedgerReadOnly } from '../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import type { AgentClient, Http } from '../support/agent.js';
 import { commandLine } from '../support/command.js';
 import { type ListingTools, listingTools } from '../support/listing-tools.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { createAuthority, issueLeaf, type LeafProfile } from '../../domain/identity/certificate-authority.js';
+import { createAuthority, issueLeaf, type LeafProfile } from '../../stack/certificates/certificate-authority.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { type AgentClient, exchange, type Identity, openTls, rpc, SELECTORS } from '../support/agent.js';
 import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';

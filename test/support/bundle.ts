@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { type TarFile, tarStream } from '../../domain/evidence/regulatory/tar.js';
+import { type TarFile, tarStream } from '../../adapters/evidence/regulatory/tar.js';
 
 /** The files of a tar.gz by name, as they lie in it. */
 export function unpack(archive: Uint8Array): Map<string, Buffer> {

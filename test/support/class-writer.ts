@@ -1,6 +1,6 @@
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import { openLedger } from '../../domain/ledger/ledger-store.js';
-import type { StoreTarget } from '../../domain/store/database.js';
+import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
 import { openClasses } from './tool-classes.js';
 
 /**

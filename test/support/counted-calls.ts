@@ -6,10 +6,10 @@ import {
   type CallTables,
   callStoreInFile,
   callStoreOver,
-} from '../../domain/call-record/call-store.js';
+} from '../../adapters/call-record/call-store.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { openStore, type StoreTarget } from '../../domain/store/database.js';
-import { openLocalFile } from '../../domain/store/local-file.js';
+import { openStore, type StoreTarget } from '../../adapters/store/database.js';
+import { openLocalFile } from '../../adapters/store/local-file.js';
 
 /** What a call store was asked for, and what it took to answer. Counts, so that they are the same on every machine. */
 export interface Counted {

@@ -3,8 +3,8 @@ import {
   type EvidenceOptions,
   openLedgerWithEvidence,
   openLedgerWithEvidenceThread,
-} from '../../domain/evidence/evidence.js';
-import type { LedgerStore, OpenLedgerOptions } from '../../domain/ledger/ledger-store.js';
+} from '../../adapters/evidence/evidence.js';
+import type { LedgerStore, OpenLedgerOptions } from '../../adapters/ledger/ledger-store.js';
 
 /** A ledger and its evidence as one object, for tests that use both side by side. */
 export type EvidencedLedger = Omit<LedgerStore, 'vacuum'> & Evidence;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readLiteConfig } from '../../config/lite.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { openLedgerReadOnly, type ReadOnlyLedger } from '../../domain/ledger/read-only.js';
+import { openLedgerReadOnly, type ReadOnlyLedger } from '../../adapters/ledger/read-only.js';
 import { keysBeside } from '../../lite/keys.js';
 import { startLite } from '../../lite/serve.js';
 import { type ActivityPorts, createActivities } from '../../workers/activities.js';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { callStoreInFile } from '../../domain/call-record/call-store.js';
-import { ledgerInFile } from '../../domain/ledger/ledger-in-file.js';
-import { reviewStoreOver, type ReviewTables } from '../../domain/review/review-store.js';
-import { openLocalFile } from '../../domain/store/local-file.js';
+import { callStoreInFile } from '../../adapters/call-record/call-store.js';
+import { ledgerInFile } from '../../adapters/ledger/ledger-in-file.js';
+import { reviewStoreOver, type ReviewTables } from '../../adapters/review/review-store.js';
+import { openLocalFile } from '../../adapters/store/local-file.js';
 import { createInProcessHost } from '../../lite/host.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';

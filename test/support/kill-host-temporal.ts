@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openCallStore } from '../../domain/call-record/call-store.js';
-import { openLedger } from '../../domain/ledger/ledger-store.js';
-import { openReviewStore } from '../../domain/review/review-store.js';
+import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
 import { connectClient, connectNative } from '../../workers/client.js';
 import { installEngineRuntime } from '../../workers/runtime.js';

@@ -2,8 +2,8 @@ import { createPrivateKey } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openEvidencedLedger } from './evidenced-ledger.js';
-import { folderFiles } from '../../domain/evidence/cold-tier/folder.js';
-import type { StoreTarget } from '../../domain/store/database.js';
+import { folderFiles } from '../../adapters/evidence/cold-tier/folder.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
 import { testRow } from './ledger.js';
 
 /**

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import { openLedger } from '../../domain/ledger/ledger-store.js';
-import type { StoreTarget } from '../../domain/store/database.js';
+import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
 import { testRow } from './ledger.js';
 
 /**

@@ -6,7 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
-import type { StoreTarget } from '../../domain/store/database.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
 import { startPostgres } from './postgres.js';
 
 export const STORES = ['sqlite', 'postgres'] as const;

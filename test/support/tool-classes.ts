@@ -2,11 +2,11 @@ import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { openStore, type Store, type StoreTarget } from '../../domain/store/database.js';
+import { openStore, type Store, type StoreTarget } from '../../adapters/store/database.js';
 import { boundToLedger, type ClassLedger } from '../../domain/tool-classes/bound-to-ledger.js';
-import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../../domain/tool-classes/class-store.js';
+import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../../adapters/tools/class-store.js';
 import { operatorsClasses, toolClassing } from '../../domain/tool-classes/tool-classes.js';
-import { adoptSeen, toolPinStoreOver, type ToolPinTables } from '../../domain/tool-definitions/pin-store.js';
+import { adoptSeen, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 
 export interface ClassesOptions {
   readonly target: StoreTarget;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { settledReview } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
-import type { ReviewStore } from '../../../domain/review/review-store.js';
+import type { ReviewStore } from '../../../adapters/review/review-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
 

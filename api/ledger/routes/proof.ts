@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { consistencyProof, cosignResult, inclusionProof } from '../../../contracts/ledger-proof.js';
 import { GateError } from '../../../domain/errors.js';
-import type { TransparencyLog } from '../../../domain/ledger/tlog/transparency-log.js';
+import type { TransparencyLog } from '../../../adapters/ledger/tlog/transparency-log.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { LedgerContext } from '../context.js';
 

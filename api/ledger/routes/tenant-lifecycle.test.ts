@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { LifecycleReceipt } from '../../../contracts/erasure.js';
 import { canonicalJson, sha256Hex } from '../../../domain/crypto/digest.js';
-import { verifyRegulatoryBundle } from '../../../domain/evidence/regulatory/verify-bundle.js';
+import { verifyRegulatoryBundle } from '../../../adapters/evidence/regulatory/verify-bundle.js';
 import { type BlobSigner, keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js';
 import { unpack } from '../../../test/support/bundle.js';
 import { STORES, testRow } from '../../../test/support/ledger.js';

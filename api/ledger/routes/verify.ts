@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { assuredVerifyResult } from '../../../contracts/ledger-evidence.js';
-import type { Assurance } from '../../../domain/ledger/assurance/assurance.js';
+import type { Assurance } from '../../../adapters/ledger/assurance/assurance.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import type { SharedWalk } from '../shared-walk.js';
 

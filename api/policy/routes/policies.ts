@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { policyBundle } from '../../../contracts/policy.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
-import { readPolicyFiles, shippedPolicyDirectory } from '../../../domain/policy/policy-sources.js';
+import { readPolicyFiles, shippedPolicyDirectory } from '../../../adapters/policy/policy-sources.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
 const ruleFacts = z.object({

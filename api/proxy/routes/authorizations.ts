@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DECISION_CONTRACT } from '../../../contracts/call.js';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { CallStore } from '../../../domain/call-record/call-store.js';
+import type { CallStore } from '../../../adapters/call-record/call-store.js';
 import { NotAsStaged } from '../../../domain/call-record/record.js';
 import { authorizationOf, authorizedFor } from '../../../domain/call-record/authorization.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyRequest } from 'fastify';
-import { shippedPath } from '../../../domain/shipped.js';
+import { shippedPath } from '../../../adapters/shipped.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
 /** The page of the manual that a refused client needs, in this project and at the address of the proxy. */

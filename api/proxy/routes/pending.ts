@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { CallStore } from '../../../domain/call-record/call-store.js';
+import type { CallStore } from '../../../adapters/call-record/call-store.js';
 import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';

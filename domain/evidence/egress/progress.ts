@@ -1,4 +1,4 @@
-import type { Sweep } from './deliver.js';
+import type { Sweep } from '../../../adapters/evidence/egress/deliver.js';
 
 /** The state of a stream. Its size does not grow, however long the sink is down. */
 export interface StreamProgress {

@@ -1,6 +1,6 @@
 import type { EgressPage, EgressSource } from '../../../contracts/ledger-egress.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import type { LedgerStore } from '../../ledger/ledger-store.js';
+import type { LedgerStore } from '../../../adapters/ledger/ledger-store.js';
 
 /** The ledger's rows for streams to sinks. Rows of an erased tenant that were not sent before the erasure are never sent. */
 export const egressSource = (ledger: Pick<LedgerStore, 'pages' | 'head' | 'sinkCursors'>): EgressSource => ({

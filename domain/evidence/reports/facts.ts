@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { EntryTable, LedgerTables } from '../../ledger/tables.js';
-import { detailMatches, filtered, type RowFilter, scan } from '../../ledger/rows.js';
+import { detailMatches, filtered, type RowFilter, scan } from '../../../adapters/ledger/rows.js';
 
 /** The part of an entry that reports use. */
 export interface Fact {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import { type LedgerStore, openLedger } from '../../ledger/ledger-store.js';
+import { type LedgerStore, openLedger } from '../../../adapters/ledger/ledger-store.js';
 import { type Commits, countCommits, follow, type FollowOptions } from './follow.js';
 
 describe.each(STORES)('following the chain on %s', (kind) => {

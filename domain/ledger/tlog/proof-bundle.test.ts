@@ -2,11 +2,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProofBundle } from '../../../contracts/ledger-proof.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import { type LedgerStore, openLedger } from '../ledger-store.js';
+import { type LedgerStore, openLedger } from '../../../adapters/ledger/ledger-store.js';
 import { parseCheckpoint } from './checkpoint.js';
 import { cosign, noteKey, parseVkey } from './note.js';
 import { makeProofBundle, verifyProofBundle } from './proof-bundle.js';
-import type { TransparencyLog } from './transparency-log.js';
+import type { TransparencyLog } from '../../../adapters/ledger/tlog/transparency-log.js';
 
 const witness = generateKeyPairSync('ed25519');
 const witnessKey = noteKey('w', witness.publicKey, 'cosignature');

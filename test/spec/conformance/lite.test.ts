@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
-import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../../adapters/ledger/read-only.js';
 import { keysBeside } from '../../../lite/keys.js';
 import { startDemoUpstream } from '../../../demo/upstream/server.js';
 import { createAgentClient } from '../../support/agent.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
-import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../../adapters/ledger/read-only.js';
 import { definitionDigest } from '../../../domain/tool-definitions/definitions.js';
 import { type Edition, EDITIONS } from '../../support/editions.js';
 import { type ListingTools, listingTools } from '../../support/listing-tools.js';

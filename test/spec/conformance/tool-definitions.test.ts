@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { openLedgerReadOnly } from '../../../domain/ledger/read-only.js';
+import { openLedgerReadOnly } from '../../../adapters/ledger/read-only.js';
 import { definitionDigest } from '../../../domain/tool-definitions/definitions.js';
 import type { Reply } from '../../support/agent.js';
 import { type Edition, EDITIONS } from '../../support/editions.js';

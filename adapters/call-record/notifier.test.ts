@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createRecordNotifier, type RecordNotifier } from './notifier.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
+
+const recordOf = (id: string, state: CallRecord['state']) => ({ correlation_id: id, state }) as CallRecord;
+const isCompleted = ({ state }: CallRecord) => state === 'completed';
+const soon = () => Date.now() + 20_000;
+
+let notifier: RecordNotifier;
+let stored: Map<string, CallRecord>;
+let looks: number;
+const start = (find = async (id: string) => stored.get(id) ?? null) => {
+  stored = new Map();
+  looks = 0;
+  notifier = createRecordNotifier(async (id) => {
+    looks += 1;
+    return find(id);
+  });
+};
+afterEach(() => notifier.close());
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('waiting on a record', () => {
+  it('answers at once where the record is there already', async () => {
+    start();
+    stored.set('a', recordOf('a', 'completed'));
+    expect(await notifier.waitFor('a', isCompleted, soon())).toMatchObject({ state: 'completed' });
+  });
+
+  it('waits as long as was asked for, whatever is done to the wall clock meanwhile', async () => {
+    const { now } = Date;
+    for (const jumpMs of [3_600_000, -3_600_000]) {
+      start();
+      const from = performance.now();
+      const waiting = notifier.waitFor('a', isCompleted, Date.now() + 500);
+      Date.now = () => now() + jumpMs;
+      try {
+        expect(await waiting).toBeNull();
+      } finally {
+        Date.now = now;
+      }
+      expect(performance.now() - from).toBeGreaterThan(450);
+      expect(performance.now() - from).toBeLessThan(5_000);
+      notifier.close();
+    }
+  });
+
+  it('is woken by a write of this process, and only by one that satisfies it', async () => {
+    start();
+    const waiting = [notifier.waitFor('a', isCompleted, soon()), notifier.waitFor('a', isCompleted, soon())];
+    const other = notifier.waitFor('b', isCompleted, Date.now() + 400);
+    await pause(0);
+    notifier.changed(recordOf('a', 'intended'));
+    notifier.changed(recordOf('a', 'completed'));
+    for (const record of await Promise.all(waiting)) expect(record).toMatchObject({ state: 'completed' });
+    expect(await other).toBeNull();
+  });
+
+  it('sees a write of another process by looking', async () => {
+    start();
+    const waiting = notifier.waitFor('a', isCompleted, soon());
+    await pause(20);
+    stored.set('a', recordOf('a', 'completed'));
+    expect(await waiting).toMatchObject({ state: 'completed' });
+  });
+
+  it('ends at its deadline with what stands then', async () => {
+    start();
+    stored.set('a', recordOf('a', 'intended'));
+    expect(await notifier.waitFor('a', isCompleted, Date.now() + 100)).toMatchObject({ state: 'intended' });
+    expect(await notifier.waitFor('b', isCompleted, Date.now() + 100)).toBeNull();
+    expect(await notifier.waitFor('a', isCompleted, Date.now() - 1)).toMatchObject({ state: 'intended' });
+  });
+
+  it('ends at its deadline also where the store is away', async () => {
+    let away = false;
+    start(async () => {
+      if (away) throw new Error('the store is away');
+      return null;
+    });
+    const waiting = notifier.waitFor('a', isCompleted, Date.now() + 300);
+    away = true;
+    expect(await waiting).toBeNull();
+  });
+
+  it('looks only while somebody waits, and once per call however many wait for it', async () => {
+    start();
+    const waiting = Array.from({ length: 20 }, () => notifier.waitFor('a', isCompleted, Date.now() + 500));
+    await Promise.all(waiting);
+    const during = looks;
+    expect(during).toBeLessThan(20 + 10);
+    await pause(500);
+    expect(looks).toBe(during);
+  });
+
+  it('lets everybody go when it is closed', async () => {
+    start();
+    const waiting = notifier.waitFor('a', isCompleted, soon());
+    await pause(0);
+    notifier.close();
+    expect(await waiting).toBeNull();
+  });
+});

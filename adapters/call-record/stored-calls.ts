@@ -1,0 +1,502 @@
+import { LRUCache } from 'lru-cache';
+import type { CallInput, CallState, ReachedRecord } from '../../contracts/call.js';
+import type { HeldRows } from '../../contracts/ledger.js';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { GateError } from '../../domain/errors.js';
+import { callCount } from '../../domain/mcp/batch.js';
+import type { Store } from '../store/database.js';
+import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
+import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from './call-store.js';
+import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-record/contradiction.js';
+import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
+import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
+import { createRecordNotifier } from './notifier.js';
+import { type CallRecord, NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
+import { type SetbackTables, setbacksOver } from './setbacks.js';
+import {
+  historyOf,
+  newestSteps,
+  type OpenedRecord,
+  type ReadRecord,
+  recordAfter,
+  recordOf,
+  recordSealing,
+  type RecordRow,
+  stepsOf,
+} from '../../domain/call-record/sealed-record.js';
+import * as statements from './statements.js';
+import { type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
+import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';
+
+export interface StoredCallsOptions {
+  readonly jobs: Jobs;
+  readonly setbacks: Store<SetbackTables>;
+  readonly keys: KeyRing;
+  readonly kept: KeptCalls;
+  readonly replica: string;
+  readonly now?: (() => number) | undefined;
+  readonly ledger?: HeldRows | undefined;
+  /** How long the ledger's answer about an open call holds; for as long as it is remembered where nobody else moves calls. */
+  readonly vouchedMs?: number;
+  /** For a store that may undo what stood: `forget` is to be called when it has. */
+  readonly onUndone?: (forget: () => void) => void;
+}
+
+/** Calls whose versions, and whose standing with the ledger, are remembered per process. */
+const SEEN_RECORDS = 50_000;
+/** Tries to insert a verdict where neither the insertion nor the look behind it finds a record. */
+const ATTEMPTS = 5;
+/** A purged call is remembered for twelve times its record's retention: a year where records live thirty days. */
+const TOMBSTONE_LIVES = 12;
+/** Up to when tombstones may go, from the moment up to which records go. */
+const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
+  Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
+
+/** Seconds until the hit that is in the way leaves the window; a whole window where waiting for hits would not help. */
+const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
+  Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
+
+const agentKey = ({ tenant, agent }: { readonly tenant: string; readonly agent: string }) => `${tenant}/${agent}`;
+
+/** Whether this is the record that a step left, and not an earlier or later one of its call. */
+const isOf = ({ record }: OpenedRecord, reached: ReachedRecord | undefined): boolean =>
+  reached?.version !== undefined && record.version === reached.version && record.updated_ms === reached.updated_ms;
+
+/** What a look, or a move, came to: the record that stands now, and whether this job closed it. */
+interface Looked {
+  readonly opened: OpenedRecord;
+  readonly closed: boolean;
+}
+
+/** `CallStore` as jobs over one store, whichever it is (`adapters/store/jobs.ts`). */
+export function storedCalls({
+  jobs,
+  setbacks,
+  keys,
+  kept,
+  replica,
+  now = Date.now,
+  ledger,
+  vouchedMs,
+  onUndone,
+}: StoredCallsOptions): CallStore {
+  const sealing = recordSealing(keys);
+  const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
+  /** Calls that began here, or about which the ledger was asked, a moment ago. */
+  const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ...(vouchedMs !== undefined && { ttl: vouchedMs }) });
+  const asked = ledger && askedAtOnce(ledger);
+  const requests = keptRequests();
+  const listeners: ((record: CallRecord) => void)[] = [];
+  const moves: ((record: CallRecord) => void)[] = [];
+  onUndone?.(() => {
+    kept.clear(true);
+    seen.clear();
+    vouched.clear();
+    requests.clear();
+  });
+
+  const atLeast = (id: string) => seen.get(id) ?? 0;
+  /** Only what stands is remembered; a version that was rolled back never existed. */
+  const remember = (opened: OpenedRecord): CallRecord => {
+    const { correlation_id: id, version } = opened.record;
+    seen.set(id, Math.max(version, atLeast(id)));
+    kept.hold(opened);
+    return opened.record;
+  };
+  const changed = (opened: OpenedRecord): CallRecord => {
+    const record = remember(opened);
+    for (const listener of moves) listener(record);
+    notifier.changed(record);
+    return record;
+  };
+  const told = (opened: OpenedRecord): CallRecord => {
+    const { record } = opened;
+    kept.drop(record.correlation_id);
+    remember(opened);
+    requests.forget(record.correlation_id);
+    for (const listener of [...listeners, ...moves]) listener(record);
+    notifier.changed(record);
+    return record;
+  };
+
+  /** Closes the row; listeners are told by `told`, once that stands. */
+  function* close(row: RecordRow, why: string): Job<Looked> {
+    const closed = sealing.condemned(row, why, now(), atLeast(row.correlation_id));
+    yield* run(statements.condemnRecord, ...statements.CONDEMNED.map((column) => closed[column]), row.correlation_id);
+    const again = sealing.read(closed);
+    if (again.fault !== undefined) throw new Error(again.fault);
+    return { opened: again, closed: true };
+  }
+
+  /** Reads the row again, with no move beside it: a read that began before a move and ended after it may have seen an older row. */
+  const closeUnlessHolds = (correlationId: string, forWhy?: string, version?: number): Promise<CallRecord | null> =>
+    jobs.write(
+      function* (): Job<Looked | null> {
+        const row = yield* get(statements.selectRecord, correlationId);
+        if (!row) return null;
+        const read = sealing.read(row, atLeast(correlationId));
+        if (read.fault !== undefined) return yield* close(row, read.fault);
+        const { record } = read;
+        const moved = version !== undefined && record.version !== version;
+        if (forWhy === undefined || moved || record.state === TAMPERED) return { opened: read, closed: false };
+        return yield* close(row, forWhy);
+      },
+      (looked) => looked && (looked.closed ? told : remember)(looked.opened),
+    );
+
+  const find = async (correlationId: string, reached?: ReachedRecord): Promise<CallRecord | null> => {
+    const known = kept.record(correlationId);
+    if (known && isOf(known, reached)) return known.record;
+    if (known && kept.alone) return unlessPutBack(known.record);
+    const read = await jobs.read(
+      () => get(statements.selectRecord, correlationId),
+      (row): ReadRecord | null => {
+        const opened = row ? sealing.read(row, atLeast(correlationId)) : null;
+        if (opened && opened.fault === undefined) remember(opened);
+        return opened;
+      },
+    );
+    if (!read) return null;
+    return read.fault === undefined ? unlessPutBack(read.record) : closeUnlessHolds(correlationId);
+  };
+  /** The ledger is asked of each open record that this process did not make just now. */
+  async function unlessPutBack(record: CallRecord): Promise<CallRecord | null> {
+    const { correlation_id: id, version } = record;
+    const against = asked && !vouched.has(id) ? idsAgainst(record) : [];
+    const held = asked && against.length > 0 ? await asked(against) : null;
+    if (!held) return record;
+    const why = contradictionOf(record, held);
+    if (why !== null) return closeUnlessHolds(id, why, version);
+    vouched.set(id, true);
+    return record;
+  }
+  const notifier = createRecordNotifier(find);
+
+  function* keepSensitive({ call, decision }: VerdictEvidence, atMs: number): Job<void> {
+    for (const tool of decision?.sensitive_tools ?? [])
+      yield* run(statements.keepSensitive, call.tenant, call.agent, tool, atMs);
+  }
+  const countSteps = ({ call, sibling_tools: siblings }: VerdictEvidence, countedMs: number) =>
+    kept.counted(agentKey(call), stepsOf(call.tool, siblings, countedMs, replica));
+
+  /**
+   * True for the first refusal within the window: one ledger row then, not one per refusal
+   * (docs/architecture/record-and-claim.md#velocity).
+   */
+  function* markRefused(key: string, atMs: number, since: number): Job<boolean> {
+    const marker = `refused:${key}`;
+    const { count } = (yield* get(statements.countHits, marker, since)) ?? { count: 0 };
+    if (Number(count) > 0) return false;
+    yield* run(statements.insertHits(1), marker, atMs, '');
+    return true;
+  }
+
+  /** Moves a record that was opened, if the row is still that one. */
+  function* movedFrom(
+    known: OpenedRecord,
+    move: CallMove,
+    patch: MovePatch,
+  ): Job<(Looked & { applied: true }) | 'no such move' | 'moved elsewhere'> {
+    const { record, authenticated } = known;
+    const updated = sealing.moved(authenticated, move, patch, now());
+    if (updated === null) return 'no such move';
+    const columns = Object.entries(updated);
+    const changes = yield* run(
+      statements.moveRecord(columns.map(([column]) => column)),
+      ...columns.map(([, value]) => value),
+      record.correlation_id,
+      record.state,
+      record.version,
+      record.updated_ms,
+    );
+    if (changes !== 1) return 'moved elsewhere';
+    if (patch.counted_ms !== undefined) yield* keepSensitive(record.evidence, patch.counted_ms);
+    return { opened: recordAfter(known, updated, patch), applied: true, closed: false };
+  }
+
+  /** The hits of the agent's window with this call's, or why it is not let in. */
+  function* counted(
+    call: CallInput,
+    weight: number,
+    { limit, windowMs }: { readonly limit: number; readonly windowMs: number },
+  ): Job<number | Extract<Admission, { admitted: false }>> {
+    const key = agentKey(call);
+    const atMs = call.received_ms;
+    const since = atMs - windowMs;
+    // Replicas count one agent one after the other.
+    yield* jobs.alone(key);
+    // Hits from before the clock was set back would count for as long as it was set back.
+    yield* run(statements.dropHits, key, atMs + windowMs);
+    const { count } = (yield* get(statements.countHits, key, since)) ?? { count: 0 };
+    const recent = Number(count) + weight;
+    if (recent > limit) {
+      const inTheWay = yield* get(statements.selectHit, key, since, recent - limit - 1);
+      const retryAfterSecs = secondsUntilGone(inTheWay && Number(inTheWay.at_ms), windowMs, atMs);
+      return { admitted: false, retryAfterSecs, first: yield* markRefused(key, atMs, since) };
+    }
+    const hits = Array.from({ length: weight }, () => [key, atMs, call.correlation_id]);
+    yield* run(statements.insertHits(weight), ...hits.flat());
+    return recent;
+  }
+
+  const dueCalls = (what: 'rows' | FollowUp, sinceMs: number, limit: number, { ms, id }: WalkPlace) =>
+    jobs.read(
+      () => all(statements.selectDue[what], sinceMs, ms, id, limit),
+      (rows): DueCall[] => rows.map(({ correlation_id, due_ms }) => ({ correlation_id, due_ms: Number(due_ms) })),
+    );
+
+  /** Reads on until as many valid open calls were found as asked for, so that an invalid one does not end a walk. */
+  async function openCalls(untouchedSinceMs: number, limit: number, from: WalkPlace = WALK_START): Promise<OpenCall[]> {
+    const open: OpenCall[] = [];
+    for (let after = from; open.length < limit; ) {
+      const { ms, id } = after;
+      const rows = await jobs.read(
+        () => all(statements.selectOpen, untouchedSinceMs, ms, id, limit),
+        (found) => found,
+      );
+      for (const row of rows) {
+        const { correlation_id, state, deadline_ms, updated_ms } = await find(row.correlation_id).then(
+          (record) => record ?? row,
+          // Its key is missing: reconciliation reports that, and other calls go on.
+          () => row,
+        );
+        after = { ms: Number(row.updated_ms), id: correlation_id };
+        if (!(OPEN_STATES as readonly CallState[]).includes(state) || open.length === limit) continue;
+        const deadlineMs = deadline_ms === null ? null : Number(deadline_ms);
+        open.push({ correlation_id, state, deadline_ms: deadlineMs, updated_ms: Number(updated_ms) });
+      }
+      if (rows.length < limit) break;
+    }
+    return open;
+  }
+
+  async function requested(correlationId: string, digest: string): Promise<OpenedRequest | NotAsStaged | null> {
+    const known = requests.get(correlationId, digest);
+    if (known) return known;
+    return jobs.read(
+      () => get(statements.selectRequest, correlationId),
+      (row) => {
+        if (!row) return null;
+        const request = sealing.openRequest(row.sealed, correlationId, digest);
+        if (request instanceof NotAsStaged) return request;
+        const opened = { request, inspection: sealing.openInspection(row.inspection_sealed, correlationId, digest) };
+        requests.keep(correlationId, digest, opened, row.sealed.byteLength);
+        return opened;
+      },
+    );
+  }
+
+  return {
+    setbacks: setbacksOver(setbacks),
+
+    admit: (call, request, window) =>
+      jobs.write(
+        function* (): Job<{ admission: Admission; bytes: number; inspection: Uint8Array | null }> {
+          const { correlation_id: id, tenant, agent, digest, received_ms } = call;
+          const purged = yield* get(statements.selectTombstone, id);
+          if (purged)
+            return { admission: { admitted: false, purged: true, digest: purged.digest }, bytes: 0, inspection: null };
+          let recent = 0;
+          if (window.limit > 0) {
+            const hits = yield* counted(call, callCount(call.method, request.body), window);
+            if (typeof hits !== 'number') return { admission: hits, bytes: 0, inspection: null };
+            recent = hits;
+          }
+          const sealed = sealing.sealRequest(request, id, digest);
+          const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
+          return {
+            admission: { admitted: true, recent, digest: staged?.digest ?? '' },
+            bytes: sealed.byteLength,
+            inspection: staged?.inspection_sealed ?? null,
+          };
+        },
+        ({ admission, bytes, inspection }) => {
+          const { correlation_id: id, digest } = call;
+          if (admission.admitted && admission.digest === digest)
+            requests.keep(id, digest, { request, inspection: sealing.openInspection(inspection, id, digest) }, bytes);
+          return admission;
+        },
+        // The commit of the verdict, later on the same log, makes the staged request durable with it.
+        { durable: false },
+      ),
+
+    request: (correlationId, digest) =>
+      requested(correlationId, digest).then((opened) =>
+        opened instanceof NotAsStaged ? opened : (opened?.request ?? null),
+      ),
+
+    inspection: (correlationId, digest) =>
+      requested(correlationId, digest).then((opened) =>
+        opened instanceof NotAsStaged ? opened : (opened?.inspection ?? null),
+      ),
+
+    keepInspection: (correlationId, digest, found) =>
+      jobs.write(
+        () =>
+          run(statements.keepInspection, sealing.sealInspection(found, correlationId, digest), correlationId, digest),
+        () => requests.inspected(correlationId, digest, found),
+      ),
+
+    find,
+
+    async commitVerdict(state, evidence, outcome) {
+      const { correlation_id: id } = evidence.call;
+      const begun = sealing.newRecord(state, evidence, outcome, now());
+      const { row } = begun;
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        const made = await jobs.write(
+          function* (): Job<boolean> {
+            const values = statements.INSERTED.map((column) => row[column]);
+            if ((yield* run(statements.insertRecord, ...values)) !== 1) return false;
+            if (row.counted_ms !== null) yield* keepSensitive(evidence, row.counted_ms);
+            return true;
+          },
+          (inserted) => {
+            if (!inserted) return null;
+            if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
+            vouched.set(id, true);
+            return (state === TAMPERED ? told : changed)(recordOf(begun, evidence, outcome));
+          },
+        );
+        const stands = made ?? (await find(id));
+        if (stands) return stands;
+        // What was in the way was taken back before it was found: the place is free.
+      }
+      throw new GateError('store_unavailable', 'the store takes no record of this call, and shows none');
+    },
+
+    async move(correlationId, move, patch = {}) {
+      if (asked && !vouched.has(correlationId)) await find(correlationId);
+      const moved = await jobs.write(
+        function* (): Job<(Looked & { applied: boolean }) | 'gone' | 'moved elsewhere'> {
+          const least = Math.max(atLeast(correlationId), patch.version ?? 0);
+          const known = kept.record(correlationId);
+          if (known && known.record.version >= least) {
+            const made = yield* movedFrom(known, move, patch);
+            if (typeof made !== 'string') return made;
+            if (made === 'no such move' && kept.alone) return { opened: known, applied: false, closed: false };
+          }
+          // What this process left of it is not what stands, or does not let it move.
+          const row = yield* get(statements.selectRecord, correlationId);
+          if (!row) return 'gone';
+          const read = sealing.read(row, least);
+          if (read.fault !== undefined) return { ...(yield* close(row, read.fault)), applied: false };
+          const made = yield* movedFrom(read, move, patch);
+          return made === 'no such move' ? { opened: read, applied: false, closed: false } : made;
+        },
+        (result) => {
+          if (typeof result === 'string') {
+            // Somebody else writes here, so what memory holds of it cannot be trusted.
+            kept.drop(correlationId);
+            return null;
+          }
+          const { opened, applied, closed } = result;
+          if (applied && patch.counted_ms !== undefined) countSteps(opened.record.evidence, patch.counted_ms);
+          if (applied && patch.result) kept.holdResult(correlationId, patch.result);
+          return { applied, record: (closed ? told : changed)(opened) };
+        },
+      );
+      if (moved) return moved;
+      const record = await find(correlationId);
+      if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
+      return { applied: false, record };
+    },
+
+    takeBack: (correlationId) =>
+      jobs.write(
+        () => run(statements.takeBackRecord, correlationId),
+        () => kept.drop(correlationId),
+      ),
+
+    async result(correlationId) {
+      const known = kept.takeResult(correlationId);
+      if (known) return known;
+      const record = await find(correlationId);
+      if (!record) return null;
+      const result = await jobs.read(
+        () => get(statements.selectResult, correlationId),
+        (row) => sealing.resultOf(record, row?.result_sealed ?? null),
+      );
+      if (result.fault === undefined) return result.bytes;
+      await closeUnlessHolds(correlationId, result.fault);
+      throw new GateError('call_tampered');
+    },
+
+    condemn: closeUnlessHolds,
+
+    onTampered: (listener) => void listeners.push(listener),
+
+    onMoved: (listener) => void moves.push(listener),
+
+    history(tenant, agent, sinceMs) {
+      const key = agentKey({ tenant, agent });
+      return jobs.read(
+        function* () {
+          let steps = kept.history(key);
+          if (!steps) {
+            steps = newestSteps(yield* all(statements.selectHistory, tenant, agent), replica);
+            kept.holdHistory(key, steps);
+          }
+          return { steps, sensitive: yield* all(statements.selectSensitive, tenant, agent, sinceMs) };
+        },
+        ({ steps, sensitive }) =>
+          historyOf(
+            steps.filter(({ ts_ms }) => ts_ms > sinceMs),
+            sensitive,
+            replica,
+          ),
+      );
+    },
+
+    rowsAppended: (correlationId, updatedMs) =>
+      jobs.write(() => run(statements.clearRowsDue, correlationId, updatedMs), nothing, { durable: false }),
+
+    oldestRowsDueMs: () =>
+      jobs.read(
+        () => get(statements.oldestRowsDue),
+        (row) => (row?.oldest == null ? null : Number(row.oldest)),
+      ),
+
+    openCalls,
+
+    rowsDue: (sinceMs, limit, after = WALK_START) => dueCalls('rows', sinceMs, limit, after),
+
+    followUpsDue: (what, sinceMs, limit, after = WALK_START) => dueCalls(what, sinceMs, limit, after),
+
+    // If this is lost, the duty is done once more; both are safe to repeat.
+    followedUp: (correlationId, what) =>
+      jobs.write(() => run(statements.clearFollowUp[what], correlationId), nothing, { durable: false }),
+
+    purge({ hitsMs, stagedMs, recordsMs }) {
+      requests.clear();
+      kept.clear();
+      return jobs.write(
+        function* () {
+          yield* run(statements.buryRecords, now(), recordsMs);
+          return (
+            (yield* run(statements.dropOldHits, hitsMs)) +
+            (yield* run(statements.dropSensitive, recordsMs)) +
+            (yield* run(statements.dropRecords, recordsMs)) +
+            (yield* run(statements.dropRequests, stagedMs)) +
+            (yield* run(statements.dropTombstones, tombstonesUntil(recordsMs, now())))
+          );
+        },
+        (removed) => removed,
+      );
+    },
+
+    waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
+
+    async ready() {
+      await jobs.ready();
+      await jobs.read(() => get(statements.anyRecord), nothing);
+    },
+
+    async close() {
+      notifier.close();
+      await jobs.close();
+    },
+  };
+}
+
+const nothing = () => undefined;

@@ -1,0 +1,72 @@
+import { errorText } from '../../domain/errors.js';
+
+/** An address from the operator's own configuration; it may be inside the network. */
+export interface WebhookTarget {
+  readonly url: string;
+  readonly bearer?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+/** The receiver answered with a status that is not 2xx. */
+export class ReceiverRefused extends Error {
+  override readonly name = 'ReceiverRefused';
+  constructor(readonly status: number) {
+    super(`the receiver answered ${status}`);
+  }
+}
+
+export interface WebhookAnswer {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
+
+const TIME_LIMIT_MS = 10_000;
+const MAX_ANSWER_BYTES = 1_048_576;
+
+/**
+ * Sends one POST and returns the answer. A redirect is a failure: the request goes to the configured address and nowhere else. Throws with
+ * a one-line message for operators when no answer comes in time, the status is not 2xx (ReceiverRefused), or the answer is larger than 1
+ * MiB. The receiver may still have received the request.
+ */
+export async function postTo(
+  { url, bearer, headers = {}, timeoutMs = TIME_LIMIT_MS }: WebhookTarget,
+  contentType: string,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<WebhookAnswer> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': contentType,
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+      },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new ReceiverRefused(response.status);
+    }
+    return { contentType: response.headers.get('content-type') ?? '', bytes: await boundedBody(response) };
+  } catch (error) {
+    if (error instanceof ReceiverRefused) throw error;
+    const cause = (error as { cause?: unknown }).cause;
+    throw new Error(cause === undefined ? errorText(error) : `${errorText(error)}: ${errorText(cause)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function boundedBody(response: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,50 @@
+import type { ComplianceRegister } from '../../../contracts/compliance.js';
+import type { Assurance } from '../../ledger/assurance/assurance.js';
+import type { LedgerReader } from '../../ledger/ledger-reader.js';
+import type { RowFilter } from '../../ledger/rows.js';
+import { reading } from '../../../domain/ledger/chain-store.js';
+import { type GoneFrom, windowVacuumed } from '../../ledger/vacuum/gone.js';
+import { countFact, noFacts } from '../../../domain/evidence/compliance/facts.js';
+import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
+
+export interface EvidenceWindow extends Pick<RowFilter, 'tenant' | 'demoPrefix'> {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface EvidenceOptions {
+  readonly reader: Pick<LedgerReader, 'pages'>;
+  readonly assurance: Pick<Assurance, 'verifyAssured'>;
+  /** Number of cold exports that hold rows of the window. */
+  readonly coldExports: (window: { readonly from: string; readonly to: string }) => Promise<number>;
+  /** Which rows of a window were vacuumed. */
+  readonly goneFrom: GoneFrom;
+  readonly clock: () => number;
+}
+
+/**
+ * The register of a window (docs/architecture/ledger-reads.md#compliance-register), after a walk of the whole chain. As in the regulatory
+ * bundle, rows of erased tenants are left out and rows of a cleaned demonstration are counted. Throws `window_vacuumed` when rows of the
+ * window are gone, because counts of the rest would pass for the whole, and `ledger_store_unavailable`.
+ */
+export type ComplianceEvidence = (window: EvidenceWindow) => Promise<ComplianceRegister>;
+
+export const createComplianceEvidence =
+  ({ reader, assurance, coldExports, goneFrom, clock }: EvidenceOptions): ComplianceEvidence =>
+  async ({ from, to, ...scope }) => {
+    const verification = await assurance.verifyAssured();
+    const facts = noFacts();
+    for await (const page of reader.pages({ ...scope, from, to, hiding: 'erased' }))
+      for (const row of page) countFact(facts, row);
+    // Checked after reading: rows that were vacuumed meanwhile are missing too.
+    const tenant = scope.demoPrefix === undefined ? scope.tenant : undefined;
+    const gone = await reading(() => goneFrom({ from, to, tenant }));
+    if (gone) throw windowVacuumed(gone);
+    return complianceRegister({
+      window: { from, to },
+      facts,
+      verification,
+      coldExports: await coldExports({ from, to }),
+      generatedAt: new Date(clock()).toISOString(),
+    });
+  };

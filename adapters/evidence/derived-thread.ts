@@ -1,0 +1,84 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { ledgerMigrations } from '../../migrations/ledger.js';
+import { keyRing } from '../../domain/crypto/key-ring.js';
+import { assertGoesOn } from '../threads/end-thread.js';
+import { createLedgerReader } from '../ledger/ledger-reader.js';
+import type { BlobSignature } from '../../domain/ledger/signatures/blob-signer.js';
+import type { LedgerTables } from '../../domain/ledger/tables.js';
+import { openStore } from '../store/database.js';
+import { answerCalls, callsOver, type ThreadStream } from '../threads/thread-calls.js';
+import { heapRoom } from './heap-room.js';
+import { coldSinkAt } from './cold-tier/cold-place.js';
+import { derivedOver, type EvidenceLedger } from './derived.js';
+import type { DerivedThreadInput } from './derived-in-thread.js';
+import { type BundleRequest, sweepLeftBundles } from './regulatory/bundle.js';
+
+/** The thread for reports. It reads over its own connection and asks the ledger's thread for anything that only the writer may do. */
+const {
+  target,
+  keys,
+  coldPlace,
+  legalHold,
+  signs,
+  ending,
+  scratch,
+  time,
+  ledger: port,
+} = workerData as DerivedThreadInput;
+const clock = (): number => time?.[0] ?? Date.now();
+const sidecarKeys = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
+const asks = callsOver(port);
+/** Calls the function of the same name in the ledger's thread. */
+const ask =
+  <Name extends keyof EvidenceLedger>(name: Name) =>
+  (...args: readonly unknown[]) =>
+    asks.call(name, ...args) as never as ReturnType<Extract<EvidenceLedger[Name], (...given: never[]) => unknown>>;
+
+const ledger: EvidenceLedger = {
+  append: ask('append'),
+  head: ask('head'),
+  verifyAssured: ask('verifyAssured'),
+  trustedKey: ask('trustedKey'),
+  sealThrough: ask('sealThrough'),
+  tombstoneTenant: ask('tombstoneTenant'),
+  async *anchorLines(seqLo, seqHi) {
+    yield* (await asks.call('anchorLines', seqLo, seqHi)) as ThreadStream<readonly string[]>;
+  },
+  signer: signs ? { sign: (...asked) => asks.call('sign', ...asked) as Promise<BlobSignature> } : null,
+  flagged: ask('flagged'),
+};
+const assertRoom = heapRoom();
+const store = await openStore<LedgerTables>(
+  target,
+  ledgerMigrations,
+  {},
+  {
+    beforeStatement() {
+      assertGoesOn(ending);
+      assertRoom();
+    },
+  },
+);
+const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledger, {
+  clock,
+  coldSink: coldPlace && coldSinkAt(coldPlace),
+  legalHold,
+  scratch,
+});
+void sweepLeftBundles(clock(), scratch);
+
+/** The stream exists from the start: the receiver reads it or ends it, and both delete the bundle's temporary files. */
+const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {
+  const { manifest, manifestSha256, stream } = await derived.exportRegulatory({
+    ...request,
+    // A buffer arrives as a plain Uint8Array.
+    ...(documentation && { documentation: Buffer.from(documentation) }),
+  });
+  return { manifest, manifestSha256, bytes: stream() };
+};
+/** Closes the store and ends the thread. The end flag was set before, so no statement runs any more and no new one starts. */
+async function end(): Promise<void> {
+  await store.close();
+  setImmediate(() => process.exit(0));
+}
+if (parentPort) answerCalls(parentPort, { ...derived, exportRegulatory, end });

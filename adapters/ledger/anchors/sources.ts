@@ -1,0 +1,33 @@
+import { postTo } from '../../egress/webhook.js';
+import type { AnchorSource } from './anchors.js';
+import {
+  readTimeStamp,
+  timeStampRequest,
+  type TimeStampTrust,
+  verifyTimeStamp,
+} from '../../../domain/ledger/anchors/time-stamp.js';
+
+/** A webhook that keeps what is posted to it. The bytes of its answer are the proof: they prove an answer, not a time. */
+export const webhookAnchor = (url: string): AnchorSource => ({
+  source: 'webhook',
+  async anchor({ seq, entryHash, requestedAt }) {
+    const body = { anchored_seq: seq, anchored_entry_hash: entryHash, requested_at: requestedAt };
+    return { bytes: (await postTo({ url }, 'application/json', JSON.stringify(body))).bytes, genTime: null };
+  },
+});
+
+/**
+ * A time-stamping authority (RFC 3161 over HTTP). The proof is its whole response. Throws when the response was not granted, is over
+ * another digest or answers another request, and, when `trust` is given, when no trusted authority signed it.
+ */
+export const timeStampAnchor = (url: string, trust: TimeStampTrust | null): AnchorSource => ({
+  source: 'rfc3161',
+  async anchor({ entryHash }) {
+    const { bytes: request, nonce } = timeStampRequest(entryHash);
+    const { bytes } = await postTo({ url }, 'application/timestamp-query', new Uint8Array(request));
+    const stamp = readTimeStamp(bytes, entryHash);
+    if (!stamp.nonce?.equals(nonce)) throw new Error('the time stamp answers another request');
+    if (trust !== null) verifyTimeStamp(stamp, trust);
+    return { bytes, genTime: stamp.genTime };
+  },
+});

@@ -1,0 +1,119 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
+import { type LedgerStore, openLedger } from './ledger-store.js';
+import { openLedgerReadOnly } from './read-only.js';
+
+const id = (name: string) => uuidFromDigest('test', name);
+const payload = '{"a":1}';
+const ROW = testRow({ id: id('a'), payload_sha256: sha256Hex(payload), payload_canonical_json: payload });
+
+describe('a ledger file that is only looked at', () => {
+  let place: TestLedgerPlace;
+  let file: string;
+  let ledger: LedgerStore;
+  const folder = () =>
+    readdirSync(dirname(file)).map((name) => [
+      name,
+      statSync(join(dirname(file), name)).isFile() && sha256Hex(readFileSync(join(dirname(file), name))),
+    ]);
+
+  beforeEach(async () => {
+    place = await ledgerPlace('sqlite');
+    file = (place.target as { file: string }).file;
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+    await ledger.append([ROW, testRow()]);
+  });
+  afterEach(async () => {
+    await ledger.close();
+    await place.remove();
+  });
+
+  it('while the ledger runs on it: sees what is committed, changes nothing, and disturbs nobody', async () => {
+    const before = readdirSync(dirname(file));
+    const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 2, sidecars: { checked: 1 } });
+    await ledger.append([testRow()]);
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 3 });
+    expect(await shown.byAgent('agent-a')).toHaveLength(3);
+    expect(await shown.sidecar(id('a'))).toMatchObject({ text: payload });
+    await shown.close();
+    expect(readdirSync(dirname(file))).toEqual(before);
+    expect((await ledger.append([testRow()]))[0]?.seq).toBe(4);
+  });
+
+  it('after the ledger has closed: the folder is the same afterwards, byte for byte', async () => {
+    await ledger.close();
+    const before = folder();
+    const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 2 });
+    await shown.close();
+    expect(folder()).toEqual(before);
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  });
+
+  it('of before rows could be hidden or vacuumed: read as it is', async () => {
+    await ledger.close();
+    await place.unlock();
+    for (const table of ['ledger_vacuum_cursors', 'ledger_vacuumed_rows']) await place.sql(`drop table ${table}`);
+    for (const column of ['deleted_at', 'demo_deleted_at'])
+      await place.sql(`alter table ledger_entries drop column ${column}`);
+    const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 2 });
+    expect(await shown.agents()).toEqual(['agent-a']);
+    expect(await shown.byAgent('agent-a', { limit: 1 })).toHaveLength(1);
+    expect(await shown.sidecar(id('a'))).toMatchObject({ text: payload });
+    await shown.close();
+    // Makes the file look older than this migration. To the ledger itself such a file would be damaged.
+    await place.sql("delete from kysely_migration where name = '0012_vacuum'");
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  });
+
+  it('copied alone after close, it is the whole chain', async () => {
+    await ledger.close();
+    const copy = join(dirname(file), 'copy', 'ledger.db');
+    mkdirSync(dirname(copy));
+    copyFileSync(file, copy);
+    const shown = openLedgerReadOnly(copy);
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 2, sidecars: { unchecked: 1 } });
+    await shown.close();
+    expect(readdirSync(dirname(copy))).toEqual(['ledger.db']);
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
+  });
+
+  it('copied with its log but without the index: sees the log, and creates nothing beside the copy', async () => {
+    const copy = join(dirname(file), 'copy', 'ledger.db');
+    mkdirSync(dirname(copy));
+    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`);
+    const shown = openLedgerReadOnly(copy, { sidecarKeys: place.keys });
+    expect(await shown.verify()).toMatchObject({ valid: true, entries_checked: 2 });
+    await shown.close();
+    expect(readdirSync(dirname(copy))).toEqual(['ledger.db', 'ledger.db-wal']);
+  });
+
+  it('finds a changed row like the ledger itself does', async () => {
+    await place.unlock();
+    await place.sql('update ledger_entries set authorized = 0 where seq = 2');
+    const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });
+    expect(await shown.verify()).toMatchObject({ valid: false, first_invalid_seq: 2 });
+    await shown.close();
+  });
+
+  it('refuses a file that does not exist, and does not create it', () => {
+    const missing = join(dirname(file), 'missing.db');
+    expect(() => openLedgerReadOnly(missing)).toThrow(/no ledger file at/);
+    expect(() => openLedgerReadOnly(dirname(file))).toThrow(/no ledger file at/);
+    expect(readdirSync(dirname(file))).not.toContain('missing.db');
+  });
+
+  it('refuses a file that is no ledger', () => {
+    const other = join(dirname(file), 'other.db');
+    writeFileSync(other, 'not a database at all, but long enough to be read as one'.repeat(40));
+    expect(() => openLedgerReadOnly(other)).toThrow(/is not a ledger file/);
+    writeFileSync(other, '');
+    expect(() => openLedgerReadOnly(other)).toThrow(/is not a ledger file/);
+    expect(readFileSync(other)).toHaveLength(0);
+  });
+});

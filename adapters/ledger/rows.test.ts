@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
+import { uuidFromDigest } from '../../domain/crypto/digest.js';
+import type { AgentQuery } from './ledger-reader.js';
+import { type LedgerStore, openLedger } from './ledger-store.js';
+import type { RowFilter } from './rows.js';
+
+const AT = Date.parse('2026-01-02T03:04:05.000Z');
+const time = (seconds: number) => new Date(AT + seconds * 1_000).toISOString();
+const correlation = (prefix: string) => `${prefix}-1111-4111-8111-111111111111`;
+
+describe.each(STORES)('which rows a read finds, on %s', (kind) => {
+  let place: TestLedgerPlace;
+  let ledger: LedgerStore;
+  let now: number;
+
+  beforeEach(async () => {
+    now = AT;
+    place = await ledgerPlace(kind);
+    ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
+  });
+  afterEach(async () => {
+    await ledger.close();
+    await place.remove();
+  });
+
+  const byAgent = async (query?: AgentQuery) => (await ledger.byAgent('agent-a', query)).map((row) => row.seq);
+  const inPages = async (filter: RowFilter) => {
+    const seqs: number[] = [];
+    for await (const page of ledger.pages(filter)) seqs.push(...page.map((row) => row.seq));
+    return seqs;
+  };
+  const everywhere = async (filter: RowFilter) => {
+    const found = await inPages(filter);
+    expect(await ledger.count(filter)).toBe(found.length);
+    return found;
+  };
+
+  describe('what a deep-review row says is a filter', () => {
+    beforeEach(async () => {
+      const finding = (verdict: string, delta: string, extra = {}) =>
+        testRow({
+          method: 'deep_review_finding',
+          policy_decision: { verdict, brain_delta: delta, original_method: 'proxy.verdict', ...extra },
+        });
+      await ledger.append([
+        finding('Red', 'Escalated'),
+        finding('Green', 'Agreed', { note: 'not Red', reason: '50% of "it"' }),
+        finding('Yellow', 'Downgraded', { original_method: 'red' }),
+        testRow({ policy_decision: { outcome: 'deny', reasons: ['50% of "it"', 'other'] } }),
+        testRow({ policy_decision: null }),
+        finding('red', 'Agreed', { nested: { verdict: 'Red' } }),
+      ]);
+    });
+
+    it.each<[NonNullable<RowFilter['detail']>, number[]]>([
+      [{ verdict: 'Red' }, [1]],
+      [{ verdict: 'red' }, [6]],
+      [{ verdict: 'deny' }, [4]],
+      [{ brain_delta: 'Agreed' }, [2, 6]],
+      [{ original_method: 'proxy.verdict' }, [1, 2, 6]],
+      [{ reason: '50% of "it"' }, [2, 4]],
+      [{ reason: '50_ of "it"' }, []],
+      [{ reason: 'other' }, [4]],
+      [{ verdict: 'Red', brain_delta: 'Agreed' }, []],
+    ])('%j', async (detail, seqs) => {
+      expect(await everywhere({ agentId: 'agent-a', detail })).toEqual(seqs);
+      expect(await everywhere({ detail })).toEqual(seqs);
+    });
+
+    it('and pages over what matched, not over what was looked at', async () => {
+      const detail = { original_method: 'proxy.verdict' };
+      expect(await byAgent({ detail, limit: 2 })).toEqual([6, 2]);
+      expect(await byAgent({ detail, limit: 2, offset: 2 })).toEqual([1]);
+      expect(await byAgent({ detail, limit: 1, after: 1 })).toEqual([2]);
+      expect(await byAgent({ detail, limit: 5, before: 6 })).toEqual([2, 1]);
+      expect(await byAgent({ detail })).toEqual([1, 2, 6]);
+    });
+  });
+
+  it('an offset counts rows that matched, over page after page', async () => {
+    await ledger.append(
+      Array.from({ length: 500 }, (_, index) =>
+        testRow({ policy_decision: { verdict: index % 10 ? 'Red' : 'Green' } }),
+      ),
+    );
+    const detail = { verdict: 'Red' };
+    expect(await byAgent({ detail, limit: 2, offset: 400 })).toEqual([56, 55]);
+    expect(await byAgent({ detail, limit: 2, offset: 449 })).toEqual([2]);
+    expect(await byAgent({ limit: 2, offset: 400 })).toEqual([100, 99]);
+    expect(await byAgent({ limit: 2, offset: 500 })).toEqual([]);
+    expect(await byAgent({ offset: 498 })).toEqual([499, 500]);
+    expect(await byAgent({ limit: 450, offset: 10, after: 5 })).toEqual(Array.from({ length: 450 }, (_, i) => i + 16));
+  });
+
+  it('a window of time is half-open, whether it lies before, in or behind the chain', async () => {
+    for (let index = 0; index < 20; index++) {
+      now = AT + Math.floor(index / 2) * 1_000;
+      await ledger.append([testRow(), testRow({ agent_id: 'agent-b' })]);
+    }
+    const odd = (first: number, last: number) =>
+      Array.from({ length: 40 }, (_, index) => index + 1).filter((seq) => seq % 2 === 1 && seq >= first && seq <= last);
+    expect(await everywhere({ agentId: 'agent-a', from: time(2), to: time(4) })).toEqual(odd(9, 16));
+    expect(await everywhere({ agentId: 'agent-a', to: time(0) })).toEqual([]);
+    expect(await everywhere({ agentId: 'agent-a', from: time(9) })).toEqual(odd(37, 40));
+    expect(await everywhere({ agentId: 'agent-a', from: time(10) })).toEqual([]);
+    expect(await everywhere({ agentId: 'agent-a', from: time(-1), to: time(11) })).toEqual(odd(1, 40));
+    expect(await everywhere({ agentId: 'agent-a', from: time(3), to: time(3) })).toEqual([]);
+    expect(await everywhere({ from: time(0), to: time(0.5) })).toEqual([1, 2, 3, 4]);
+    expect(await byAgent({ from: time(2), to: time(4), limit: 3 })).toEqual([15, 13, 11]);
+    expect(await byAgent({ from: time(2), to: time(4), limit: 3, after: 11, tenant: 'acme' })).toEqual([13, 15]);
+    expect(await byAgent({ from: time(2), to: time(4), limit: 3, tenant: 'other' })).toEqual([]);
+    expect(await everywhere({ from: time(8), tenant: 'acme' })).toEqual([33, 34, 35, 36, 37, 38, 39, 40]);
+    expect(await everywhere({ agentId: 'agent-a', from: time(2), to: time(8), seqFrom: 11, seqTo: 13 })).toEqual([
+      11, 13,
+    ]);
+  });
+
+  it('pages hold every row once, however many there are, also while rows are appended', async () => {
+    for (let index = 0; index < 5; index++)
+      await ledger.append(Array.from({ length: 130 }, (_, row) => testRow({ agent_id: row % 2 ? 'agent-a' : 'b' })));
+    const seen: number[] = [];
+    for await (const page of ledger.pages({})) {
+      expect(page.length).toBeLessThanOrEqual(200);
+      seen.push(...page.map((row) => row.seq));
+      await ledger.append([testRow()]);
+    }
+    expect(seen).toEqual(Array.from({ length: 650 }, (_, index) => index + 1));
+    expect(await inPages({ agentId: 'b' })).toHaveLength(325);
+    expect((await byAgent()).slice(0, 325)).toEqual(Array.from({ length: 325 }, (_, index) => 2 * index + 2));
+  });
+
+  it('a demonstration session sees its own calls and the simulator, exactly by the first group, and wins over the tenant', async () => {
+    await ledger.append([
+      testRow({ correlation_id: correlation('0badcafe') }),
+      testRow({ correlation_id: correlation('0badcaff') }),
+      testRow({ correlation_id: '0badcafe', tenant: '0badcafe' }),
+      testRow({ correlation_id: correlation('0badcafe').toUpperCase() }),
+      testRow({ correlation_id: null, source: 'simulator' }),
+      testRow({ correlation_id: null }),
+      testRow({ correlation_id: '0badcafe0-1111-4111-8111-111111111111' }),
+    ]);
+    expect(await everywhere({ agentId: 'agent-a', demoPrefix: '0badcafe' })).toEqual([1, 5]);
+    expect(await everywhere({ demoPrefix: '0badcafe', tenant: '0badcafe' })).toEqual([1, 5]);
+    expect(await ledger.byCorrelation(correlation('0badcaff'), { demoPrefix: '0badcafe' })).toEqual([]);
+  });
+
+  describe('hidden rows', () => {
+    const id = uuidFromDigest('test', 'hidden');
+    const CALL = correlation('22222222');
+    beforeEach(async () => {
+      await ledger.append([
+        testRow({ id, tenant: 'gone', agent_id: 'agent-g', correlation_id: CALL }),
+        testRow({ tenant: 'stays', correlation_id: CALL }),
+        testRow({ tenant: null, state_namespace: 'demo' }),
+        testRow({ tenant: 'gone', state_namespace: 'demo' }),
+      ]);
+    });
+
+    it('of an erased tenant are in no read, and the chain holds as before', async () => {
+      await ledger.erasure.tombstoneTenant('gone');
+      expect(await ledger.get(id)).toBeNull();
+      expect(await ledger.agents()).toEqual(['agent-a', 'tenant:gone']);
+      expect((await ledger.byCorrelation(CALL)).map((row) => row.seq)).toEqual([2]);
+      expect((await ledger.newest(9)).map((row) => row.seq)).toEqual([5, 3, 2]);
+      expect(await ledger.byAgent('agent-g')).toEqual([]);
+      expect(await everywhere({})).toEqual([2, 3, 5]);
+      expect(await everywhere({ hiding: 'nothing' })).toEqual([1, 2, 3, 4, 5]);
+      expect(await ledger.verify()).toMatchObject({ valid: true, entries_checked: 5 });
+    });
+
+    it('of the demonstration are hidden too, but a regulatory bundle keeps them', async () => {
+      await ledger.erasure.cleanUpDemo();
+      await ledger.erasure.tombstoneTenant('gone');
+      expect(await everywhere({ agentId: 'agent-a' })).toEqual([2]);
+      expect(await everywhere({ agentId: 'agent-a', hiding: 'erased' })).toEqual([2, 3]);
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import { performance } from 'node:perf_hooks';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { GateError } from '../../domain/errors.js';
+import { JUDGED_IN_PLACE, LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
+import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
+import { createTurns } from '../../domain/turns.js';
+import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
+import type { Judgement, PolicySet } from '../../domain/policy/policy-set.js';
+
+/** Called after every evaluation with its result, the tool and the seconds it took. */
+export type PolicyObserver = (judgement: Judgement, tool: string, seconds: number) => void;
+
+export interface LocalEvaluator extends PolicyEvaluator {
+  /** Starts a thread, so that the first large input need not wait for one. */
+  warm(): void;
+  /** Ends its threads; open requests are refused. */
+  close(): Promise<void>;
+}
+
+/** More than the calls of a batch, each of which may be large. */
+const LONGEST_QUEUE = 128;
+
+/**
+ * Policy in this process, without delaying others: a large input is judged in a thread, and small ones a few per turn of the event loop,
+ * because a batch is many at once. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not
+ * judged in time with `policy_unavailable`.
+ */
+export function createLocalEvaluator(
+  policies: Pick<PolicySet, 'judge' | 'material'>,
+  observe: PolicyObserver = () => {},
+  limits: ThreadLimits = {},
+): LocalEvaluator {
+  const threads = createThreads<PolicyInput, Judgement>({
+    work: 'policy evaluation',
+    code: 'policy_unavailable',
+    script: compiledScript(new URL('./policy-thread.js', import.meta.url)),
+    material: policies.material,
+    longestQueue: LONGEST_QUEUE,
+    ...limits,
+  });
+  const turns = createTurns();
+  const late = () =>
+    new GateError('policy_unavailable', 'too many calls wait for policy evaluation already; try again later');
+  return {
+    async evaluate(input) {
+      const started = performance.now();
+      const agent = agentOf(input);
+      const judgement = isLarge(input)
+        ? await threads.ask(input, agent)
+        : await turns.run(() => policies.judge(input), { agent, late });
+      observe(judgement, input.tool_type, (performance.now() - started) / 1000);
+      return judgement.decision;
+    },
+    warm: () => threads.warm(),
+    close: () => threads.close(),
+  };
+}
+
+/** The agent of an input; inputs without a name count as one agent. The input is not validated yet and may be anything. */
+const agentOf = (input: Partial<PolicyInput> | null): string => `${input?.tenant ?? ''}/${input?.agent_id ?? ''}`;
+
+const isLarge = (input: Partial<PolicyInput> | null): boolean =>
+  sizeOf(input?.arguments, JUDGED_IN_PLACE) > JUDGED_IN_PLACE || sizeOf(input) > LOOKED_AT_IN_PLACE;

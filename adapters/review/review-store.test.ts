@@ -1,0 +1,690 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pendingRequest, type NewReview, type PendingRequest, type SettledReview } from '../../contracts/review.js';
+import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { canonicalDigest } from '../../domain/crypto/digest.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import type { StoreTarget } from '../store/database.js';
+import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from './review-store.js';
+
+const keys = parseKeyRing(`k2:${'0123456789abcdef'.repeat(4)},k1:${'fedcba9876543210'.repeat(4)}`);
+const T0 = Date.parse('2026-11-02T10:00:00.000Z');
+const correlation = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const ARGUMENT = 'IBAN-9999-SECRET-VALUE';
+
+const newReview = (over: Partial<NewReview> = {}): NewReview => ({
+  agent_id: 'payments-agent',
+  correlation_id: correlation(1),
+  method: 'call_tool',
+  request_payload: {
+    jsonrpc: '2.0',
+    id: 7,
+    method: 'call_tool',
+    params: { name: 'wire_transfer', arguments: { amount: 500, to: ARGUMENT, api_key: 'x' } },
+  },
+  risk_summary: 'money movement',
+  state_namespace: 'operator',
+  ttl_seconds: 600,
+  created_at: '2026-11-02T10:00:00.000Z',
+  review_reasons: ['money movement', 'off hours'],
+  brain_scores: { drift: 0.2 },
+  projected_cost_micros: 1200,
+  approval_tier: 'standard',
+  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent/instance/00000000-0000-4000-8000-00000000000a',
+  tenant: 'acme',
+  callback_url: 'https://agent.example/hil',
+  ...over,
+});
+
+const settled = (over: Partial<SettledReview> = {}): SettledReview => ({
+  pending_id: reviewIdOf(correlation(1)),
+  status: 'approved',
+  decided_at: '2026-11-02T10:00:05.000Z',
+  decided_by: 'operator:dev',
+  decision_reason: 'known payee',
+  decided_via: 'console',
+  principal: {
+    subject: 'operator:dev',
+    tenant: 'acme',
+    method: 'console-bearer',
+    credential: `workload-mtls:sha256:${'cd'.repeat(32)}`,
+    credential_kind: 'console-bearer',
+  },
+  ...over,
+});
+
+/** The row as it appears in a list. */
+const summary = (row: PendingRequest) => ({
+  ...row,
+  request_payload: row.retention['minimized_payload'],
+  payload_summary: true,
+});
+
+let postgres: TestPostgres;
+let schemas = 0;
+beforeAll(async () => {
+  postgres = await startPostgres();
+}, 60_000);
+afterAll(() => postgres.stop());
+
+const stores: [string, (directory: string) => StoreTarget][] = [
+  ['SQLite', (directory) => ({ file: join(directory, 'hil.db') })],
+  ['Postgres', () => ({ url: postgres.url, schema: `hil_${(schemas += 1)}` })],
+];
+
+describe.each(stores)('the review store on %s', (kind, targetIn) => {
+  let directory: string;
+  let target: StoreTarget;
+  let store: ReviewStore;
+  let now: number;
+  const open = (payloadKeys = keys) => openReviewStore({ target, payloadKeys, clock: () => now });
+
+  beforeEach(async () => {
+    now = T0;
+    directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
+    target = targetIn(directory);
+    store = await open();
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  describe('one row per correlation id', () => {
+    it('creates a pending row that shows the approver the real arguments and commits to them', async () => {
+      const { row, created } = await store.createOnce(newReview());
+      expect(created).toBe(true);
+      expect(row).toMatchObject({
+        id: reviewIdOf(correlation(1)),
+        correlation_id: correlation(1),
+        status: 'pending',
+        decided_at: null,
+        decided_by: null,
+        decision_reason: null,
+        decided_via: null,
+        approver_provenance: null,
+        approver_assertion: null,
+        credential_kind: null,
+        tenant: 'acme',
+        state_namespace: 'operator',
+        created_at: '2026-11-02T10:00:00.000Z',
+        ttl_seconds: 600,
+        review_reasons: ['money movement', 'off hours'],
+        brain_scores: { drift: 0.2 },
+        projected_cost_micros: 1200,
+        callback_url: 'https://agent.example/hil',
+        modified_payload: null,
+      });
+      expect(row.request_payload).toEqual(newReview().request_payload);
+      expect(row.original_payload_digest).toBe(canonicalDigest(newReview().request_payload));
+      expect(pendingRequest.safeParse(row).success).toBe(true);
+      expect(await store.get(row.id)).toEqual(row);
+      expect(await store.byCorrelation(correlation(1))).toEqual(row);
+    });
+
+    it('derives the row id from the correlation id', () => {
+      expect(reviewIdOf(correlation(1))).toBe('328d7836-e89c-4eb0-beca-08b1fb388b0e');
+      expect(reviewIdOf('ABCDEFAB-0000-4000-8000-00000000000A')).toBe(
+        reviewIdOf('abcdefab-0000-4000-8000-00000000000a'),
+      );
+    });
+
+    it('answers a second create with the first row, its ttl and callback unchanged, key order of no account', async () => {
+      const { row } = await store.createOnce(newReview());
+      const payload = newReview().request_payload;
+      const again = newReview({
+        request_payload: Object.fromEntries(Object.entries(payload).reverse()),
+        ttl_seconds: 1800,
+        created_at: '2026-11-02T11:00:00Z',
+        callback_url: 'https://elsewhere.example/',
+        risk_summary: 'other words',
+      });
+      expect(await store.createOnce(again)).toEqual({ row, created: false });
+    });
+
+    it('answers a create after the decision with the decided row', async () => {
+      await store.createOnce(newReview());
+      const decided = await store.settle(settled());
+      expect(await store.createOnce(newReview())).toEqual({ row: decided, created: false });
+    });
+
+    it.each([
+      [
+        'payload',
+        { request_payload: { jsonrpc: '2.0', params: { name: 'wire_transfer', arguments: { amount: 501 } } } },
+      ],
+      ['agent', { agent_id: 'other-agent' }],
+      ['tenant', { tenant: 'globex' }],
+    ])('refuses another %s under the same correlation id', async (_, over) => {
+      const { row } = await store.createOnce(newReview());
+      await expect(store.createOnce(newReview(over))).rejects.toMatchObject({ code: 'pending_conflict', status: 409 });
+      expect(await store.get(row.id)).toEqual(row);
+    });
+
+    it('makes one row of twenty creates at once', async () => {
+      const results = await Promise.all(Array.from({ length: 20 }, () => store.createOnce(newReview())));
+      expect(results.filter(({ created }) => created)).toHaveLength(1);
+      expect(new Set(results.map(({ row }) => JSON.stringify(row))).size).toBe(1);
+      expect((await store.list({ tenant: 'acme' })).rows).toHaveLength(1);
+    });
+
+    it('takes the server clock where the creator names no time', async () => {
+      now = T0 + 1234;
+      const { created_at: _, ...review } = newReview();
+      expect((await store.createOnce(review)).row.created_at).toBe('2026-11-02T10:00:01.234Z');
+    });
+
+    it.each(['agent_id', 'method', 'risk_summary', 'tenant', 'agent_spiffe'] as const)(
+      'refuses a NUL or a lone surrogate in %s, which no store would keep',
+      async (field) => {
+        for (const text of ['a\0b', 'a\ud800'])
+          await expect(store.createOnce(newReview({ [field]: text }))).rejects.toMatchObject({
+            code: 'invalid_request',
+            message: expect.stringContaining(field),
+          });
+      },
+    );
+
+    it('refuses a payload without a canonical form', async () => {
+      await expect(store.createOnce(newReview({ request_payload: { a: '\udfff' } }))).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    });
+
+    it('keeps NUL inside a payload and inside reasons, which are stored encoded', async () => {
+      const { row } = await store.createOnce(
+        newReview({ request_payload: { 'k\0': 'v\0' }, review_reasons: ['a\0b'] }),
+      );
+      expect(await store.get(row.id)).toMatchObject({ request_payload: { 'k\0': 'v\0' }, review_reasons: ['a\0b'] });
+    });
+  });
+
+  describe('the first settlement wins', () => {
+    beforeEach(async () => {
+      await store.createOnce(newReview());
+    });
+
+    it('writes who decided what, why, through what and with which proof', async () => {
+      const row = await store.settle(settled());
+      expect(row).toMatchObject({
+        status: 'approved',
+        decided_at: '2026-11-02T10:00:05.000Z',
+        decided_by: 'operator:dev',
+        decision_reason: 'known payee',
+        decided_via: 'console',
+        approver_provenance: 'console-bearer',
+        approver_assertion: {
+          subject: 'operator:dev',
+          tenant: 'acme',
+          method: 'console-bearer',
+          credential: `workload-mtls:sha256:${'cd'.repeat(32)}`,
+        },
+        credential_kind: 'console-bearer',
+        retention: { retention_purpose: 'terminal-payload-review' },
+      });
+      expect(await store.get(row.id)).toEqual(row);
+    });
+
+    it('returns the row when the same settlement comes again', async () => {
+      const row = await store.settle(settled());
+      expect(await store.settle(settled())).toEqual(row);
+    });
+
+    it.each([
+      ['a denial', { status: 'denied' as const }],
+      ['another operator', { decided_by: 'operator:eve' }],
+      ['another time', { decided_at: '2026-11-02T10:00:06.000Z' }],
+      ['another reason', { decision_reason: null }],
+      ['an expiry', { status: 'expired' as const, decided_by: 'system:ttl-sweep', principal: null }],
+    ])('refuses %s after an approval and leaves the first unchanged', async (_, over) => {
+      const row = await store.settle(settled());
+      await expect(store.settle(settled(over))).rejects.toMatchObject({
+        code: 'already_decided',
+        status: 409,
+        fields: { status: 'approved', decided_by: 'operator:dev', decided_at: '2026-11-02T10:00:05.000Z' },
+      });
+      expect(await store.get(row.id)).toEqual(row);
+    });
+
+    it('lets one of thirty different settlements at once win', async () => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 30 }, (_, n) => store.settle(settled({ decided_by: `operator:o${n}` }))),
+      );
+      const winners = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      expect(winners).toHaveLength(1);
+      expect(await store.get(winners[0]?.id ?? '')).toEqual(winners[0]);
+      for (const outcome of outcomes)
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'already_decided' });
+    });
+
+    it('takes what the workflow settled also when its own clock is past the deadline', async () => {
+      now = T0 + 600_000;
+      expect((await store.settle(settled())).status).toBe('approved');
+    });
+
+    it('knows no row, no settlement', async () => {
+      await expect(store.settle(settled({ pending_id: reviewIdOf(correlation(2)) }))).rejects.toMatchObject({
+        code: 'not_found',
+      });
+    });
+
+    it('refuses a settlement that has no canonical form', async () => {
+      await expect(store.settle(settled({ decision_reason: '\ud800' }))).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    });
+  });
+
+  describe('a row ends with its call', () => {
+    it('is pending past its deadline until its call says so; a day later it is expired, because its call is gone', async () => {
+      const { row } = await store.createOnce(newReview());
+      for (now of [T0 + 599_999, T0 + 600_000, T0 + 600_000 + 86_399_999]) {
+        expect(await store.get(row.id)).toMatchObject({ status: 'pending', decided_by: null });
+        expect((await store.list({ tenant: 'acme' })).rows).toHaveLength(1);
+        expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toEqual([]);
+        expect(await store.backlog()).toMatchObject({ pending: 1 });
+      }
+      now = T0 + 600_000 + 86_400_000;
+      const expired = {
+        status: 'expired',
+        decided_at: '2026-11-02T10:10:00.000Z',
+        decided_by: 'system:ttl-sweep',
+        decided_via: 'system:ttl-sweep',
+        decision_reason: null,
+        approver_provenance: 'system',
+        approver_assertion: null,
+        credential_kind: null,
+      };
+      expect(await store.get(row.id)).toMatchObject(expired);
+      expect(await store.byCorrelation(row.correlation_id)).toMatchObject(expired);
+      expect((await store.createOnce(newReview())).row).toMatchObject(expired);
+      expect((await store.list({ tenant: 'acme' })).rows).toEqual([]);
+      expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toMatchObject([expired]);
+    });
+
+    it('shows the same after the workflow has written the expiry', async () => {
+      const { row } = await store.createOnce(newReview());
+      now = T0 + 87_100_000;
+      const computed = await store.get(row.id);
+      const written = await store.settle(
+        settled({
+          status: 'expired',
+          decided_at: '2026-11-02T10:10:00.000Z',
+          decided_by: 'system:ttl-sweep',
+          decided_via: 'system:ttl-sweep',
+          decision_reason: null,
+          principal: null,
+        }),
+      );
+      expect(written).toEqual(computed);
+      expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toEqual([summary(written)]);
+    });
+  });
+
+  describe('a 503 after the row was stored withdraws the row', () => {
+    it('hides the row everywhere and drops its payload', async () => {
+      const { row } = await store.createOnce(newReview());
+      await store.withdraw(row.correlation_id);
+      expect(await store.get(row.id)).toBeNull();
+      expect(await store.byCorrelation(row.correlation_id)).toBeNull();
+      for (const status of ['pending', 'expired'] as const)
+        expect((await store.list({ tenant: 'acme', status })).rows).toEqual([]);
+      expect(await store.backlog()).toEqual({ pending: 0, oldest_created_ms: null });
+      // Paging past it continues from its place.
+      expect(await store.list({ tenant: 'acme', before: row.id })).toEqual({ rows: [], next_before: null });
+    });
+
+    it('may be met twice, and without a row', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      await store.withdraw(correlation(1));
+      await store.withdraw(correlation(2));
+      expect((await store.list({ tenant: 'acme' })).rows).toEqual([]);
+    });
+
+    it('refuses once somebody decided', async () => {
+      const { row } = await store.createOnce(newReview());
+      const decided = await store.settle(settled());
+      await expect(store.withdraw(row.correlation_id)).rejects.toMatchObject({
+        code: 'already_decided',
+        fields: { status: 'approved' },
+      });
+      expect(await store.get(row.id)).toEqual(decided);
+    });
+
+    it('takes no settlement for a withdrawn row', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      await expect(store.settle(settled())).rejects.toMatchObject({ code: 'not_pending', status: 409 });
+    });
+
+    it('lets the same call start again later, also with other bytes', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      const later = newReview({ created_at: '2026-11-02T10:01:00Z', request_payload: { other: true } });
+      const { row, created } = await store.createOnce(later);
+      expect(created).toBe(true);
+      expect(row).toMatchObject({ status: 'pending', created_at: '2026-11-02T10:01:00.000Z' });
+      expect(await store.get(row.id)).toEqual(row);
+      expect(row.request_payload).toEqual({ other: true });
+    });
+
+    it('is not for an attempt that began before the one which opened the row last', async () => {
+      const at = (attempt_ms: number) => newReview({ attempt_ms });
+      await store.createOnce(at(1_000));
+      await store.createOnce(at(6_000));
+      // A late create of the first attempt takes nothing over.
+      expect(await store.createOnce(at(1_000))).toMatchObject({ created: false });
+      await store.withdraw(correlation(1), 1_000);
+      expect(await store.byCorrelation(correlation(1))).toMatchObject({ status: 'pending' });
+      await store.withdraw(correlation(1), 6_000);
+      expect(await store.byCorrelation(correlation(1))).toBeNull();
+    });
+
+    it('is for any attempt where no row says which opened it', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1), 1);
+      expect(await store.byCorrelation(correlation(1))).toBeNull();
+    });
+
+    it('refuses a straggler of the withdrawn call', async () => {
+      await store.createOnce(newReview());
+      await store.withdraw(correlation(1));
+      await expect(store.createOnce(newReview())).rejects.toMatchObject({ code: 'not_pending' });
+      expect(await store.get(reviewIdOf(correlation(1)))).toBeNull();
+    });
+  });
+
+  describe('tenants', () => {
+    it('a foreign row is an unknown row', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(await store.get(row.id, 'globex')).toBeNull();
+      expect(await store.byCorrelation(row.correlation_id, 'globex')).toBeNull();
+      expect((await store.list({ tenant: 'globex' })).rows).toEqual([]);
+      expect(await store.get(row.id, 'acme')).toEqual(row);
+      await expect(store.list({ tenant: 'globex', before: row.id })).rejects.toMatchObject({ code: 'invalid_request' });
+    });
+  });
+
+  describe('the list of rows', () => {
+    const park = async (n: number, over: Partial<NewReview> = {}) =>
+      (await store.createOnce(newReview({ correlation_id: correlation(n), ...over }))).row;
+
+    it('is newest first and pages by the last row seen, rows of the same millisecond included', async () => {
+      for (let n = 1; n <= 7; n += 1)
+        await park(n, { created_at: new Date(T0 + Math.floor(n / 3) * 1000).toISOString() });
+      const all = (await store.list({ tenant: 'acme' })).rows;
+      expect(all).toHaveLength(7);
+      expect(all.map((row) => row.created_at)).toEqual(
+        all
+          .map((row) => row.created_at)
+          .sort()
+          .reverse(),
+      );
+      const paged = [];
+      let before: string | null = null;
+      do {
+        const page: Awaited<ReturnType<ReviewStore['list']>> = await store.list({
+          tenant: 'acme',
+          limit: 2,
+          ...(before !== null && { before }),
+        });
+        paged.push(...page.rows);
+        before = page.next_before;
+      } while (before !== null);
+      expect(paged).toEqual(all);
+    });
+
+    it('is oldest first where asked so, and a short page holds the oldest', async () => {
+      for (let n = 1; n <= 5; n += 1)
+        await park(n, { created_at: new Date(T0 + Math.floor(n / 2) * 1000).toISOString() });
+      const newest = (await store.list({ tenant: 'acme' })).rows;
+      const first = await store.list({ tenant: 'acme', sort: 'oldest', limit: 2 });
+      const rest = await store.list({ tenant: 'acme', sort: 'oldest', before: first.next_before ?? '' });
+      expect([...first.rows, ...rest.rows]).toEqual(newest.toReversed());
+      expect(first.rows).toHaveLength(2);
+    });
+
+    it('filters by status and agent', async () => {
+      await park(1);
+      await park(2, { agent_id: 'other' });
+      await park(3);
+      await store.settle(settled({ status: 'denied', pending_id: reviewIdOf(correlation(3)) }));
+      const numbers = async (query: object) =>
+        (await store.list({ tenant: 'acme', ...query })).rows.map((row) => row.correlation_id.slice(-1)).toSorted();
+      expect(await numbers({})).toEqual(['1', '2']);
+      expect(await numbers({ agent_id: 'other' })).toEqual(['2']);
+      expect(await numbers({ status: 'denied' })).toEqual(['3']);
+      expect(await numbers({ status: 'approved' })).toEqual([]);
+      expect(await numbers({ status: 'expired' })).toEqual([]);
+    });
+
+    it('holds no payload, so that the size of one row hides no other', async () => {
+      const large = { text: 'x'.repeat(3 * 1024 * 1024) };
+      for (let n = 1; n <= 5; n += 1) await park(n, { request_payload: { n, ...large } });
+      const { rows, next_before } = await store.list({ tenant: 'acme' });
+      expect([rows.length, next_before]).toEqual([5, null]);
+      expect(JSON.stringify(rows).length).toBeLessThan(20_000);
+      for (const row of rows) {
+        const whole = await store.get(row.id);
+        expect(row).toEqual(summary(whole as PendingRequest));
+        expect(row.payload_bytes).toBe(JSON.stringify(whole?.request_payload).length);
+      }
+    });
+
+    it('is one list over several tenants and statuses, with one cursor', async () => {
+      for (let n = 1; n <= 6; n += 1)
+        await park(n, {
+          tenant: n % 2 ? 'acme' : 'globex',
+          created_at: new Date(T0 + n * 1000).toISOString(),
+        });
+      await park(7, { tenant: 'initech' });
+      await store.settle(settled({ status: 'denied', pending_id: reviewIdOf(correlation(2)) }));
+      const query = { tenant: ['acme', 'globex'], status: ['pending', 'denied'], sort: 'oldest', limit: 4 } as const;
+      const first = await store.list(query);
+      const second = await store.list({ ...query, before: first.next_before ?? '' });
+      expect([...first.rows, ...second.rows].map((row) => Number(row.correlation_id.slice(-1)))).toEqual([
+        1, 2, 3, 4, 5, 6,
+      ]);
+      expect(second.next_before).toBeNull();
+    });
+
+    it('counts the backlog over all tenants', async () => {
+      await park(1, { created_at: '2026-11-02T09:59:00Z' });
+      await park(2, { tenant: 'globex' });
+      await park(3, { ttl_seconds: 1, created_at: '2026-11-01T09:00:00Z' });
+      expect(await store.backlog()).toEqual({ pending: 2, oldest_created_ms: T0 - 60_000 });
+    });
+  });
+
+  describe('the payload at rest', () => {
+    it('is told by the retention object', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(row.retention).toEqual({
+        retention_policy: 'gate.hil-retention/v1',
+        retention_purpose: 'active-review-and-execution',
+        retention_tier: 'standard',
+        payload_protection: 'aes-256-gcm',
+        payload_key_id: 'k2',
+        protected_at: '2026-11-02T10:00:00.000Z',
+        payload_retention_expires_at: '2026-11-09T10:10:00.000Z',
+        metadata_retention_expires_at: '2026-12-02T10:10:00.000Z',
+        payload_availability: 'available',
+        minimization_profile: 'hil-request-v1',
+        minimized_payload: {
+          jsonrpc: '2.0',
+          method: 'call_tool',
+          params: { name: 'wire_transfer', arguments: { keys: ['amount', 'to', '[redacted]'] } },
+          canonical_payload_sha256: row.original_payload_digest,
+        },
+      });
+    });
+
+    it.each([
+      ['auto', '2026-11-03T10:00:05.000Z'],
+      [null, '2026-11-09T10:00:05.000Z'],
+      ['strict', '2026-12-02T10:00:05.000Z'],
+    ] as const)('of tier %s is shown until %s after the decision, then only minimized', async (tier, until) => {
+      await store.createOnce(newReview({ approval_tier: tier }));
+      const row = await store.settle(settled());
+      expect(row.retention['payload_retention_expires_at']).toBe(until);
+      now = Date.parse(until) - 1;
+      expect((await store.get(row.id))?.request_payload).toEqual(newReview().request_payload);
+      now = Date.parse(until);
+      const later = await store.get(row.id);
+      expect(later?.retention['payload_availability']).toBe('minimized');
+      expect(later?.request_payload).toEqual(row.retention['minimized_payload']);
+    });
+
+    it('opens with an older key of the ring, and with no other', async () => {
+      const { row } = await store.createOnce(newReview());
+      await store.close();
+      store = await open(
+        parseKeyRing(`k3:${'00112233445566778899aabbccddeeff'.repeat(2)},k2:${'0123456789abcdef'.repeat(4)}`),
+      );
+      expect(await store.get(row.id)).toEqual(row);
+      const { row: next } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      expect(next.retention['payload_key_id']).toBe('k3');
+      await store.close();
+      await expect(open(parseKeyRing(`k2:${'fedcba9876543210'.repeat(4)}`))).rejects.toMatchObject({
+        code: 'store_unavailable',
+        status: 503,
+      });
+      store = await open(parseKeyRing(`k3:${'00112233445566778899aabbccddeeff'.repeat(2)}`));
+      await expect(store.get(row.id)).rejects.toMatchObject({ code: 'payload_unavailable', status: 503 });
+    });
+
+    it('whose key is not there hides no other row, and is settled by the workflow when the key is back', async () => {
+      const { row: lost } = await store.createOnce(newReview());
+      const k9 = `k9:${'0123456789abcdef'.repeat(3)}0000000000000000`;
+      const both = parseKeyRing(`${k9},k2:${'0123456789abcdef'.repeat(4)}`);
+      await store.close();
+      await (await open(both)).close();
+      store = await open(parseKeyRing(k9));
+      const { row: fine } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      const listed = (await store.list({ tenant: 'acme' })).rows;
+      expect(listed.find((row) => row.id === fine.id)).toEqual(summary(fine));
+      expect(listed.find((row) => row.id === lost.id)).toMatchObject({ status: 'tampered', request_payload: {} });
+      await expect(store.get(lost.id)).rejects.toMatchObject({ code: 'payload_unavailable' });
+      await expect(store.settle(settled({ status: 'denied' }))).rejects.toMatchObject({ code: 'payload_unavailable' });
+      await store.close();
+      store = await open(both);
+      expect((await store.settle(settled({ status: 'denied' }))).status).toBe('denied');
+    });
+  });
+
+  describe.each([
+    ['counted each time', false],
+    ['kept up by a process that writes alone', true],
+  ])('what one agent may have waiting, %s,', (_how, alone) => {
+    let forget: () => void;
+    const limited = (rows: number, bytes = 1_000_000) =>
+      openReviewStore({
+        target,
+        payloadKeys: keys,
+        clock: () => now,
+        perAgent: { rows, bytes },
+        ...(alone && { alone: (listener: () => void) => void (forget = listener) }),
+      });
+    const refused = { code: 'review_backlog_full', status: 429, fields: { retry_after_secs: expect.any(Number) } };
+    const numbered = (n: number, over: Partial<NewReview> = {}) =>
+      newReview({ correlation_id: correlation(n), created_at: new Date(now).toISOString(), ...over });
+
+    it('is so many rows; another agent, and one of another tenant, has its own', async () => {
+      store = await limited(2);
+      await store.createOnce(numbered(1));
+      await store.createOnce(numbered(2));
+      await expect(store.createOnce(numbered(3))).rejects.toMatchObject(refused);
+      expect(await store.get(reviewIdOf(correlation(3)))).toBeNull();
+      await store.createOnce(numbered(4, { agent_id: 'other' }));
+      await store.createOnce(numbered(5, { tenant: 'globex' }));
+      expect((await store.createOnce(numbered(2))).created).toBe(false);
+    });
+
+    it('is so many bytes', async () => {
+      store = await limited(100, 10_000);
+      const of = (bytes: number) => ({ request_payload: { text: 'x'.repeat(bytes) } });
+      await store.createOnce(numbered(1, of(6_000)));
+      await expect(store.createOnce(numbered(2, of(6_000)))).rejects.toMatchObject(refused);
+      await store.createOnce(numbered(3, of(3_000)));
+      await expect(store.createOnce(numbered(4, of(20_000)))).rejects.toMatchObject(refused);
+    });
+
+    it('is not what was decided, withdrawn or has expired', async () => {
+      store = await limited(1);
+      await store.createOnce(numbered(1));
+      await store.settle(settled({ status: 'denied' }));
+      await store.createOnce(numbered(2));
+      await store.withdraw(correlation(2));
+      await store.createOnce(numbered(3));
+      now += 601_000;
+      await store.createOnce(numbered(4));
+      await expect(store.createOnce(numbered(5))).rejects.toMatchObject(refused);
+    });
+
+    it('is counted anew by a clock that was put back: what had expired waits again', async () => {
+      store = await limited(1);
+      await store.createOnce(numbered(1));
+      now += 601_000;
+      await store.createOnce(numbered(2));
+      await store.withdraw(correlation(2));
+      await store.createOnce(numbered(3));
+      await store.settle(settled({ pending_id: reviewIdOf(correlation(3)), status: 'denied' }));
+      now -= 601_000;
+      await expect(store.createOnce(numbered(4))).rejects.toMatchObject(refused);
+    });
+
+    if (alone)
+      it('is counted anew once the store undid what stood', async () => {
+        store = await limited(2);
+        await store.createOnce(numbered(1));
+        // Stands for a row that waits again.
+        const undone = await open();
+        await undone.createOnce(numbered(2));
+        await undone.close();
+        forget();
+        await expect(store.createOnce(numbered(3))).rejects.toMatchObject(refused);
+      });
+
+    it('holds for fifty at once', async () => {
+      store = await limited(5);
+      const results = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => store.createOnce(numbered(n + 1))));
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+      expect(await store.backlog()).toMatchObject({ pending: 5 });
+    });
+  });
+
+  it('keeps its rows over a restart, and migrates an up-to-date store to itself', async () => {
+    const { row } = await store.createOnce(newReview());
+    await store.close();
+    store = await open();
+    expect(await store.get(row.id)).toEqual(row);
+    await store.ready();
+  });
+
+  it('is store_unavailable once the store is gone', async () => {
+    await store.close();
+    await expect(store.ready()).rejects.toMatchObject({ code: 'store_unavailable', status: 503 });
+    await expect(store.createOnce(newReview())).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(store.get(reviewIdOf(correlation(1)))).rejects.toMatchObject({ code: 'store_unavailable' });
+    store = await open();
+  });
+
+  it('serves the pipeline in process', async () => {
+    const reviews = reviewsOf(store);
+    const row = await reviews.createOnce(newReview());
+    expect(await reviews.createOnce(newReview())).toEqual(row);
+    expect((await reviews.settle(settled())).status).toBe('approved');
+    await expect(reviews.withdraw(correlation(1))).rejects.toMatchObject({ code: 'already_decided' });
+  });
+
+  if (kind === 'SQLite')
+    it('leaves no argument in the file or its write-ahead log', async () => {
+      await store.createOnce(newReview());
+      const files = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
+      expect(files.some((bytes) => bytes.includes('payments-agent'))).toBe(true);
+      expect(files.some((bytes) => bytes.includes(ARGUMENT))).toBe(false);
+    });
+});

@@ -1,0 +1,643 @@
+import type { Selectable } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type {
+  ListedReview,
+  NewReview,
+  PendingRequest,
+  ReviewOrder,
+  ReviewStatus,
+  SettledReview,
+} from '../../contracts/review.js';
+import { hilMigrations } from '../../migrations/hil.js';
+import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { askedOf, statement } from '../store/jobs.js';
+import { createTurns } from '../store/turns.js';
+import { assertWritable } from '../store/writable.js';
+import { minimizePayload } from '../../domain/review/minimize.js';
+import type { Reviews } from '../../domain/review/ports.js';
+import { sealReviews } from './seal-reviews.js';
+import { HEAD_COLUMNS, reviewIdOf, reviewSealing, type ReviewHead } from '../../domain/review/sealed-review.js';
+import { storable } from '../../domain/review/storable.js';
+import { deadlineOf, mayMove, TTL_SWEEP } from '../../domain/review/transitions.js';
+import { waitingRoom } from './waiting-room.js';
+
+/** The table of `migrations/hil.ts`. Postgres returns its bigint columns as text. */
+export interface StoredReview {
+  id: string;
+  correlation_id: string;
+  tenant: string;
+  agent_id: string;
+  agent_spiffe: string | null;
+  method: string;
+  risk_summary: string;
+  state_namespace: 'operator' | 'demo';
+  approval_tier: string | null;
+  original_payload_digest: string;
+  /** JSON of what is shown but never searched: reasons, scores, cost, callback. */
+  annotations: string;
+  /** Sealed with the payload keys under the row id; `null` once withdrawn. */
+  payload: Uint8Array | null;
+  payload_bytes: number;
+  payload_key_id: string;
+  minimized_payload: string;
+  protected_at: string;
+  created_ms: number | string;
+  deadline_ms: number | string;
+  ttl_seconds: number;
+  status: ReviewStatus;
+  /** Canonical JSON of the SettledReview that closed the row. */
+  settled: string | null;
+  withdrawn_at: string | null;
+  attempt_ms: number | string | null;
+  /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */
+  version: number | string | null;
+  /** Covers everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */
+  mac: string | null;
+}
+export interface ReviewTables {
+  reviews: StoredReview;
+  review_seal: { id: number; mac: string };
+}
+type Row = Selectable<StoredReview>;
+type Head = ReviewHead;
+
+export { reviewIdOf };
+
+interface Annotations {
+  readonly review_reasons: string[];
+  readonly brain_scores: JsonObject | null;
+  readonly projected_cost_micros: number | null;
+  readonly callback_url: string | null;
+}
+
+export interface ListReviews {
+  readonly tenant: string | readonly string[];
+  readonly status?: ReviewStatus | readonly ReviewStatus[];
+  readonly limit?: number;
+  /** Row id; the page starts after that row. */
+  readonly before?: string;
+  /** Sort order by creation time; default `newest` first. */
+  readonly sort?: ReviewOrder;
+  readonly agent_id?: string;
+}
+
+export interface ReviewStore {
+  /**
+   * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
+   * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
+   * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`. `invalid_request` for
+   * text that no store can hold; `review_backlog_full` when one agent has too many rows or bytes waiting.
+   */
+  createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
+  /**
+   * Hides an undecided row and deletes its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
+   * `already_decided` once it is settled.
+   */
+  withdraw(correlationId: string, attemptMs?: number): Promise<void>;
+  /**
+   * Compare-and-set from pending. Repeating the same settlement returns the row; a different one is `already_decided` with the row's state.
+   * The deadline is not checked here, because the workflow decides. `not_found`, `not_pending` (withdrawn).
+   */
+  settle(settled: SettledReview): Promise<PendingRequest>;
+  /**
+   * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
+   * `review_tampered` when Gate did not write the row, of which nothing is shown.
+   */
+  get(id: string, tenant?: string): Promise<PendingRequest | null>;
+  byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
+  /**
+   * Rows in the requested order, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row is
+   * too large to list; `get` returns the whole. `next_before` is the next cursor, `null` at the end. `invalid_request` when `before` names
+   * no row of the tenant. A row that Gate did not write is `tampered` and shows nothing else; such rows are listed together with the
+   * pending ones.
+   */
+  list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
+  /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
+  backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
+  /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
+  onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReviewStoreOptions {
+  readonly target: StoreTarget;
+  readonly payloadKeys: KeyRing;
+  readonly clock?: () => number;
+  /** How much one agent may have waiting; unlimited when absent. */
+  readonly perAgent?: ReviewLimits;
+  /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
+  readonly alone?: (forget: () => void) => void;
+}
+
+export interface ReviewLimits {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const STORED_COLUMNS = [...HEAD_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
+const selecting = (column: 'id' | 'correlation_id') =>
+  statement<Row>(`select ${STORED_COLUMNS.join(', ')} from reviews where ${column} = ?`);
+const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_id') };
+const insertReview = statement(
+  `insert into reviews (${STORED_COLUMNS.join(', ')}) values (${STORED_COLUMNS.map(() => '?').join(', ')})
+     on conflict (correlation_id) do nothing`,
+);
+
+const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
+const METADATA_LIFE_SECONDS = 2_592_000;
+/** Row versions remembered per process. */
+const SEEN_REVIEWS = 10_000;
+const ATTEMPTS = 5;
+/** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
+const FORSAKEN_AFTER_MS = 86_400_000;
+/** The latest time a Date can hold. */
+const LATEST_MS = 8.64e15;
+
+/**
+ * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id. A row is `expired` once its call is: the call's record owns
+ * the deadline, and HIL's clock ends no wait (docs/architecture/reviews.md#deadline). A store fault is `store_unavailable`.
+ */
+export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewStore> {
+  const store = await openStore<ReviewTables>(target, hilMigrations);
+  try {
+    await sealReviews(store, options.payloadKeys, options.clock);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return reviewStoreOver(store, options);
+}
+
+/** The review rows over an open, migrated and sealed store. Takes ownership: `close` closes it. */
+export function reviewStoreOver(
+  store: Store<ReviewTables>,
+  { payloadKeys, clock = Date.now, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
+): ReviewStore {
+  const { db } = store;
+  const oneAtATime = createTurns();
+  const sealing = reviewSealing(payloadKeys);
+  const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
+  const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
+
+  const ask = askedOf(db);
+  const room = perAgent && waitingRoom({ ask: (...of) => asked(() => ask(...of)), clock, limits: perAgent, alone });
+
+  const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
+    (await asked(() => ask(selectBy[column], value))).rows[0];
+
+  async function read(
+    column: 'id' | 'correlation_id',
+    value: string,
+    tenant: string | undefined,
+  ): Promise<PendingRequest | null> {
+    const row = await stored(column, value.toLowerCase());
+    if (!row || (tenant !== undefined && row.tenant !== tenant)) return null;
+    const holds = await held(row);
+    return holds.withdrawn_at === null ? view(holds, opened(holds), clock()) : null;
+  }
+
+  /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
+  function faultIn(row: Head): string | null {
+    try {
+      return sealing.fault(row, seen.get(row.id));
+    } catch (cause) {
+      throw new GateError('payload_unavailable', undefined, { cause });
+    }
+  }
+
+  /** The row, if it is what Gate wrote last; otherwise it is closed as `tampered` at once. */
+  async function checked<Some extends Head>(row: Some): Promise<Some> {
+    const why = faultIn(row);
+    if (why === null) return remembered(row);
+    // A read that overlaps a change may have seen an older row, so read once more.
+    const again = await asked(() =>
+      db.selectFrom('reviews').select(HEAD_COLUMNS).where('id', '=', row.id).executeTakeFirst(),
+    );
+    if (!again) return { ...row, status: 'tampered' };
+    if (faultIn(again) === null) return remembered({ ...row, ...again });
+    const closed = sealing.changed(again, { status: 'tampered', withdrawn_at: null }, seen.get(row.id));
+    await asked(() => db.updateTable('reviews').set(closed).where('id', '=', row.id).execute());
+    for (const listener of listeners) listener(again, why);
+    return remembered({ ...row, ...again, ...closed });
+  }
+  const remembered = <Some extends Head>(row: Some): Some => {
+    seen.set(row.id, Math.max(Number(row.version), seen.get(row.id) ?? 0));
+    return row;
+  };
+  /** The same, but throws `review_tampered` for a tampered row. */
+  async function held<Some extends Head>(row: Some): Promise<Some> {
+    const known = await checked(row);
+    if (known.status === 'tampered') throw new GateError('review_tampered');
+    return known;
+  }
+
+  /** Changes the row if it is still the one that was read. False when somebody else changed it first. */
+  async function change(row: Row, to: Partial<StoredReview>): Promise<boolean> {
+    const changed = sealing.changed(row, to);
+    const { numUpdatedRows } = await asked(() =>
+      db
+        .updateTable('reviews')
+        .set(changed)
+        .where('id', '=', row.id)
+        .where('version', '=', row.version)
+        // The MAC does not cover this column: check that no newer attempt has taken over the row.
+        .where('attempt_ms', row.attempt_ms === null ? 'is' : '=', row.attempt_ms)
+        .executeTakeFirst(),
+    );
+    if (numUpdatedRows !== 1n) return false;
+    room?.changed(row);
+    remembered({ ...row, ...changed });
+    return true;
+  }
+
+  function opened(row: Row): JsonObject {
+    let payload: JsonObject;
+    try {
+      if (row.payload === null) throw new Error('the payload is gone');
+      payload = JSON.parse(sealing.openPayload(row.payload, row.id).toString('utf8')) as JsonObject;
+    } catch (cause) {
+      throw new GateError('payload_unavailable', undefined, { cause });
+    }
+    // What is shown must match the digest that is signed, and later compared with what would run.
+    if (canonicalDigest(payload) !== row.original_payload_digest) throw new GateError('review_tampered');
+    return payload;
+  }
+
+  /** For lists: one unreadable payload must not block the others. */
+  function viewAnyway(row: Row): PendingRequest {
+    const now = clock();
+    try {
+      return view(row, opened(row), now);
+    } catch {
+      return view(row, null, now);
+    }
+  }
+
+  /** The stored form of a new review. Its `created_at` is the workflow's, so that row and timer share one deadline. */
+  function newRow(review: NewReview): StoredReview {
+    const digest = `sha256:${sha256Hex(canonicalOr400('request_payload', review.request_payload))}`;
+    // Sealed as received, not in canonical form, so that the approver sees the arguments in the agent's order.
+    const payload = JSON.stringify(review.request_payload);
+    const id = reviewIdOf(review.correlation_id);
+    const now = new Date(clock()).toISOString();
+    const created_at = review.created_at ?? now;
+    const annotations: Annotations = {
+      review_reasons: review.review_reasons,
+      brain_scores: review.brain_scores ?? null,
+      projected_cost_micros: review.projected_cost_micros ?? null,
+      callback_url: review.callback_url ?? null,
+    };
+    return sealing.withMac({
+      id,
+      correlation_id: review.correlation_id.toLowerCase(),
+      tenant: storable('tenant', review.tenant),
+      agent_id: storable('agent_id', review.agent_id),
+      agent_spiffe: storable('agent_spiffe', review.agent_spiffe ?? null),
+      method: storable('method', review.method),
+      risk_summary: storable('risk_summary', review.risk_summary),
+      state_namespace: review.state_namespace,
+      approval_tier: review.approval_tier ?? null,
+      original_payload_digest: digest,
+      annotations: JSON.stringify(annotations),
+      payload: sealing.sealPayload(payload, id),
+      payload_bytes: Buffer.byteLength(payload),
+      payload_key_id: payloadKeys.activeKeyId,
+      minimized_payload: JSON.stringify(minimizePayload(review.request_payload, digest)),
+      protected_at: now,
+      created_ms: Date.parse(created_at),
+      deadline_ms: deadlineOf({ created_at, ttl_seconds: review.ttl_seconds }),
+      ttl_seconds: review.ttl_seconds,
+      status: 'pending',
+      settled: null,
+      withdrawn_at: null,
+      attempt_ms: review.attempt_ms ?? null,
+      version: 1,
+      mac: null,
+    });
+  }
+
+  async function create(review: NewReview, row: StoredReview): Promise<{ row: PendingRequest; created: boolean }> {
+    const inserted = await asked(() => ask(insertReview, ...STORED_COLUMNS.map((column) => row[column])));
+    if (inserted.changes === 1) {
+      room?.added(row);
+      return { row: view(remembered(row), review.request_payload, clock()), created: true };
+    }
+    const there = await stored('id', row.id);
+    let first = there && (await held(there));
+    if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
+      if (await change(first, row)) return { row: view(row, review.request_payload, clock()), created: true };
+      first = await stored('id', row.id);
+    }
+    // The row now belongs to this attempt; an older attempt that fails later cannot withdraw it.
+    if (row.attempt_ms !== null)
+      await asked(() =>
+        db
+          .updateTable('reviews')
+          .set({ attempt_ms: row.attempt_ms })
+          .where('id', '=', row.id)
+          .where('withdrawn_at', 'is', null)
+          .where((where) => where.or([where('attempt_ms', 'is', null), where('attempt_ms', '<', row.attempt_ms)]))
+          .execute(),
+      );
+    const now = await stored('id', row.id);
+    first = now && (await held(now));
+    if (!first || first.withdrawn_at !== null)
+      throw new GateError('not_pending', 'This review was withdrawn; its call was answered 503.');
+    const standing = first;
+    const same = (['original_payload_digest', 'agent_id', 'tenant'] as const).every(
+      (field) => standing[field] === row[field],
+    );
+    if (!same) throw new GateError('pending_conflict');
+    return { row: viewAnyway(standing), created: false };
+  }
+
+  return {
+    async createOnce(review) {
+      const row = newRow(review);
+      if (!room) return create(review, row);
+      // Counting and inserting are two statements, so concurrent creates of one agent must run one at a time.
+      return oneAtATime(`${row.tenant}/${row.agent_id}`, async () => {
+        const there = await stored('id', row.id);
+        if (!there || there.withdrawn_at !== null) await room.assertFor(row);
+        return create(review, row);
+      });
+    },
+
+    async withdraw(correlationId, attemptMs) {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const row = await stored('id', reviewIdOf(correlationId));
+        // A row that Gate did not write is shown as tampered and cannot be decided. It stays for the investigation.
+        if (!row || (await checked(row)).status === 'tampered') return;
+        const known = await held(row);
+        if (known.withdrawn_at !== null) return;
+        if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
+        if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
+        if (await change(known, { withdrawn_at: new Date(clock()).toISOString(), payload: null })) return;
+      }
+      throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
+    },
+
+    async settle({ request_id, ...settled }) {
+      const text = canonicalOr400('settlement', { ...settled, ...(request_id !== undefined && { request_id }) });
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const row = await stored('id', settled.pending_id);
+        if (!row) throw new GateError('not_found');
+        const known = await held(row);
+        if (known.withdrawn_at !== null) throw new GateError('not_pending');
+        if (known.settled === text) return viewAnyway(known);
+        if (!mayMove(known.status, settled.status)) throw alreadyDecided(viewAnyway(known));
+        const to = { status: settled.status, settled: text };
+        if (await change(known, to)) return viewAnyway({ ...known, ...to });
+      }
+      throw new GateError('store_unavailable', 'the review changes faster than it can be settled');
+    },
+
+    get: (id, tenant) => read('id', id, tenant),
+    byCorrelation: (correlationId, tenant) => read('correlation_id', correlationId, tenant),
+
+    async list({ tenant, status = 'pending', limit = 200, before, agent_id, sort = 'newest' }) {
+      const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
+      const now = clock();
+      const forsaken = now - FORSAKEN_AFTER_MS;
+      const tenants = typeof tenant === 'string' ? [tenant] : tenant;
+      const statuses = typeof status === 'string' ? [status] : status;
+      let page = db
+        .selectFrom('reviews')
+        .select(HEAD_COLUMNS)
+        .where('tenant', 'in', [...tenants])
+        .where('withdrawn_at', 'is', null)
+        .where((where) =>
+          where.or(
+            statuses.flatMap((one) => {
+              if (one === 'pending')
+                return [where.and([where('status', 'in', [one, 'tampered']), where('deadline_ms', '>', forsaken)])];
+              const written = where('status', '=', one);
+              return one === 'expired'
+                ? [written, where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', forsaken)])]
+                : [written];
+            }),
+          ),
+        );
+      if (agent_id !== undefined) page = page.where('agent_id', '=', agent_id);
+      if (before !== undefined) {
+        // A withdrawn row still has its place in the order.
+        const cursor = await stored('id', before.toLowerCase());
+        if (!cursor || !tenants.includes(cursor.tenant))
+          throw new GateError('invalid_request', 'before: names no row of this list');
+        page = page.where((where) =>
+          where.or([
+            where('created_ms', behind, cursor.created_ms),
+            where.and([where('created_ms', '=', cursor.created_ms), where('id', behind, cursor.id)]),
+          ]),
+        );
+      }
+      const found = await asked(() =>
+        page
+          .orderBy('created_ms', direction)
+          .orderBy('id', direction)
+          .limit(limit + 1)
+          .execute(),
+      );
+      const rows = await Promise.all(
+        found.slice(0, limit).map((row) =>
+          checked(row).catch((error: unknown): Head => {
+            if (error instanceof GateError && error.code === 'payload_unavailable')
+              return { ...row, status: 'tampered' };
+            throw error;
+          }),
+        ),
+      );
+      return {
+        rows: rows.map((row): ListedReview => ({ ...view(row, null, now, 'summary'), payload_summary: true })),
+        next_before: rows.length < found.length ? (rows.at(-1)?.id ?? null) : null,
+      };
+    },
+
+    async backlog() {
+      const { count, oldest } = await asked(() =>
+        db
+          .selectFrom('reviews')
+          .select(({ fn }) => [fn.countAll().as('count'), fn.min('created_ms').as('oldest')])
+          .where('status', '=', 'pending')
+          .where('deadline_ms', '>', clock() - FORSAKEN_AFTER_MS)
+          .where('withdrawn_at', 'is', null)
+          .executeTakeFirstOrThrow(),
+      );
+      return { pending: Number(count), oldest_created_ms: oldest === null ? null : Number(oldest) };
+    },
+
+    onTampered: (listener) => void listeners.push(listener),
+
+    async ready() {
+      await assertWritable(store.sqlite).catch((cause: unknown) => {
+        throw new GateError('store_unavailable', errorText(cause), { cause });
+      });
+      await asked(() => db.selectFrom('reviews').select('id').limit(1).execute());
+    },
+
+    close: () => store.close(),
+  };
+}
+
+/** The port over a store in the same process. */
+export const reviewsOf = (store: ReviewStore): Reviews => ({
+  createOnce: async (review) => (await store.createOnce(review)).row,
+  withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
+  settle: (settled) => store.settle(settled),
+  onTampered: (listener) => store.onTampered(listener),
+});
+
+/** `already_decided` with the row's state (docs/architecture/reviews.md#decisions). */
+const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
+  new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
+
+/** What closed the row: the stored settlement, or its deadline if its call is gone. */
+function settlementOf(row: Head, now: number): SettledReview | null {
+  if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
+  if (now - FORSAKEN_AFTER_MS < Number(row.deadline_ms)) return null;
+  return {
+    pending_id: row.id,
+    status: 'expired',
+    decided_at: iso(row.deadline_ms),
+    decided_by: TTL_SWEEP,
+    decision_reason: null,
+    decided_via: TTL_SWEEP,
+    principal: null,
+  };
+}
+
+/** The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. */
+function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' | 'summary' = 'whole'): PendingRequest {
+  if (row.status === 'tampered') return tamperedView(row);
+  const settled = settlementOf(row, now);
+  const minimized = JSON.parse(row.minimized_payload) as JsonObject;
+  const tier = row.approval_tier ?? 'standard';
+  const closes = settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms);
+  const payloadExpires = payloadExpiryMs(tier, closes);
+  const missing = payload === null && form === 'whole';
+  const availability = now >= payloadExpires ? 'minimized' : missing ? 'unavailable' : 'available';
+  return {
+    id: row.id,
+    correlation_id: row.correlation_id,
+    tenant: row.tenant,
+    agent_id: row.agent_id,
+    agent_spiffe: row.agent_spiffe,
+    method: row.method,
+    request_payload: availability === 'available' && payload !== null ? payload : minimized,
+    risk_summary: row.risk_summary,
+    ...(JSON.parse(row.annotations) as Annotations),
+    created_at: iso(row.created_ms),
+    ttl_seconds: row.ttl_seconds,
+    ...endOf(settled),
+    original_payload_digest: row.original_payload_digest,
+    payload_bytes: row.payload_bytes,
+    modification_diff: null,
+    modified_payload: null,
+    approval_tier: row.approval_tier,
+    state_namespace: row.state_namespace,
+    retention: {
+      retention_policy: 'gate.hil-retention/v1',
+      retention_purpose: settled ? 'terminal-payload-review' : 'active-review-and-execution',
+      retention_tier: tier,
+      payload_protection: 'aes-256-gcm',
+      payload_key_id: row.payload_key_id,
+      protected_at: row.protected_at,
+      ...expiriesOf(tier, closes),
+      payload_availability: availability,
+      minimization_profile: 'hil-request-v1',
+      minimized_payload: minimized,
+    },
+  };
+}
+
+/** How a review ended, as its row shows it. */
+const endOf = (settled: SettledReview | null) => {
+  const principal = settled?.principal ?? null;
+  return {
+    status: settled?.status ?? ('pending' as const),
+    decided_at: settled?.decided_at ?? null,
+    decided_by: settled?.decided_by ?? null,
+    decision_reason: settled?.decision_reason ?? null,
+    decided_via: settled?.decided_via ?? null,
+    decision_request_id: settled?.request_id ?? null,
+    approver_provenance: principal?.method ?? (settled ? 'system' : null),
+    approver_assertion: principal && {
+      subject: principal.subject,
+      tenant: principal.tenant,
+      method: principal.method,
+      credential: principal.credential,
+    },
+    credential_kind: principal?.credential_kind ?? null,
+  };
+};
+
+const payloadExpiryMs = (tier: string, closesMs: number): number =>
+  closesMs + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
+const expiriesOf = (tier: string, closesMs: number) => ({
+  payload_retention_expires_at: iso(payloadExpiryMs(tier, closesMs)),
+  metadata_retention_expires_at: iso(closesMs + METADATA_LIFE_SECONDS * 1000),
+});
+
+/** A pending row that was read, as it is shown once it was settled in this way, without another look at the store. */
+export const settledView = (row: PendingRequest, settled: SettledReview): PendingRequest => ({
+  ...row,
+  ...endOf(settled),
+  retention: {
+    ...row.retention,
+    retention_purpose: 'terminal-payload-review',
+    ...expiriesOf(row.approval_tier ?? 'standard', Date.parse(settled.decided_at)),
+  },
+});
+
+/** Shows only the ids of a row that Gate did not write, because an attacker may have chosen the rest. */
+function tamperedView(row: Head): PendingRequest {
+  const created = Number(row.created_ms);
+  return {
+    id: row.id,
+    correlation_id: row.correlation_id,
+    tenant: row.tenant,
+    agent_id: 'unknown',
+    agent_spiffe: null,
+    method: 'unknown',
+    request_payload: {},
+    risk_summary: 'This review is not what Gate wrote, or its key is not here: nobody can decide it.',
+    review_reasons: [],
+    created_at: iso(Math.abs(created) < LATEST_MS ? created : 0),
+    ttl_seconds: 0,
+    status: 'tampered',
+    decided_at: null,
+    decided_by: null,
+    decision_reason: null,
+    decided_via: null,
+    approver_provenance: null,
+    approver_assertion: null,
+    credential_kind: null,
+    original_payload_digest: '',
+    approval_tier: null,
+    state_namespace: 'operator',
+    retention: { payload_availability: 'unavailable', minimized_payload: {} },
+  };
+}
+
+const iso = (ms: number | string): string => new Date(Number(ms)).toISOString();
+
+async function asked<Result>(query: () => Promise<Result>): Promise<Result> {
+  try {
+    return await query();
+  } catch (cause) {
+    throw new GateError('store_unavailable', undefined, { cause });
+  }
+}
+
+function canonicalOr400(field: string, value: Json): string {
+  try {
+    return canonicalJson(value);
+  } catch (cause) {
+    throw new GateError('invalid_request', `${field}: has no canonical form`, { cause });
+  }
+}

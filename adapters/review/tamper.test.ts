@@ -1,0 +1,283 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hilMigrations } from '../../migrations/hil.js';
+import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
+import type { NewReview, SettledReview } from '../../contracts/review.js';
+import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
+import type { Store } from '../store/database.js';
+import { openLocalFile } from '../store/local-file.js';
+import { openReviewStore, reviewIdOf, type ReviewStore, reviewStoreOver, type ReviewTables } from './review-store.js';
+import { sealReviews } from './seal-reviews.js';
+import { REVIEW_AUTHENTICATED, REVIEW_NOT_AUTHENTICATED } from '../../domain/review/sealed-review.js';
+
+const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
+const KEYS = keyRing(new Map([key('payloads')]));
+const ROTATED = keyRing(new Map([key('newer'), key('payloads')]));
+const T0 = Date.parse('2026-03-02T10:00:00Z');
+const clock = () => T0 + 1_000;
+let count = 0;
+const correlation = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const reviewOf = (n: number, over: Partial<NewReview> = {}): NewReview => ({
+  agent_id: 'payments-agent',
+  correlation_id: correlation(n),
+  method: 'tools/call',
+  request_payload: { method: 'tools/call', params: { name: 'wire_transfer', arguments: { amount: n } } },
+  risk_summary: 'money movement',
+  state_namespace: 'operator',
+  ttl_seconds: 600,
+  created_at: new Date(T0).toISOString(),
+  attempt_ms: T0,
+  review_reasons: ['money movement'],
+  approval_tier: 'standard',
+  agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent',
+  tenant: 'acme',
+  ...over,
+});
+const settlementOf = (id: string, status: SettledReview['status'] = 'approved'): SettledReview => ({
+  pending_id: id,
+  status,
+  decided_at: new Date(T0 + 500).toISOString(),
+  decided_by: 'operator:dev',
+  decision_reason: null,
+  decided_via: 'console',
+  principal: null,
+});
+
+const inFile = async (file: string, keys: KeyRing): Promise<ReviewStore> => {
+  const opened = await openLocalFile({
+    file,
+    migrations: { hil: hilMigrations },
+    prepare: (store) => sealReviews(store as unknown as Store<ReviewTables>, keys, clock),
+  });
+  const store = reviewStoreOver(opened.store<ReviewTables>(), { payloadKeys: keys, clock });
+  return {
+    ...store,
+    ready: () => opened.durable(),
+    close: async () => void (await opened.close()),
+  };
+};
+
+afterAll(stopEditedPostgres);
+describe.each([
+  [
+    'SQLite',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'gate-review-tamper-'));
+      const target = { file: join(folder, 'hil.db') };
+      return {
+        ...editedSqlite(target.file),
+        folder,
+        open: (payloadKeys: KeyRing) => openReviewStore({ target, payloadKeys, clock }),
+      };
+    },
+  ],
+  [
+    "lite's file",
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'gate-review-tamper-'));
+      const file = join(folder, 'lite.db');
+      return { ...editedSqlite(file), folder, open: (keys: KeyRing) => inFile(file, keys) };
+    },
+  ],
+  [
+    'Postgres',
+    async () => {
+      const { target, ...edited } = await editedPostgres('reviews');
+      return {
+        ...edited,
+        folder: null,
+        open: (payloadKeys: KeyRing) => openReviewStore({ target, payloadKeys, clock }),
+      };
+    },
+  ],
+])("whoever edits the review store shows an operator nothing as Gate's: %s", (_name, newPlace) => {
+  let place: EditedStore & { folder: string | null; open: (keys: KeyRing) => Promise<ReviewStore> };
+  let store: ReviewStore;
+  let told: string[];
+  const start = async (keys = KEYS) => {
+    store = await place.open(keys);
+    store.onTampered(({ id }) => told.push(id));
+  };
+  const edited = async (edit: () => Promise<unknown>) => {
+    await store.close();
+    await edit();
+    await start();
+  };
+  beforeEach(async () => {
+    told = [];
+    place = await newPlace();
+    await start();
+  }, 60_000);
+  afterEach(async () => {
+    await store.close();
+    if (place.folder) await rm(place.folder, { recursive: true, force: true });
+  });
+  const made = async (state: 'pending' | 'settled' = 'pending'): Promise<string> => {
+    const { row } = await store.createOnce(reviewOf((count += 1)));
+    if (state === 'settled') await store.settle(settlementOf(row.id, 'denied'));
+    return row.id;
+  };
+  const put = (id: string, values: Record<string, unknown>) => place.put('reviews', 'id', id, values);
+  const rowOf = async (id: string) => {
+    // Until what was written is in the file, only its own process can read it.
+    await store.ready();
+    return (await place.all('select * from reviews where id = ?', [id]))[0] ?? {};
+  };
+  const listed = async (tenant = 'acme', status: 'pending' | 'tampered' = 'pending') =>
+    (await store.list({ tenant, status })).rows;
+  const refused = { code: 'review_tampered', status: 409 };
+
+  it('has every column of every table classified', async () => {
+    const known = { reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED], review_seal: ['id', 'mac'] };
+    expect(await place.columns()).toMatchObject(
+      Object.fromEntries(
+        Object.entries(known).map(([table, columns]) => [
+          table,
+          Object.fromEntries(columns.map((column) => [column, expect.any(String)])),
+        ]),
+      ),
+    );
+    const tables = await place.columns();
+    expect(Object.keys(tables).sort()).toEqual(Object.keys(known).sort());
+    expect(Object.keys(tables['reviews'] ?? {}).sort()).toEqual([...known.reviews].sort());
+  });
+
+  it.each(['pending', 'settled'] as const)('finds any change of any column of a %s review', async (state) => {
+    const types = (await place.columns())['reviews'] ?? {};
+    const edits: { id: string; column: string; value: unknown }[] = [];
+    for (const column of [...REVIEW_AUTHENTICATED, 'mac']) {
+      if (column === 'id') continue;
+      const id = await made(state);
+      const was = (await rowOf(id))[column];
+      const value = /int/.test(types[column] ?? '') ? Number(was) + 1 : `${typeof was === 'string' ? was : ''}x`;
+      edits.push({ id, column, value });
+      if (
+        was !== null &&
+        (column === 'version' ||
+          column === 'mac' ||
+          column === 'settled' ||
+          column === 'approval_tier' ||
+          column === 'agent_spiffe')
+      )
+        edits.push({ id: await made(state), column, value: null });
+    }
+    const good = await made(state);
+    await edited(async () => {
+      for (const { id, column, value } of edits) await put(id, { [column]: value });
+    });
+    for (const { id, column } of edits) {
+      await expect(store.get(id).then((row) => [column, row?.status])).rejects.toMatchObject(refused);
+      await expect(store.settle(settlementOf(id))).rejects.toMatchObject(refused);
+    }
+    expect([...told].sort()).toEqual(edits.map(({ id }) => id).sort());
+    expect((await store.get(good))?.status).toBe(state === 'settled' ? 'denied' : 'pending');
+    await edited(() => Promise.resolve());
+    for (const { id } of edits) await expect(store.get(id)).rejects.toMatchObject(refused);
+    expect(told).toHaveLength(edits.length);
+  });
+
+  it('lists such a row as tampered, with nothing that somebody may have written, and the others as they are', async () => {
+    const [bad, good] = [await made(), await made()];
+    await edited(() => put(bad, { risk_summary: 'a harmless look', minimized_payload: '{"no":"json', created_ms: 7 }));
+    const rows = await listed();
+    expect(rows.find(({ id }) => id === bad)).toMatchObject({
+      status: 'tampered',
+      agent_id: 'unknown',
+      request_payload: {},
+    });
+    expect(JSON.stringify(rows.find(({ id }) => id === bad))).not.toContain('harmless');
+    expect(rows.find(({ id }) => id === good)).toMatchObject({ status: 'pending', risk_summary: 'money movement' });
+    expect((await listed('acme', 'tampered')).map(({ id }) => id)).toEqual([bad]);
+    expect(told).toEqual([bad]);
+  });
+
+  it('shows another tenant nothing of a row that was moved to it', async () => {
+    const id = await made();
+    await edited(() => put(id, { tenant: 'rival' }));
+    expect(await listed()).toEqual([]);
+    expect(await listed('rival')).toMatchObject([{ id, status: 'tampered', request_payload: {}, agent_id: 'unknown' }]);
+    await expect(store.get(id, 'rival')).rejects.toMatchObject(refused);
+  });
+
+  it('finds the words, the mac, or a whole row of another review, and a withdrawn or settled one opened again', async () => {
+    const [one, two, three, withdrawn, denied] = [
+      await made(),
+      await made(),
+      await made(),
+      await made(),
+      await made('settled'),
+    ];
+    const { id: _, correlation_id: __, ...whole } = await rowOf(two);
+    await store.withdraw(String((await rowOf(withdrawn))['correlation_id']));
+    await edited(async () => {
+      await put(one, { mac: whole['mac'] });
+      await put(three, whole);
+      await put(withdrawn, { withdrawn_at: null });
+      await put(denied, { status: 'pending', settled: null });
+    });
+    for (const id of [one, three, withdrawn, denied]) await expect(store.get(id)).rejects.toMatchObject(refused);
+    expect((await store.get(two))?.status).toBe('pending');
+  });
+
+  it('finds an older row that was put back while it runs', async () => {
+    const id = await made();
+    const older = await rowOf(id);
+    await store.settle(settlementOf(id, 'denied'));
+    await store.ready();
+    await put(id, older);
+    await expect(store.get(id)).rejects.toMatchObject(refused);
+    expect(told).toEqual([id]);
+  });
+
+  it('takes no missing mac for that of an earlier Gate once the store is marked, not even without the mark and any mac', async () => {
+    const [one, two] = [await made(), await made()];
+    await edited(() => put(one, { mac: null, version: null, risk_summary: 'x' }));
+    await expect(store.get(one)).rejects.toMatchObject(refused);
+    await edited(() =>
+      place.all('delete from review_seal').then(() => put(one, { mac: null, version: null, status: 'pending' })),
+    );
+    await expect(store.get(one)).rejects.toMatchObject(refused);
+    expect((await store.get(two))?.status).toBe('pending');
+    await edited(async () => {
+      await place.all('delete from review_seal');
+      await place.all("update reviews set mac = null, version = null, status = 'pending', risk_summary = 'harmless'");
+    });
+    for (const id of [one, two]) await expect(store.get(id)).rejects.toMatchObject(refused);
+  });
+
+  it('does not start on a mark that another key made, and goes on under a new key in front of the old one', async () => {
+    const id = await made();
+    await store.close();
+    await expect(place.open(keyRing(new Map([key('other')])))).rejects.toMatchObject({ code: 'store_unavailable' });
+    await start(ROTATED);
+    expect((await store.get(id))?.status).toBe('pending');
+    await store.settle(settlementOf(id));
+    await store.ready();
+    expect(String((await rowOf(id))['mac'])).toMatch(/^newer:/);
+    expect((await store.get(id))?.status).toBe('approved');
+    expect(told).toEqual([]);
+  });
+
+  it('opens no payload but the one of its digest', async () => {
+    const [one, two] = [await made(), await made()];
+    const { payload } = await rowOf(two);
+    await edited(() => put(one, { payload }));
+    await expect(store.get(one)).rejects.toMatchObject({ code: 'payload_unavailable' });
+    expect((await store.get(two))?.status).toBe('pending');
+  });
+
+  it('is not tampered where a later attempt or a withdrawal wrote it', async () => {
+    const n = (count += 1);
+    await store.createOnce(reviewOf(n));
+    await store.createOnce(reviewOf(n, { attempt_ms: T0 + 5 }));
+    await store.withdraw(correlation(n), T0);
+    expect((await store.get(reviewIdOf(correlation(n))))?.status).toBe('pending');
+    await store.withdraw(correlation(n), T0 + 5);
+    expect(await store.get(reviewIdOf(correlation(n)))).toBeNull();
+    await store.createOnce(reviewOf(n, { created_at: new Date(T0 + 10).toISOString() }));
+    expect((await store.get(reviewIdOf(correlation(n))))?.status).toBe('pending');
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { sql, type Migration } from 'kysely';
+import { GateError } from '../../domain/errors.js';
+import { openLocalFile, type LocalFile } from './local-file.js';
+
+const things: Record<string, Migration> = {
+  '0001-things': {
+    up: async (db) => void (await sql`create table things (id integer primary key, text text)`.execute(db)),
+  },
+};
+
+let folder: string;
+let file: LocalFile;
+const open = (maxPages?: number) =>
+  openLocalFile({ file: join(folder, 'a.db'), migrations: { things }, ...(maxPages !== undefined && { maxPages }) });
+const insert = (id: number, text = 'x') =>
+  file.apply(() => void file.connection.prepare('insert into things values (?, ?)').run(id, text));
+/** What somebody else sees in the file. */
+const seen = () => {
+  const other = new DatabaseSync(join(folder, 'a.db'), { readOnly: true });
+  const ids = (other.prepare('select id from things order by id').all() as { id: number }[]).map(({ id }) => id);
+  other.close();
+  return ids;
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-file-'));
+  file = await open();
+});
+afterEach(async () => {
+  await file.close().catch(() => undefined);
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('one file that one process writes', () => {
+  it('is read by its own process at once and by others when it is durable', async () => {
+    insert(1);
+    expect(file.connection.prepare('select count(*) as n from things').get()).toMatchObject({ n: 1 });
+    expect(seen()).toEqual([]);
+    await file.durable();
+    expect(seen()).toEqual([1]);
+  });
+
+  it('makes whatever was applied before the call durable, also while a sync is under way', async () => {
+    insert(1);
+    const first = file.durable();
+    await new Promise((resolve) => setImmediate(resolve));
+    insert(2);
+    await Promise.all([first, file.durable()]);
+    expect(seen()).toEqual([1, 2]);
+  });
+
+  it('shares one transaction among those that wait in the same turn', async () => {
+    let commits = 0;
+    file.beforeCommit(() => (commits += 1));
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, id) => {
+        insert(id);
+        await file.durable();
+      }),
+    );
+    expect(commits).toBe(1);
+    expect(seen()).toHaveLength(20);
+  });
+
+  it('commits what nobody waits for soon after', async () => {
+    insert(1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(seen()).toEqual([1]);
+  });
+
+  it('undoes a transaction in which a statement failed: every waiter is told, listeners too, and the next one works', async () => {
+    const told: GateError[] = [];
+    file.onUndone((why) => told.push(why));
+    insert(1);
+    const waiting = file.durable();
+    expect(() => insert(1)).toThrow(GateError);
+    await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(told).toHaveLength(1);
+    insert(2);
+    await file.durable();
+    expect(seen()).toEqual([2]);
+  });
+
+  it('keeps a transaction whose job refused before it changed anything', async () => {
+    insert(1);
+    const refuse = () => {
+      throw new GateError('already_decided');
+    };
+    expect(() => file.apply(refuse)).toThrow(GateError);
+    await file.durable();
+    expect(seen()).toEqual([1]);
+  });
+
+  it('says that the disk is full, undoes, and keeps what was durable', async () => {
+    await file.close();
+    file = await open(12);
+    insert(1);
+    await file.durable();
+    const fill = async () => {
+      for (let id = 2; id < 200; id += 1) insert(id, 'x'.repeat(4_000));
+      await file.durable();
+    };
+    await expect(fill()).rejects.toThrow('the disk is full');
+    expect(seen()).toEqual([1]);
+    insert(2);
+    await file.durable();
+    expect(seen()).toEqual([1, 2]);
+  });
+
+  it('counts the migrations of each authority apart, and opens again', async () => {
+    await file.close();
+    const other: Record<string, Migration> = {
+      '0001-others': { up: async (db) => void (await sql`create table others (id integer)`.execute(db)) },
+    };
+    file = await openLocalFile({ file: join(folder, 'a.db'), migrations: { others: other, things } });
+    insert(1);
+    await file.durable();
+    expect(file.connection.prepare('select count(*) as n from others').get()).toMatchObject({ n: 0 });
+  });
+
+  it('takes nothing after it was closed', async () => {
+    await file.close();
+    expect(() => insert(1)).toThrow('the file is closed');
+  });
+});

@@ -1,0 +1,277 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import type { ErrorCodeName } from '../../contracts/error-codes.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { createFairQueue } from '../../domain/fair-queue.js';
+
+/** The time from asking to the answer, including waiting and starting a thread. Shorter than the time that a workflow gives the step. */
+const LIMIT_MS = 4_000;
+/** A thread that is not ready by then is terminated. Longer than any request waits, so the next request benefits from the start. */
+const START_MS = 30_000;
+/** The part of the limit that a request may always use a thread, even while other agents wait. */
+const SHARE_WHILE_OTHERS_WAIT = 1 / 3;
+/** The part of the limit that an agent waits before another agent's request is ended in its favour. The rest is for its own request. */
+const PATIENCE = 1 / 2;
+/** After an agent used a turn of the whole limit in vain, it gets no other such turn for this long while others wait. */
+const IN_VAIN_MS = 60_000;
+const REMEMBERED_AGENTS = 1_000;
+/** Large requests of one agent that may wait for a thread. Later ones are refused at once, because they could not be answered in time. */
+const LONGEST_QUEUE = 32;
+/** The total queue has room for this many agents with full queues; beyond that, every request is refused. */
+const FULL_QUEUES = 4;
+/** A thread that needs more memory ends, and its request is refused. */
+const MEMORY_MB = 512;
+
+/**
+ * Threads of one kind that serve agents in turns. One request of each agent is in progress at a time, and no agent waits for more than one
+ * request of another. A request that cannot be answered in time is refused with the kind's code and has no result; asking again is safe.
+ */
+export interface Threads<Question, Answer> {
+  /** `agent` identifies the agent that asks, including its tenant. */
+  ask(question: Question, agent: string): Promise<Answer>;
+  /** Starts a thread in advance, so that the first question finds it ready. */
+  warm(): void;
+  /** Ends the threads; open requests are refused. */
+  close(): Promise<void>;
+}
+
+export interface ThreadLimits {
+  readonly threads?: number;
+  readonly limitMs?: number;
+  /** The minimum time that a thread works on one request while other agents wait. */
+  readonly turnMs?: number;
+  /** How long an agent waits before a request that has had its minimum time is ended in its favour. */
+  readonly patienceMs?: number;
+  /** How many requests of one agent may wait. */
+  readonly longestQueue?: number;
+}
+
+export interface ThreadKind extends ThreadLimits {
+  /** The work in one word, for messages: "inspection". */
+  readonly work: string;
+  readonly code: ErrorCodeName;
+  readonly script: URL;
+  readonly material: unknown;
+}
+
+/** The messages of a thread: `ready` once, then one of these for each question. */
+type ThreadAnswer<Answer> =
+  | { readonly answer: Answer }
+  | { readonly refused: { readonly code: ErrorCodeName | null; readonly message: string } };
+
+interface Asked<Question, Answer> {
+  readonly agent: string;
+  readonly sinceMs: number;
+  readonly question: Question;
+  readonly settle: (answer: ThreadAnswer<Answer>) => void;
+}
+
+/** The compiled script next to the module that names it. Tests run from the sources and start the script compiled from them. */
+export function compiledScript(beside: URL): URL {
+  if (existsSync(beside)) return beside;
+  const at = beside.href.lastIndexOf('/adapters/');
+  return new URL(`${beside.href.slice(0, at)}/dist${beside.href.slice(at)}`);
+}
+
+interface Turn<Question, Answer> {
+  readonly asked: Asked<Question, Answer>;
+  readonly timer: NodeJS.Timeout;
+  /** The agent's last request was ended in favour of others, so this one gets the whole limit. */
+  readonly whole: boolean;
+  /** The request has had its minimum time. */
+  over: boolean;
+}
+
+/** The thread's side of `ask`: answers one question at a time. */
+export function answerInThread<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
+  if (isMainThread) return;
+  parentPort?.on('message', (question: Question) => {
+    void (async (): Promise<ThreadAnswer<Answer>> => ({ answer: await answer(question) }))()
+      .catch((error: unknown) => ({
+        refused: { code: error instanceof GateError ? error.code : null, message: errorText(error) },
+      }))
+      .then((said) => parentPort?.postMessage(said));
+  });
+  parentPort?.postMessage('ready');
+}
+
+export function createThreads<Question, Answer>({
+  work,
+  code,
+  script,
+  material,
+  threads = Math.max(1, Math.min(4, availableParallelism() - 1)),
+  limitMs = LIMIT_MS,
+  turnMs = Math.ceil(limitMs * SHARE_WHILE_OTHERS_WAIT),
+  patienceMs = Math.ceil(limitMs * PATIENCE),
+  longestQueue = LONGEST_QUEUE,
+}: ThreadKind): Threads<Question, Answer> {
+  type One = Asked<Question, Answer>;
+  const starting = new Map<Worker, NodeJS.Timeout>();
+  const idle: Worker[] = [];
+  const busy = new Map<Worker, Turn<Question, Answer>>();
+  const waiting = createFairQueue<One>();
+  const remembered = { max: REMEMBERED_AGENTS, ttl: IN_VAIN_MS };
+  /** Agents whose last request was ended in favour of others, and agents that have since used the whole limit in vain. */
+  const cutShort = new LRUCache<string, true>(remembered);
+  const inVain = new LRUCache<string, true>(remembered);
+  let patience: NodeJS.Timeout | undefined;
+  let closed = false;
+  const refusal = (message: string): ThreadAnswer<Answer> => ({ refused: { code, message } });
+
+  function start(): void {
+    const worker = new Worker(script, {
+      workerData: material,
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    });
+    // An idle thread does not keep the process alive.
+    worker.unref();
+    const late = setTimeout(() => void worker.terminate(), START_MS);
+    late.unref();
+    starting.set(worker, late);
+    worker.on('message', (said: ThreadAnswer<Answer> | 'ready') => {
+      // A message from a thread whose turn has already been ended is ignored.
+      const asked = said === 'ready' ? null : turnEnded(worker);
+      if (asked === null ? !started(worker) : asked === undefined) return;
+      if (!closed) idle.push(worker);
+      if (said !== 'ready') asked?.settle(said);
+      next();
+    });
+    worker.on('error', (error) => lost(worker, `the ${work} thread failed: ${error.message}`));
+    worker.on('exit', () => lost(worker, `the ${work} thread ended`));
+  }
+
+  function started(worker: Worker): boolean {
+    clearTimeout(starting.get(worker));
+    return starting.delete(worker);
+  }
+
+  function turnOf(worker: Worker, asked: One): void {
+    const timer = setTimeout(() => {
+      turn.over = true;
+      makeRoom();
+    }, turnMs);
+    timer.unref();
+    const whole = cutShort.delete(asked.agent) && !inVain.has(asked.agent);
+    const turn = { asked, timer, whole, over: false };
+    busy.set(worker, turn);
+  }
+
+  function turnEnded(worker: Worker): One | undefined {
+    const turn = busy.get(worker);
+    if (turn === undefined) return undefined;
+    clearTimeout(turn.timer);
+    busy.delete(worker);
+    waiting.done(turn.asked.agent);
+    return turn.asked;
+  }
+
+  /** Handles a thread that has ended. A failed start refuses one waiting request; the next start serves the next request. */
+  function lost(worker: Worker, why: string): void {
+    if (started(worker)) {
+      const taken = waiting.take();
+      if (taken !== undefined) waiting.done(taken.who);
+      taken?.item.settle(refusal(why));
+    } else {
+      turnEnded(worker)?.settle(refusal(why));
+    }
+    if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
+    next();
+  }
+
+  function next(): void {
+    while (waiting.ready > 0 && idle.length > 0) {
+      const [asked, worker] = [waiting.take()?.item as One, idle.pop() as Worker];
+      turnOf(worker, asked);
+      worker.postMessage(asked.question);
+    }
+    while (!closed && starting.size < waiting.ready && starting.size + busy.size < threads) start();
+    makeRoom();
+  }
+
+  /**
+   * When an agent has waited long and no thread is starting for it, ends one thread that has had its minimum time, with only that request.
+   * An agent whose request was ended gets the whole limit the next time, so large requests of two agents do not keep ending each other.
+   */
+  function makeRoom(): void {
+    if (waiting.ready <= starting.size) return;
+    const worker = [...busy].find(([, turn]) => turn.over && !turn.whole)?.[0];
+    if (worker === undefined) return;
+    const leftMs = (waiting.next?.sinceMs ?? 0) + patienceMs - performance.now();
+    clearTimeout(patience);
+    if (leftMs > 0) {
+      patience = setTimeout(makeRoom, Math.ceil(leftMs));
+      patience.unref();
+      return;
+    }
+    const asked = turnEnded(worker);
+    if (asked) cutShort.set(asked.agent, true);
+    asked?.settle(
+      refusal(
+        `${work} took longer than ${turnMs} ms while other agents waited and was ended; the request was not looked at to its end`,
+      ),
+    );
+    void worker.terminate();
+    next();
+  }
+
+  const answerOf = (question: Question, agent: string): Promise<ThreadAnswer<Answer>> =>
+    new Promise((resolve) => {
+      if (closed) return resolve(refusal(`${work} is being stopped`));
+      // A request that a starting thread will serve does not count as waiting.
+      if (waiting.waitingOf(agent) - Math.min(1, starting.size) >= longestQueue)
+        return resolve(
+          refusal(`${longestQueue} large requests of this agent wait for ${work} already; try again later`),
+        );
+      if (waiting.size - starting.size >= longestQueue * FULL_QUEUES)
+        return resolve(
+          refusal(`${longestQueue * FULL_QUEUES} large requests wait for ${work} already; try again later`),
+        );
+      const asked: One = {
+        agent,
+        sinceMs: performance.now(),
+        question,
+        settle(answer) {
+          clearTimeout(timer);
+          resolve(answer);
+        },
+      };
+      // One time limit for everything. Terminates the thread that works on the request; a thread that is still starting is kept for the
+      // next request.
+      const timer = setTimeout(() => {
+        const [worker, turn] = [...busy].find(([, { asked: one }]) => one === asked) ?? [];
+        if (worker === undefined) waiting.remove(agent, asked);
+        else turnEnded(worker);
+        if (turn?.whole) inVain.set(agent, true);
+        asked.settle(
+          refusal(`${work} took longer than ${limitMs} ms and was ended; the request was not looked at to its end`),
+        );
+        void worker?.terminate();
+        next();
+      }, limitMs);
+      waiting.add(agent, asked);
+      next();
+    });
+
+  return {
+    async ask(question, agent) {
+      const said = await answerOf(question, agent);
+      if ('answer' in said) return said.answer;
+      throw new GateError(said.refused.code ?? code, said.refused.message);
+    },
+    warm() {
+      if (!closed && idle.length + busy.size + starting.size === 0) start();
+    },
+    async close() {
+      closed = true;
+      clearTimeout(patience);
+      const workers = [...idle.splice(0), ...busy.keys(), ...starting.keys()];
+      const asked = [...waiting.clear(), ...[...busy.keys()].flatMap((worker) => turnEnded(worker) ?? [])];
+      for (const one of asked) one.settle(refusal(`${work} is being stopped`));
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    },
+  };
+}

@@ -1,0 +1,266 @@
+import type { Kysely } from 'kysely';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import type { Store } from '../store/database.js';
+import { type TaggedSet, taggedSets } from '../store/tagged-sets.js';
+
+export interface ToolPinTables {
+  tool_pin_sets: TaggedSet & { tenant: string; agent: string };
+  tool_seen_sets: TaggedSet & { tenant: string; upstream: string; agent: string };
+}
+
+/** The agent whose list of tools is pinned. */
+export interface PinOwner {
+  readonly tenant: string;
+  readonly agent: string;
+}
+
+/** An agent's tools when it first saw them: digest by tool. */
+export interface PinnedTools {
+  readonly digests: ReadonlyMap<string, string>;
+  /** Tools whose pin is from an older Gate and covers only description and input schema. */
+  readonly narrow: ReadonlySet<string>;
+  /** When the first of them was pinned, ISO 8601. It changes after they were forgotten. */
+  readonly since: string | null;
+  /** A complete list was seen. */
+  readonly complete: boolean;
+  /** Somebody other than Gate wrote them. They prove nothing, and nothing is pinned until they are forgotten. */
+  readonly tampered: boolean;
+}
+
+/** The names that a tenant's agents were shown; `complete` once any of them saw a whole list. */
+export interface ListedTools {
+  readonly names: ReadonlySet<string>;
+  readonly complete: boolean;
+}
+
+/** Stores what was seen first; only `accept`, `widen` and `forget` replace it. Its content is authenticated with Gate's keys. */
+export interface ToolPinStore {
+  read(owner: PinOwner): Promise<PinnedTools>;
+  /** Does not change tools that are pinned already. */
+  pin(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
+  complete(owner: PinOwner): Promise<void>;
+  /** Replaces narrow digests with digests of whole definitions. */
+  widen(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
+  owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;
+  /** What the agent's last list of this upstream said about each tool, whether or not it is pinned. */
+  seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
+  /** What any of a tenant's agents was last told about each tool of this upstream. */
+  seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
+  listed(tenant: string): Promise<ListedTools>;
+  /** Adds to the names that were seen, up to a limit. With `whole`, names that are not in the list are removed. */
+  saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
+  /** Pins exactly these digests, whatever was seen meanwhile; `null` removes a tool. Returns the tools whose pin changed. */
+  accept(owner: PinOwner, accepted: ReadonlyMap<string, string | null>): Promise<readonly string[]>;
+  /** Removes the pins; the next list is pinned again. Returns how many tools were pinned. */
+  forget(owner: PinOwner): Promise<number>;
+}
+
+type Pin = { sha256: string; at: string; narrow?: true };
+interface PinSet {
+  complete: boolean;
+  tools: Record<string, Pin>;
+}
+/** A digest alone is from an older Gate. */
+type SeenSet = Record<string, { sha256: string; at: string } | string>;
+const shownAs = (seen: SeenSet[string]) => (typeof seen === 'string' ? { sha256: seen, at: '' } : seen);
+/** How many names of incomplete lists are kept, so that a server that invents names cannot fill the store. */
+const NAMES_KEPT = 5_000;
+
+/** The owner of a marker row that an earlier Gate left after converting lists. No agent's list has it. */
+const NOBODY = '';
+/** Stands for the upstream in rows from before the upstream was stored with them. */
+const SOME_UPSTREAM = '';
+
+export interface ToolPinStoreOptions {
+  readonly keys: KeyRing;
+  /** The name of the upstream whose lists are seen. */
+  readonly upstream: string;
+  readonly now?: () => number;
+}
+
+const noPins: PinSet = { complete: false, tools: {} };
+const pinSets = (db: Kysely<ToolPinTables>, keys: KeyRing) =>
+  taggedSets(db as Kysely<never>, keys, {
+    table: 'tool_pin_sets',
+    columns: ['tenant', 'agent'],
+    empty: noPins,
+    parse: (content) => content as PinSet,
+  });
+const seenSets = <Column extends 'tenant' | 'upstream' | 'agent'>(
+  db: Kysely<ToolPinTables>,
+  keys: KeyRing,
+  columns: readonly Column[],
+) =>
+  taggedSets(db as Kysely<never>, keys, {
+    table: 'tool_seen_sets',
+    columns,
+    empty: {},
+    parse: (content) => content as SeenSet,
+    // What was seen is seen again with the next list; pins must wait for the operator.
+    mendsItself: true,
+  });
+const SEEN_BY = ['tenant', 'upstream', 'agent'] as const;
+
+/**
+ * Tags the lists of an older Gate, which have no tag, unchanged. Run it only when the store gets the mark of its keys: a list without a tag
+ * in a marked store was put there by somebody else. If any list has a tag already, none is converted.
+ */
+export async function adoptPins(
+  transaction: Kysely<ToolPinTables>,
+  keys: KeyRing,
+  onAdopted: (lists: number) => void = () => undefined,
+): Promise<void> {
+  for (const table of ['tool_pin_sets', 'tool_seen_sets'] as const)
+    if (await transaction.selectFrom(table).select('agent').where('tag', 'is not', null).limit(1).executeTakeFirst())
+      return;
+  const sets = pinSets(transaction, keys);
+  const found = await transaction.selectFrom('tool_pin_sets').selectAll().execute();
+  for (const { tenant, agent, content } of found)
+    await transaction
+      .updateTable('tool_pin_sets')
+      .set({ tag: sets.tagOf({ tenant, agent }, content) })
+      .where('tenant', '=', tenant)
+      .where('agent', '=', agent)
+      .execute();
+  if (found.length > 0) onAdopted(found.length);
+}
+
+/**
+ * Assigns what was seen before the upstream was stored to this upstream, as an earlier Gate did. Run it at every opening. It overwrites
+ * nothing that was seen since. Rows that an earlier Gate did not write are deleted; the next list restores their content.
+ */
+export async function adoptSeen(
+  { db }: Store<ToolPinTables>,
+  { keys, upstream }: Pick<ToolPinStoreOptions, 'keys' | 'upstream'>,
+): Promise<void> {
+  const earlier = seenSets(db, keys, ['tenant', 'agent']);
+  const rows = await db.selectFrom('tool_seen_sets').selectAll().where('upstream', '=', SOME_UPSTREAM).execute();
+  for (const row of rows) {
+    const { tenant, agent, content } = row;
+    const own = seenSets(db, keys, SEEN_BY);
+    if (earlier.holds(row, row))
+      await own.replace({ tenant, upstream, agent }, { row: undefined }, JSON.parse(content) as SeenSet);
+    await own.remove({ tenant, upstream: SOME_UPSTREAM, agent });
+  }
+}
+
+/** Removes an agent's pins, and what it saw of any upstream. Returns how many tools were pinned. */
+export async function forgetPinsIn({ db }: Store<ToolPinTables>, keys: KeyRing, owner: PinOwner): Promise<number> {
+  const { tenant, agent } = owner;
+  const pinned = pinSets(db, keys);
+  const { content, row } = await pinned.read({ tenant, agent });
+  await pinned.remove({ tenant, agent });
+  await seenSets(db, keys, SEEN_BY).remove({ tenant, agent });
+  return row ? Math.max(1, Object.keys(content.tools).length) : 0;
+}
+
+export function toolPinStoreOver(
+  store: Store<ToolPinTables>,
+  { keys, upstream, now = Date.now }: ToolPinStoreOptions,
+): ToolPinStore {
+  const { db } = store;
+  const pinned = pinSets(db, keys);
+  const shown = seenSets(db, keys, SEEN_BY);
+  const shownTo = ({ tenant, agent }: PinOwner) => ({ tenant, upstream, agent });
+  const time = () => new Date(now()).toISOString();
+  const changePins = ({ tenant, agent }: PinOwner, made: (set: PinSet) => PinSet | null) =>
+    pinned.change({ tenant, agent }, made);
+  const entries = (digests: ReadonlyMap<string, string>) => {
+    const at = time();
+    return Object.fromEntries([...digests].map(([tool, sha256]) => [tool, { sha256, at }]));
+  };
+  const seenOf = async (owner: PinOwner): Promise<Record<string, string>> => {
+    const { content } = await shown.read(shownTo(owner));
+    return Object.fromEntries(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
+  };
+
+  return {
+    async read({ tenant, agent }) {
+      const { content, tampered } = await pinned.read({ tenant, agent });
+      const tools = Object.entries(content.tools);
+      return {
+        digests: new Map(tools.map(([tool, { sha256 }]) => [tool, sha256])),
+        narrow: new Set(tools.flatMap(([tool, { narrow }]) => (narrow ? [tool] : []))),
+        since: sinceOf(content),
+        complete: content.complete,
+        tampered,
+      };
+    },
+    pin: (owner, digests) => changePins(owner, (set) => ({ ...set, tools: { ...entries(digests), ...set.tools } })),
+    complete: (owner) => changePins(owner, (set) => ({ ...set, complete: true })),
+    widen: (owner, digests) =>
+      changePins(owner, (set) => {
+        const tools = Object.entries(set.tools).map(([tool, pin]) => {
+          const sha256 = digests.get(tool);
+          return [tool, pin.narrow && sha256 !== undefined ? { sha256, at: pin.at } : pin] as const;
+        });
+        return { ...set, tools: Object.fromEntries(tools) };
+      }),
+    owners: () => pinOwnersIn(db),
+    seen: async (owner) => new Map(Object.entries(await seenOf(owner))),
+    async seenByAny(tenant) {
+      const lists = await shown.all({ tenant, upstream });
+      const seen = lists.flatMap(Object.entries).map(([tool, said]) => ({ tool, ...shownAs(said as SeenSet[string]) }));
+      return new Map(
+        seen
+          .toSorted((one, other) => Number(one.at > other.at) - Number(one.at < other.at))
+          .map(({ tool, sha256 }) => [tool, sha256]),
+      );
+    },
+    async listed(tenant) {
+      const [lists, sets] = await Promise.all([shown.all({ tenant, upstream }), pinned.all({ tenant })]);
+      const names = new Set(lists.flatMap(Object.keys));
+      // Pins may be of an earlier upstream, what was shown is of this one.
+      return { names, complete: names.size > 0 && sets.some(({ complete }) => complete) };
+    },
+    saw: (owner, digests, whole) =>
+      shown.change(shownTo(owner), (seen) => {
+        const at = time();
+        const before = new Map(Object.entries(seen));
+        let room = whole ? digests.size : Math.max(0, NAMES_KEPT - before.size);
+        const kept = [...digests].flatMap(([tool, sha256]) => {
+          const known = before.get(tool);
+          if (known !== undefined) return [[tool, shownAs(known).sha256 === sha256 ? known : { sha256, at }] as const];
+          room -= 1;
+          return room < 0 ? [] : [[tool, { sha256, at }] as const];
+        });
+        return Object.fromEntries([...(whole ? [] : before), ...kept]);
+      }),
+    async accept(owner, accepted) {
+      let other: [string, string | null][] = [];
+      await changePins(owner, (set) => {
+        const before = new Map(Object.entries(set.tools));
+        other = [...accepted].filter(([tool, sha256]) => (before.get(tool)?.sha256 ?? null) !== sha256);
+        const named = new Map(other);
+        const kept = [...before].filter(([tool]) => !named.has(tool));
+        const pinned = other.flatMap(([tool, sha256]) => (sha256 === null ? [] : [[tool, sha256] as const]));
+        return { ...set, tools: { ...Object.fromEntries(kept), ...entries(new Map(pinned)) } };
+      });
+      return other.map(([tool]) => tool).toSorted();
+    },
+    forget: (owner) => forgetPinsIn(store, keys, owner),
+  };
+}
+
+const sinceOf = (set: PinSet): string | null =>
+  Object.values(set.tools)
+    .map(({ at }) => at)
+    .toSorted()[0] ?? null;
+
+/** Lists whose tools are pinned. Only reads, and does not check the tags. */
+export async function pinOwnersIn(
+  db: Store<ToolPinTables>['db'],
+): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]> {
+  const rows = await db
+    .selectFrom('tool_pin_sets')
+    .select(['tenant', 'agent', 'content'])
+    .where('tenant', '!=', NOBODY)
+    .orderBy('tenant')
+    .orderBy('agent')
+    .execute();
+  return rows.flatMap(({ tenant, agent, content }) => {
+    const set = JSON.parse(content) as PinSet;
+    const since = sinceOf(set);
+    return since === null ? [] : [{ tenant, agent, tools: Object.keys(set.tools).length, since }];
+  });
+}
