@@ -1,53 +1,58 @@
-import { createHmac } from 'node:crypto';
-import { type CallbackAllowlist, checkCallbackUrl } from '../domain/egress/callback-url.js';
-import { createGuardedFetch, EgressError, type GuardedFetch } from '../adapters/egress/guarded-fetch.js';
+import type { CallStore } from '../adapters/call-record/call-store.js';
+import { TAMPERED } from '../domain/call-record/transitions.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
-import { errorText } from '../domain/errors.js';
+import { GateError } from '../domain/errors.js';
+import { foreignText } from '../domain/text.js';
 
-export interface CallbackSenderOptions {
-  /** Checked again at every attempt, so that a boundary withdrawn since then holds for this callback too. */
-  readonly allowlist: CallbackAllowlist;
-  readonly allowPrivate: readonly string[];
-  /** `GATE_CALLBACK_SECRET`. Given here and not with each callback, because arguments of an activity are kept in its history. */
-  readonly secret?: string;
-  readonly fetch?: GuardedFetch;
-  readonly now?: () => Date;
+const DECISION = { approved: 'allow', denied: 'deny', expired: null, aborted: null } as const;
+const KIND = { approved: 'approve', denied: 'deny', expired: null, aborted: null } as const;
+
+export interface CallbackActivityOptions {
+  readonly calls: CallStore;
+  readonly deliver: DeliverCallback;
+  /** Counts, logs and writes the row that says so; false where the ledger does not take it now. */
+  readonly reportStuck: (correlationId: string, duty: 'callback', reason: string) => Promise<boolean>;
 }
 
-/** `v1=` and the hex HMAC-SHA256 over timestamp, a dot, and the body's bytes (docs/architecture/reviews.md#callbacks). */
-export const callbackSignature = (secret: string, timestamp: string, body: string): string =>
-  `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
-
-/**
- * Sends callbacks: one POST per attempt, the same bytes each time,
- * `X-Gate-Correlation-Id` for the receiver to tell repeats apart; with a secret `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`,
- * fresh at each attempt. Safe to meet twice. Throws EgressError: `final` for a forbidden address, a redirect and a 4xx, retryable for the
- * network, 408, 429 and 5xx.
- */
-export function createCallbackSender(options: CallbackSenderOptions): DeliverCallback {
-  const { allowlist, allowPrivate, secret, now = () => new Date() } = options;
-  const send = options.fetch ?? createGuardedFetch({ allowPrivate });
-  return async ({ url, body, correlationId }) => {
-    const timestamp = String(Math.floor(now().getTime() / 1000));
-    await send(checked(url, allowlist, allowPrivate), {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-gate-correlation-id': correlationId,
-        ...(secret !== undefined && {
-          'x-gate-timestamp': timestamp,
-          'x-gate-signature': callbackSignature(secret, timestamp, body),
-        }),
-      },
-      body,
+export const createCallbackActivities = ({ calls, deliver: send, reportStuck }: CallbackActivityOptions) => ({
+  /**
+   * Reports how a parked call was settled to its caller's address (docs/architecture/reviews.md#callbacks). At least once: the receiver
+   * tells repeats apart by `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
+   */
+  async deliver(correlationId: string): Promise<void> {
+    const record = await calls.find(correlationId);
+    const url = record?.evidence.callback_url;
+    if (!record || !url) return;
+    // A due date alone is nobody's word: there is something to tell only where the review has ended.
+    if (!record.decision && record.state !== 'aborted' && record.state !== TAMPERED)
+      return calls.followedUp(correlationId, 'callback');
+    const status = record.decision?.status ?? 'aborted';
+    const body = JSON.stringify({
+      correlation_id: correlationId,
+      pending_id: record.pending_id,
+      status,
+      decision: DECISION[status],
+      decision_kind: KIND[status],
+      decider_note: record.decision?.reason ?? null,
+      decided_at: record.decision?.decided_at ?? null,
     });
-  };
-}
+    try {
+      await send({ url, body, correlationId });
+    } catch (error) {
+      if (!(error as { final?: boolean }).final) throw error;
+      throw new GateError('callback_not_allowed', (error as Error).message, { cause: error });
+    }
+    await calls.followedUp(correlationId, 'callback');
+  },
 
-function checked(url: string, allowlist: CallbackAllowlist, allowPrivate: readonly string[]): URL {
-  try {
-    return checkCallbackUrl(url, allowlist, { allowPrivate });
-  } catch (error) {
-    throw new EgressError('forbidden_address', errorText(error), { final: true, cause: error });
-  }
-}
+  /**
+   * Closes a callback that nobody will try again, with a row that says why: its caller waits for word that will not come, and can ask. Throws
+   * until the ledger has the row; met twice it is one row.
+   */
+  async giveUpCallback(correlationId: string, reason: string): Promise<void> {
+    if (!(await reportStuck(correlationId, 'callback', foreignText(reason, 300))))
+      throw new Error('the ledger did not take the row of a callback that was given up');
+    await calls.followedUp(correlationId, 'callback');
+  },
+});
+export type CallbackActivities = ReturnType<typeof createCallbackActivities>;

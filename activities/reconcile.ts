@@ -11,7 +11,7 @@ import { within } from '../domain/within.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
 import { isOver } from '../domain/review/transitions.js';
-import type { CallbackActivities } from './deliver.js';
+import type { CallbackActivities } from './callback.js';
 import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
 import type { ReviewActivities } from './review.js';

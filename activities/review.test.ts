@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
-import type { Clock } from '../lite/host.js';
+import type { Clock } from '../lite/in-process-runner.js';
 import { parked } from '../test/support/forged-approvals.js';
 import { inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 

@@ -3,7 +3,7 @@ import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js
 import type { InspectionResponse } from '../contracts/inspection.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
-import type { CallbackActivities } from './deliver.js';
+import type { CallbackActivities } from './callback.js';
 import type { LedgerActivities } from './ledger.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 import { reviewRow } from './review-row.js';

@@ -1,4 +1,4 @@
-import type { Clock } from './host.js';
+import type { Clock } from './in-process-runner.js';
 
 export interface Deadlines {
   /** What the promise comes to, or `null` at the deadline (epoch milliseconds) if that is earlier. */

@@ -48,7 +48,7 @@ import { createAccess, type Access, type LiteOperator } from './access.js';
 import { ownDecideToken, type OwnDecideToken } from './decide-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createLiteApp } from './app.js';
-import { createInProcessHost, machineClock, type Clock } from './host.js';
+import { createInProcessHost, machineClock, type Clock } from './in-process-runner.js';
 import { liteKeys } from './keys.js';
 import { loadLedgerReads } from './ledger-routes.js';
 import { logText } from './log-text.js';
@@ -166,7 +166,7 @@ export async function startLite({
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   // Here and for the upstream: what a start does not need is loaded by what needs it.
   const sender = async () =>
-    (await import('../activities/callback.js')).createCallbackSender({
+    (await import('../activities/clients/callback-sender.js')).createCallbackSender({
       allowlist,
       allowPrivate: config.callbackAllowPrivate,
       ...(config.callbackSecret && { secret: config.callbackSecret }),
@@ -355,7 +355,7 @@ export async function startLite({
   const warming = setTimeout(() => {
     inspector.warm();
     evaluator.warm();
-    loading = Promise.all([loadLedgerReads(), import('../activities/callback.js')]).then(
+    loading = Promise.all([loadLedgerReads(), import('../activities/clients/callback-sender.js')]).then(
       () => logger.debug('what later requests need is loaded'),
       (error: unknown) => logger.warn({ err: error }, 'what later requests need could not be loaded'),
     );

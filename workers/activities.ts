@@ -1,5 +1,5 @@
 import { createRecordActivities, type RecordActivities } from '../activities/call-record.js';
-import { createCallbackActivities, type CallbackActivities } from '../activities/deliver.js';
+import { createCallbackActivities, type CallbackActivities } from '../activities/callback.js';
 import { createInspectionActivities, type InspectionActivities } from '../activities/inspection.js';
 import {
   alarmRow,

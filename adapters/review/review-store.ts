@@ -15,7 +15,7 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { askedOf, statement } from '../store/jobs.js';
-import { createTurns } from '../store/turns.js';
+import { createTurns } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { Reviews } from '../../domain/review/ports.js';

@@ -1,6 +1,6 @@
 import { GateError } from '../../domain/errors.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
-import { createTurns } from '../../adapters/store/turns.js';
+import { createTurns } from '../../domain/keyed-queue.js';
 import type { Refused, Refusals } from './refusals.js';
 
 /** What one agent may do within a minute beside tool calls; 0 is no limit. */

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
-import { createCallbackSender } from '../../activities/callback.js';
+import { createCallbackSender } from '../../activities/clients/callback-sender.js';
 import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
 import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
 import type { Config } from '../../config/env.js';

@@ -1,5 +1,5 @@
 import { eachText, lowered } from '../argument-texts.js';
-import { ACTION_WORDS } from '../sql/words.js';
+import { ACTION_WORDS } from '../sql/vocabulary.js';
 import { holdsMutation } from './graphql.js';
 
 /**

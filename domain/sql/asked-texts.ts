@@ -1,6 +1,6 @@
 import type { SqlFacts } from '../../contracts/policy.js';
 import { LONGEST_NAME, lowered } from '../argument-texts.js';
-import { ACTION_WORDS } from './words.js';
+import { ACTION_WORDS } from './vocabulary.js';
 
 type Place = SqlFacts['other'][number];
 type Role = Place['role'];

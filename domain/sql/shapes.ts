@@ -1,6 +1,6 @@
 import type { Token } from './lexer.js';
 import type { Reading } from './statements.js';
-import { CHANGING_WORDS, DETERMINERS, HARMLESS_FUNCTIONS, MODIFIERS, OBJECT_WORDS } from './words.js';
+import { CHANGING_WORDS, DETERMINERS, HARMLESS_FUNCTIONS, MODIFIERS, OBJECT_WORDS } from './vocabulary.js';
 
 /**
  * Judges texts that the Postgres grammar rejects by their shape: statements of other databases, fragments after a semicolon, batches. Every

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
-import { machineClock } from '../../lite/host.js';
+import { machineClock } from '../../lite/in-process-runner.js';
 import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { machineClock } from '../../lite/host.js';
+import { machineClock } from '../../lite/in-process-runner.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 import { needs } from '../support/needs.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { machineClock } from '../../lite/host.js';
+import { machineClock } from '../../lite/in-process-runner.js';
 import type { LiteOptions } from '../../lite/serve.js';
 import { createActivities } from '../../workers/activities.js';
 import { echoTools, editFile, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';

@@ -9,7 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import pino from 'pino';
 import type { JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
-import { machineClock } from '../../lite/host.js';
+import { machineClock } from '../../lite/in-process-runner.js';
 import { keysBeside } from '../../lite/keys.js';
 import { replayCall } from '../../lite/replay.js';
 import { batchRequest, callsOf } from '../support/batch-request.js';

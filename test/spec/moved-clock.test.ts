@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
 import { GateError } from '../../domain/errors.js';
-import type { Clock } from '../../lite/host.js';
+import type { Clock } from '../../lite/in-process-runner.js';
 import { openLite, type LiteFixture } from '../support/lite.js';
 import { openPipeline, type PipelineFixture } from '../support/pipeline-fixture.js';
 

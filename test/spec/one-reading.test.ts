@@ -8,7 +8,7 @@ import type { HeldRows } from '../../contracts/ledger.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
-import { createInProcessHost } from '../../lite/host.js';
+import { createInProcessHost } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import type { CallRunner } from '../../workers/call-runner.js';
 import { type Counted, type CountedCalls, countedCalls, countedCallsInFile } from '../support/counted-calls.js';

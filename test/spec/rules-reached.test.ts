@@ -8,7 +8,7 @@ import type { ToolClass } from '../../contracts/policy.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { keysBeside } from '../../lite/keys.js';
-import { machineClock } from '../../lite/host.js';
+import { machineClock } from '../../lite/in-process-runner.js';
 import { type EchoTools, echoTools, editFile, type LiteFixture, openLite } from '../support/lite.js';
 
 /**

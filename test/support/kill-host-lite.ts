@@ -3,7 +3,7 @@ import { callStoreInFile } from '../../adapters/call-record/call-store.js';
 import { ledgerInFile } from '../../adapters/ledger/ledger-in-file.js';
 import { reviewStoreOver, type ReviewTables } from '../../adapters/review/review-store.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
-import { createInProcessHost } from '../../lite/host.js';
+import { createInProcessHost } from '../../lite/in-process-runner.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';

@@ -23,7 +23,7 @@ import { decisionVerifierFor, signDecision } from '../../domain/review/decision-
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore, type ReviewStore } from '../../adapters/review/review-store.js';
-import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/host.js';
+import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
 

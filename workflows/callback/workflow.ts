@@ -1,5 +1,5 @@
 import { ActivityFailure, type ActivityOptions, patched, proxyActivities } from '@temporalio/workflow';
-import type { CallbackActivities } from '../../activities/deliver.js';
+import type { CallbackActivities } from '../../activities/callback.js';
 import type { StepActivities } from '../../activities/steps.js';
 import { FINAL_FAILURES } from './messages.js';
 

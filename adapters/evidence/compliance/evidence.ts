@@ -4,7 +4,7 @@ import type { LedgerReader } from '../../ledger/ledger-reader.js';
 import type { RowFilter } from '../../ledger/rows.js';
 import { reading } from '../../../domain/ledger/chain-store.js';
 import { type GoneFrom, windowVacuumed } from '../../ledger/vacuum/gone.js';
-import { countFact, noFacts } from '../../../domain/evidence/compliance/facts.js';
+import { countFact, noFacts } from '../../../domain/evidence/compliance/counts.js';
 import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
 
 export interface EvidenceWindow extends Pick<RowFilter, 'tenant' | 'demoPrefix'> {

@@ -15,7 +15,7 @@ import type { Assurance } from '../../ledger/assurance/assurance.js';
 import { type CommittedWalk, freshWalk } from '../../ledger/assurance/fresh-walk.js';
 import { canonicalContent, canonicalEntry, CONTENT_FIELDS } from '../../../domain/ledger/canonical-bytes.js';
 import { asUnavailable, contentValues, ENTRY_COLUMNS } from '../../../domain/ledger/chain-store.js';
-import { countFact, type Facts, noFacts } from '../../../domain/evidence/compliance/facts.js';
+import { countFact, type Facts, noFacts } from '../../../domain/evidence/compliance/counts.js';
 import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
 import { entryHash } from '../../../domain/ledger/entry-hash.js';
 import { toEntry } from '../../ledger/ledger-reader.js';

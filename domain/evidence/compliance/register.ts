@@ -1,6 +1,6 @@
 import type { ComplianceControl, ComplianceRegister } from '../../../contracts/compliance.js';
 import type { AssuredVerifyResult, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
-import type { Fact, Facts } from './facts.js';
+import type { Fact, Facts } from './counts.js';
 
 const DISCLAIMER =
   'This register counts and samples facts that Gate logged. It is no statement that any law, standard or control is met, and its ' +

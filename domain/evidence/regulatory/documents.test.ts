@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { callRows } from '../../../test/support/ledger-calls.js';
 import { decisionOf } from '../../../test/support/pipeline-fixture.js';
-import { countFact, noFacts } from '../compliance/facts.js';
+import { countFact, noFacts } from '../compliance/counts.js';
 import { annexIvDocumentation, countNames, emptyInventory, postMarketMonitoringPlan } from './documents.js';
 
 describe('names in the documents of a bundle', () => {

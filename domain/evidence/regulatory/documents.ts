@@ -1,6 +1,6 @@
 import type { Json } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import type { Facts } from '../compliance/facts.js';
+import type { Facts } from '../compliance/counts.js';
 import { type Tally, tally } from '../reports/facts.js';
 
 /** Names that appear in the rows of a window, with their counts. Beyond a limit they are counted together. */

@@ -1,7 +1,7 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
 import { type Fact, tally } from './facts.js';
 import { outcomeOf } from './outcome.js';
-import { counted, listed, quoted, summaryOf, times } from './words.js';
+import { counted, listed, quoted, summaryOf, times } from './summaries.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { callRows, type TestCall } from '../../../test/support/ledger-calls.js';
-import { countFact, noFacts } from './facts.js';
+import { countFact, noFacts } from './counts.js';
 
 /** An entry with only the fields that are counted. */
 const entry = (fields: Partial<LedgerEntry>): LedgerEntry =>
