@@ -6,7 +6,7 @@ import { batchRequest } from '../test/support/batch-request.js';
 import { callInput } from '../test/support/call-input.js';
 
 import type { JsonObject } from '../contracts/json.js';
-import { openCallStore, type CallStore } from '../adapters/call-record/call-store.js';
+import { openCallStore } from '../adapters/call-record/call-store.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { noPersonas } from '../domain/inspection/personas.js';
@@ -18,6 +18,7 @@ import { createRecordActivities } from './call-record.js';
 import { createInspectionActivities } from './inspection.js';
 import { openedCalls } from './opened-call.js';
 import { createPolicyActivities } from './policy.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 const KILL_CHAIN = 'Violation: kill chain: a sensitive read was followed by an external egress tool.';
 

@@ -1,6 +1,5 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { Json } from '../contracts/json.js';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
@@ -10,6 +9,7 @@ import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
 import { requestToJudge } from './opened-call.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 /** The evidence of a call that was closed before it was judged. */
 const UNJUDGED = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { EgressError } from '../adapters/egress/guarded-fetch.js';
 import { createCallbackActivities } from './callback.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 const record = {
   pending_id: 'p',

@@ -1,8 +1,8 @@
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import { GateError } from '../domain/errors.js';
 import { foreignText } from '../domain/text.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 const DECISION = { approved: 'allow', denied: 'deny', expired: null, aborted: null } as const;
 const KIND = { approved: 'approve', denied: 'deny', expired: null, aborted: null } as const;

@@ -1,6 +1,5 @@
 import type { CallInput } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { NotAsStaged } from '../domain/call-record/record.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
@@ -9,6 +8,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { Inspected } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
 import type { OpenedCalls } from './opened-call.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 /** An inspection that took this long is not done twice. A shorter one is done again in less time than it takes to keep it. */
 const WORTH_KEEPING_MS = 50;

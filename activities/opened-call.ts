@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { CallInput } from '../contracts/call.js';
 import type { AgentHistory } from '../contracts/policy.js';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { NotAsStaged, type StagedRequest } from '../domain/call-record/record.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 /** How far back an agent's successful steps count for inspection and policy. */
 export const HISTORY_WINDOW_MS = 300_000;

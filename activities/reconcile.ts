@@ -1,8 +1,6 @@
-import type { CallStore, OpenCall } from '../adapters/call-record/call-store.js';
 import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import type { CallRecord } from '../domain/call-record/record.js';
-import { DUTIES, type Duty, type Setback } from '../adapters/call-record/setbacks.js';
 import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
 import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
@@ -15,6 +13,8 @@ import type { CallbackActivities } from './callback.js';
 import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
 import type { ReviewActivities } from './review.js';
+import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
+import type { CallStore, OpenCall } from '../domain/call-record/ports.js';
 
 /** What the engine knows of a call's workflow. */
 export interface Runs {

@@ -1,7 +1,6 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SettledReview, SignedDecision } from '../contracts/review.js';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import { NotAsStaged, summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
@@ -14,6 +13,7 @@ import { type DecisionRefusal, isDecidedBy, isOver, TAMPER_CHECK } from '../doma
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import { tamperedReview, tenantOf } from './ledger.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =

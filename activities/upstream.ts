@@ -1,6 +1,5 @@
 import { GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
@@ -9,6 +8,7 @@ import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
 import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 export function createUpstreamActivities({
   calls,

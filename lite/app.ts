@@ -17,7 +17,6 @@ import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
-import type { ReviewStore } from '../adapters/review/review-store.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
@@ -26,6 +25,7 @@ import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { ledgerRoutes } from './ledger-routes.js';
 import { registerPage } from './page.js';
 import { LINK_LIFE_MS, type SignInLinks } from '../api/pages/sign-in-links.js';
+import type { ReviewStore } from '../domain/review/ports.js';
 
 export interface LiteAppOptions {
   readonly logger: Logger;

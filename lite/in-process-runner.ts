@@ -3,7 +3,6 @@ import type { DecisionVerdict } from '../activities/review.js';
 import { reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
-import type { CallStore, FollowUp } from '../adapters/call-record/call-store.js';
 import { type CallRecord, summarize } from '../domain/call-record/record.js';
 import { isFinal, TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -15,6 +14,7 @@ import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js'
 import type { CallRunner } from '../workers/call-runner.js';
 import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';
+import type { CallStore, FollowUp } from '../domain/call-record/ports.js';
 
 /** Time as an argument: tests own it, the product uses the machine's. `sleep` resolves early when the signal fires. */
 export interface Clock {

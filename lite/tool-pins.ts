@@ -4,9 +4,10 @@ import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { sqliteStore } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
 import { wordsOf } from '../domain/store-faults.js';
-import { forgetPinsIn, pinOwnersIn, type PinOwner, type ToolPinTables } from '../adapters/tools/pin-store.js';
+import { forgetPinsIn, pinOwnersIn, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
+import type { PinOwner } from '../domain/tool-definitions/ports.js';
 
 /** Whose tools are pinned in a file; reads only. */
 export async function pinOwners(

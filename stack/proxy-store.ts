@@ -6,29 +6,21 @@ import type { UpstreamSessions } from '../activities/clients/upstream-sessions.j
 import type { Config } from '../config/env.js';
 import type { SHARED_SETTINGS } from '../config/shared.js';
 import type { HeldRows } from '../contracts/ledger.js';
-import { type CallStore, callStoreOver, type CallTables } from '../adapters/call-record/call-store.js';
+import { callStoreOver, type CallTables } from '../adapters/call-record/call-store.js';
 import { sealCalls } from '../adapters/call-record/seal-calls.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
 import { schemaOf } from '../adapters/store/schema.js';
-import {
-  adoptClasses,
-  type ToolClassStore,
-  toolClassStoreOver,
-  type ToolClassTables,
-} from '../adapters/tools/class-store.js';
-import {
-  adoptPins,
-  adoptSeen,
-  type ToolPinStore,
-  type ToolPinTables,
-  toolPinStoreOver,
-} from '../adapters/tools/pin-store.js';
+import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
+import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
+import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
+import type { CallStore } from '../domain/call-record/ports.js';
+import type { ToolPinStore } from '../domain/tool-definitions/ports.js';
 
 /** Where a store is kept: its schema of the deployment's Postgres, or its file under the state folder. */
 export const storeTarget = (

@@ -22,7 +22,6 @@ import { createReviewActivities, type ReviewActivities, type ReviewActivityOptio
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
-import type { CallStore } from '../adapters/call-record/call-store.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { DeliverCallback } from '../domain/egress/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
@@ -32,6 +31,7 @@ import type { Reviews } from '../domain/review/ports.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 /** The ports behind a worker: in process in `npm start` and lite, over mutual TLS where services stand apart. */
 export interface ActivityPorts {

@@ -7,8 +7,9 @@ import { createHilService } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewReview, SettledReview } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
-import type { Reviews } from '../../domain/review/ports.js';
-import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from '../../adapters/review/review-store.js';
+import type { Reviews, ReviewStore } from '../../domain/review/ports.js';
+import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
+import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { calledByProxy, overTheService } from '../../test/support/in-process-service.js';
 import { createHilClient } from './hil-client.js';
 

@@ -11,9 +11,10 @@ import { decisionOf } from '../../test/support/pipeline-fixture.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
-import { type CallStore, callStoreInFile, openCallStore } from './call-store.js';
+import { callStoreInFile, openCallStore } from './call-store.js';
 import { keptCalls } from '../../domain/call-record/kept-calls.js';
 import { NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 let clock = 1_000_000;

@@ -2,27 +2,7 @@ import { sql } from 'kysely';
 import type { CallState } from '../../contracts/call.js';
 import type { Store } from '../store/database.js';
 import { OPEN_STATES } from '../../domain/call-record/transitions.js';
-
-/**
- * What reconciliation may have to do for a call: end it, append its rows, settle its review row, send its callback, raise the alarm about
- * its end.
- */
-export const DUTIES = ['open', 'rows', 'review', 'callback', 'alarm'] as const;
-export type Duty = (typeof DUTIES)[number];
-
-/** A duty of one call that could not be done, and when it is tried again. Of `alarm`: an alarm that is not in the ledger yet. */
-export interface Setback {
-  readonly correlation_id: string;
-  readonly duty: Duty;
-  readonly attempts: number;
-  readonly since_ms: number;
-  readonly next_ms: number;
-  readonly reason: string;
-  /** Of `alarm`: the state that the call was closed in. */
-  readonly state: CallState | null;
-  /** The alarm row is in the ledger. */
-  readonly alarmed: boolean;
-}
+import type { Duty, Setbacks } from '../../domain/call-record/setbacks.js';
 
 export interface SetbackTables {
   call_setbacks: {
@@ -35,16 +15,6 @@ export interface SetbackTables {
     state: CallState | null;
     alarmed: number;
   };
-}
-
-export interface Setbacks {
-  all(): Promise<Setback[]>;
-  put(setback: Setback): Promise<void>;
-  clear(correlationId: string, duty: Duty): Promise<void>;
-  /** Forgets duties that were done and calls whose record is gone. */
-  prune(): Promise<void>;
-  /** How many calls cannot be helped at present, and since when the first of them. */
-  stuck(): Promise<{ readonly calls: number; readonly since_ms: number | null }>;
 }
 
 /** Kept beside the records, so that pauses and alarms survive a restart. */

@@ -1,6 +1,5 @@
 import { HISTORY_LENGTH } from '../../contracts/policy.js';
 import { type Statement, statement } from '../store/jobs.js';
-import type { DueCall, FollowUp, OpenCall } from './call-store.js';
 import {
   RECORD_COLUMNS,
   type RecordRow,
@@ -8,6 +7,7 @@ import {
   type StoredRecord,
 } from '../../domain/call-record/sealed-record.js';
 import { OPEN_STATES } from '../../domain/call-record/transitions.js';
+import type { DueCall, FollowUp, OpenCall } from '../../domain/call-record/ports.js';
 
 /** The statements of the call store, one text for both databases. Counts and times may come back from Postgres as text. */
 

@@ -6,7 +6,6 @@ import { GateError } from '../../domain/errors.js';
 import { callCount } from '../../domain/mcp/batch.js';
 import type { Store } from '../store/database.js';
 import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
-import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from './call-store.js';
 import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-record/contradiction.js';
 import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
@@ -27,6 +26,7 @@ import {
 import * as statements from './statements.js';
 import { type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
 import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';
+import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from '../../domain/call-record/ports.js';
 
 export interface StoredCallsOptions {
   readonly jobs: Jobs;

@@ -7,7 +7,9 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
-import { openReviewStore, reviewIdOf, reviewsOf, type ReviewStore } from './review-store.js';
+import { openReviewStore, reviewsOf } from './review-store.js';
+import { reviewIdOf } from '../../domain/review/sealed-review.js';
+import type { ReviewStore } from '../../domain/review/ports.js';
 
 const keys = parseKeyRing(`k2:${'0123456789abcdef'.repeat(4)},k1:${'fedcba9876543210'.repeat(4)}`);
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');

@@ -1,14 +1,7 @@
 import type { Selectable } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type {
-  ListedReview,
-  NewReview,
-  PendingRequest,
-  ReviewOrder,
-  ReviewStatus,
-  SettledReview,
-} from '../../contracts/review.js';
+import type { ListedReview, NewReview, PendingRequest } from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
@@ -18,111 +11,24 @@ import { askedOf, statement } from '../store/jobs.js';
 import { createTurns } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
-import type { Reviews } from '../../domain/review/ports.js';
+import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
 import { sealReviews } from './seal-reviews.js';
-import { HEAD_COLUMNS, reviewIdOf, reviewSealing, type ReviewHead } from '../../domain/review/sealed-review.js';
+import {
+  HEAD_COLUMNS,
+  type ReviewHead,
+  reviewIdOf,
+  reviewSealing,
+  type StoredReview,
+} from '../../domain/review/sealed-review.js';
 import { storable } from '../../domain/review/storable.js';
-import { deadlineOf, mayMove, TTL_SWEEP } from '../../domain/review/transitions.js';
+import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
-
-/** The table of `migrations/hil.ts`. Postgres returns its bigint columns as text. */
-export interface StoredReview {
-  id: string;
-  correlation_id: string;
-  tenant: string;
-  agent_id: string;
-  agent_spiffe: string | null;
-  method: string;
-  risk_summary: string;
-  state_namespace: 'operator' | 'demo';
-  approval_tier: string | null;
-  original_payload_digest: string;
-  /** JSON of what is shown but never searched: reasons, scores, cost, callback. */
-  annotations: string;
-  /** Sealed with the payload keys under the row id; `null` once withdrawn. */
-  payload: Uint8Array | null;
-  payload_bytes: number;
-  payload_key_id: string;
-  minimized_payload: string;
-  protected_at: string;
-  created_ms: number | string;
-  deadline_ms: number | string;
-  ttl_seconds: number;
-  status: ReviewStatus;
-  /** Canonical JSON of the SettledReview that closed the row. */
-  settled: string | null;
-  withdrawn_at: string | null;
-  attempt_ms: number | string | null;
-  /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */
-  version: number | string | null;
-  /** Covers everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */
-  mac: string | null;
-}
+import { type Annotations, FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
 export interface ReviewTables {
   reviews: StoredReview;
   review_seal: { id: number; mac: string };
 }
 type Row = Selectable<StoredReview>;
-type Head = ReviewHead;
-
-export { reviewIdOf };
-
-interface Annotations {
-  readonly review_reasons: string[];
-  readonly brain_scores: JsonObject | null;
-  readonly projected_cost_micros: number | null;
-  readonly callback_url: string | null;
-}
-
-export interface ListReviews {
-  readonly tenant: string | readonly string[];
-  readonly status?: ReviewStatus | readonly ReviewStatus[];
-  readonly limit?: number;
-  /** Row id; the page starts after that row. */
-  readonly before?: string;
-  /** Sort order by creation time; default `newest` first. */
-  readonly sort?: ReviewOrder;
-  readonly agent_id?: string;
-}
-
-export interface ReviewStore {
-  /**
-   * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
-   * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
-   * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`. `invalid_request` for
-   * text that no store can hold; `review_backlog_full` when one agent has too many rows or bytes waiting.
-   */
-  createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
-  /**
-   * Hides an undecided row and deletes its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
-   * `already_decided` once it is settled.
-   */
-  withdraw(correlationId: string, attemptMs?: number): Promise<void>;
-  /**
-   * Compare-and-set from pending. Repeating the same settlement returns the row; a different one is `already_decided` with the row's state.
-   * The deadline is not checked here, because the workflow decides. `not_found`, `not_pending` (withdrawn).
-   */
-  settle(settled: SettledReview): Promise<PendingRequest>;
-  /**
-   * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
-   * `review_tampered` when Gate did not write the row, of which nothing is shown.
-   */
-  get(id: string, tenant?: string): Promise<PendingRequest | null>;
-  byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
-  /**
-   * Rows in the requested order, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row is
-   * too large to list; `get` returns the whole. `next_before` is the next cursor, `null` at the end. `invalid_request` when `before` names
-   * no row of the tenant. A row that Gate did not write is `tampered` and shows nothing else; such rows are listed together with the
-   * pending ones.
-   */
-  list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
-  /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
-  backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
-  /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
-  onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
-  ready(): Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface ReviewStoreOptions {
   readonly target: StoreTarget;
@@ -134,11 +40,6 @@ export interface ReviewStoreOptions {
   readonly alone?: (forget: () => void) => void;
 }
 
-export interface ReviewLimits {
-  readonly rows: number;
-  readonly bytes: number;
-}
-
 const STORED_COLUMNS = [...HEAD_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
 const selecting = (column: 'id' | 'correlation_id') =>
   statement<Row>(`select ${STORED_COLUMNS.join(', ')} from reviews where ${column} = ?`);
@@ -147,16 +48,9 @@ const insertReview = statement(
   `insert into reviews (${STORED_COLUMNS.join(', ')}) values (${STORED_COLUMNS.map(() => '?').join(', ')})
      on conflict (correlation_id) do nothing`,
 );
-
-const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
-const METADATA_LIFE_SECONDS = 2_592_000;
 /** Row versions remembered per process. */
 const SEEN_REVIEWS = 10_000;
 const ATTEMPTS = 5;
-/** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
-const FORSAKEN_AFTER_MS = 86_400_000;
-/** The latest time a Date can hold. */
-const LATEST_MS = 8.64e15;
 
 /**
  * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id. A row is `expired` once its call is: the call's record owns
@@ -202,7 +96,7 @@ export function reviewStoreOver(
   }
 
   /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
-  function faultIn(row: Head): string | null {
+  function faultIn(row: ReviewHead): string | null {
     try {
       return sealing.fault(row, seen.get(row.id));
     } catch (cause) {
@@ -211,7 +105,7 @@ export function reviewStoreOver(
   }
 
   /** The row, if it is what Gate wrote last; otherwise it is closed as `tampered` at once. */
-  async function checked<Some extends Head>(row: Some): Promise<Some> {
+  async function checked<Some extends ReviewHead>(row: Some): Promise<Some> {
     const why = faultIn(row);
     if (why === null) return remembered(row);
     // A read that overlaps a change may have seen an older row, so read once more.
@@ -225,12 +119,12 @@ export function reviewStoreOver(
     for (const listener of listeners) listener(again, why);
     return remembered({ ...row, ...again, ...closed });
   }
-  const remembered = <Some extends Head>(row: Some): Some => {
+  const remembered = <Some extends ReviewHead>(row: Some): Some => {
     seen.set(row.id, Math.max(Number(row.version), seen.get(row.id) ?? 0));
     return row;
   };
   /** The same, but throws `review_tampered` for a tampered row. */
-  async function held<Some extends Head>(row: Some): Promise<Some> {
+  async function held<Some extends ReviewHead>(row: Some): Promise<Some> {
     const known = await checked(row);
     if (known.status === 'tampered') throw new GateError('review_tampered');
     return known;
@@ -445,7 +339,7 @@ export function reviewStoreOver(
       );
       const rows = await Promise.all(
         found.slice(0, limit).map((row) =>
-          checked(row).catch((error: unknown): Head => {
+          checked(row).catch((error: unknown): ReviewHead => {
             if (error instanceof GateError && error.code === 'payload_unavailable')
               return { ...row, status: 'tampered' };
             throw error;
@@ -495,136 +389,6 @@ export const reviewsOf = (store: ReviewStore): Reviews => ({
 /** `already_decided` with the row's state (docs/architecture/reviews.md#decisions). */
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>
   new GateError('already_decided', undefined, { fields: { status, decided_by, decided_at } });
-
-/** What closed the row: the stored settlement, or its deadline if its call is gone. */
-function settlementOf(row: Head, now: number): SettledReview | null {
-  if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
-  if (now - FORSAKEN_AFTER_MS < Number(row.deadline_ms)) return null;
-  return {
-    pending_id: row.id,
-    status: 'expired',
-    decided_at: iso(row.deadline_ms),
-    decided_by: TTL_SWEEP,
-    decision_reason: null,
-    decided_via: TTL_SWEEP,
-    principal: null,
-  };
-}
-
-/** The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. */
-function view(row: Head, payload: JsonObject | null, now: number, form: 'whole' | 'summary' = 'whole'): PendingRequest {
-  if (row.status === 'tampered') return tamperedView(row);
-  const settled = settlementOf(row, now);
-  const minimized = JSON.parse(row.minimized_payload) as JsonObject;
-  const tier = row.approval_tier ?? 'standard';
-  const closes = settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms);
-  const payloadExpires = payloadExpiryMs(tier, closes);
-  const missing = payload === null && form === 'whole';
-  const availability = now >= payloadExpires ? 'minimized' : missing ? 'unavailable' : 'available';
-  return {
-    id: row.id,
-    correlation_id: row.correlation_id,
-    tenant: row.tenant,
-    agent_id: row.agent_id,
-    agent_spiffe: row.agent_spiffe,
-    method: row.method,
-    request_payload: availability === 'available' && payload !== null ? payload : minimized,
-    risk_summary: row.risk_summary,
-    ...(JSON.parse(row.annotations) as Annotations),
-    created_at: iso(row.created_ms),
-    ttl_seconds: row.ttl_seconds,
-    ...endOf(settled),
-    original_payload_digest: row.original_payload_digest,
-    payload_bytes: row.payload_bytes,
-    modification_diff: null,
-    modified_payload: null,
-    approval_tier: row.approval_tier,
-    state_namespace: row.state_namespace,
-    retention: {
-      retention_policy: 'gate.hil-retention/v1',
-      retention_purpose: settled ? 'terminal-payload-review' : 'active-review-and-execution',
-      retention_tier: tier,
-      payload_protection: 'aes-256-gcm',
-      payload_key_id: row.payload_key_id,
-      protected_at: row.protected_at,
-      ...expiriesOf(tier, closes),
-      payload_availability: availability,
-      minimization_profile: 'hil-request-v1',
-      minimized_payload: minimized,
-    },
-  };
-}
-
-/** How a review ended, as its row shows it. */
-const endOf = (settled: SettledReview | null) => {
-  const principal = settled?.principal ?? null;
-  return {
-    status: settled?.status ?? ('pending' as const),
-    decided_at: settled?.decided_at ?? null,
-    decided_by: settled?.decided_by ?? null,
-    decision_reason: settled?.decision_reason ?? null,
-    decided_via: settled?.decided_via ?? null,
-    decision_request_id: settled?.request_id ?? null,
-    approver_provenance: principal?.method ?? (settled ? 'system' : null),
-    approver_assertion: principal && {
-      subject: principal.subject,
-      tenant: principal.tenant,
-      method: principal.method,
-      credential: principal.credential,
-    },
-    credential_kind: principal?.credential_kind ?? null,
-  };
-};
-
-const payloadExpiryMs = (tier: string, closesMs: number): number =>
-  closesMs + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
-const expiriesOf = (tier: string, closesMs: number) => ({
-  payload_retention_expires_at: iso(payloadExpiryMs(tier, closesMs)),
-  metadata_retention_expires_at: iso(closesMs + METADATA_LIFE_SECONDS * 1000),
-});
-
-/** A pending row that was read, as it is shown once it was settled in this way, without another look at the store. */
-export const settledView = (row: PendingRequest, settled: SettledReview): PendingRequest => ({
-  ...row,
-  ...endOf(settled),
-  retention: {
-    ...row.retention,
-    retention_purpose: 'terminal-payload-review',
-    ...expiriesOf(row.approval_tier ?? 'standard', Date.parse(settled.decided_at)),
-  },
-});
-
-/** Shows only the ids of a row that Gate did not write, because an attacker may have chosen the rest. */
-function tamperedView(row: Head): PendingRequest {
-  const created = Number(row.created_ms);
-  return {
-    id: row.id,
-    correlation_id: row.correlation_id,
-    tenant: row.tenant,
-    agent_id: 'unknown',
-    agent_spiffe: null,
-    method: 'unknown',
-    request_payload: {},
-    risk_summary: 'This review is not what Gate wrote, or its key is not here: nobody can decide it.',
-    review_reasons: [],
-    created_at: iso(Math.abs(created) < LATEST_MS ? created : 0),
-    ttl_seconds: 0,
-    status: 'tampered',
-    decided_at: null,
-    decided_by: null,
-    decision_reason: null,
-    decided_via: null,
-    approver_provenance: null,
-    approver_assertion: null,
-    credential_kind: null,
-    original_payload_digest: '',
-    approval_tier: null,
-    state_namespace: 'operator',
-    retention: { payload_availability: 'unavailable', minimized_payload: {} },
-  };
-}
-
-const iso = (ms: number | string): string => new Date(Number(ms)).toISOString();
 
 async function asked<Result>(query: () => Promise<Result>): Promise<Result> {
   try {

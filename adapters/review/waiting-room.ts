@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Ask } from '../store/jobs.js';
 import { statement } from '../store/jobs.js';
 import { backlogFull } from '../../domain/review/backlog.js';
-import type { ReviewLimits, StoredReview } from './review-store.js';
+import type { StoredReview } from '../../domain/review/sealed-review.js';
+import type { ReviewLimits } from '../../domain/review/ports.js';
 
 type Place = Pick<StoredReview, 'tenant' | 'agent_id'>;
 type Newcomer = Place & Pick<StoredReview, 'payload_bytes'>;

@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { CallState } from '../../contracts/call.js';
-import { classedTool, type ClassedTool, type ToolTraffic } from '../../contracts/tools.js';
+import { classedTool, type ToolTraffic } from '../../contracts/tools.js';
 import type { StoredRecord } from '../../domain/call-record/sealed-record.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Store } from '../store/database.js';
 import { type FoundSet, type TaggedSet, taggedSets } from '../store/tagged-sets.js';
+import type { ToolClassStore } from '../../domain/tool-classes/class-sets.js';
 
 export interface ToolClassTables {
   tool_classes: TaggedSet & { tenant: string; upstream: string };
@@ -16,28 +17,6 @@ export interface ToolClassTables {
     StoredRecord,
     'tenant' | 'upstream' | 'tool' | 'sibling_tools' | 'state' | 'tier' | 'created_ms' | 'counted_ms'
   >;
-}
-
-/** All classes of one upstream and tenant, stored as one value, so that no single class can be removed or restored. */
-export interface ClassSet {
-  readonly generation: number;
-  readonly tools: ReadonlyMap<string, ClassedTool>;
-}
-
-/** The next version of a set, stored before the ledger is told. It is in force once the ledger has its row. */
-export interface UnfinishedChange {
-  /** The id of that ledger row. */
-  readonly row: string;
-  /** `null` means every tool. */
-  readonly tool: string | null;
-  /** `null` means no longer classed. */
-  readonly said: ClassedTool | null;
-}
-
-/** A set as stored. */
-export interface StoredClasses extends ClassSet {
-  readonly unfinished: UnfinishedChange | null;
-  readonly found: Pick<FoundSet<unknown>, 'row'>;
 }
 
 const unfinishedChange = z.object({ row: z.string(), tool: z.string().nullable(), said: classedTool.nullable() });
@@ -95,12 +74,11 @@ function openedOr<Found>(otherwise: Found, open: () => Found): Found {
  * The operators' classes, stored beside the call records under a tag made with Gate's keys. Whoever edits the store cannot class anything;
  * at most they can restore or delete a whole set, which `boundToLedger` detects.
  */
-export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing) {
+export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing): ToolClassStore {
   const sets = classSets(db, keys);
 
   return {
-    /** Throws `tool_classes_unreadable` when they were changed, belong elsewhere, or were written with another key. */
-    async read(tenant: string, upstream: string): Promise<StoredClasses> {
+    async read(tenant, upstream) {
       let found: FoundSet<KeptSet>;
       try {
         found = await sets.read({ tenant, upstream });
@@ -113,30 +91,16 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
       return { generation, tools: new Map(Object.entries(tools)), unfinished: unfinished ?? null, found };
     },
 
-    /** The stored row, readable or not. */
-    lies: (tenant: string, upstream: string): Promise<Pick<FoundSet<unknown>, 'row'>> =>
-      sets.read({ tenant, upstream }),
+    lies: (tenant, upstream) => sets.read({ tenant, upstream }),
 
-    /** Stores the set if the stored row is still the one that was found. False when it is not. */
-    replace(
-      tenant: string,
-      upstream: string,
-      found: Pick<FoundSet<unknown>, 'row'>,
-      { generation, tools, unfinished }: ClassSet & { readonly unfinished?: UnfinishedChange | null },
-    ): Promise<boolean> {
+    replace(tenant, upstream, found, { generation, tools, unfinished }) {
       const kept = { generation, tools: Object.fromEntries(tools), ...(unfinished && { unfinished }) };
       return sets.replace({ tenant, upstream }, { row: found.row }, kept);
     },
 
-    /** The tenants and upstreams that have sets. */
-    places: (): Promise<{ tenant: string; upstream: string }[]> =>
-      db.selectFrom('tool_classes').select(['tenant', 'upstream']).execute(),
+    places: () => db.selectFrom('tool_classes').select(['tenant', 'upstream']).execute(),
 
-    /**
-     * How the calls of each tool of the upstream ended since that time; each call of a batch counts. `ran` counts what is in the agent's
-     * history; an answer that is an error, by JSON-RPC or by the tool itself, counts as failed.
-     */
-    async traffic(tenant: string, upstream: string, sinceMs: number): Promise<Map<string, ToolTraffic>> {
+    async traffic(tenant, upstream, sinceMs) {
       const counted = sql<number>`case when counted_ms is null then 0 else 1 end`;
       const rows = await db
         .selectFrom('call_records')
@@ -163,4 +127,3 @@ export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing
     },
   };
 }
-export type ToolClassStore = ReturnType<typeof toolClassStoreOver>;

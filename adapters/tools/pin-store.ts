@@ -2,57 +2,11 @@ import type { Kysely } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { type TaggedSet, taggedSets } from '../store/tagged-sets.js';
+import type { PinOwner, ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
 export interface ToolPinTables {
   tool_pin_sets: TaggedSet & { tenant: string; agent: string };
   tool_seen_sets: TaggedSet & { tenant: string; upstream: string; agent: string };
-}
-
-/** The agent whose list of tools is pinned. */
-export interface PinOwner {
-  readonly tenant: string;
-  readonly agent: string;
-}
-
-/** An agent's tools when it first saw them: digest by tool. */
-export interface PinnedTools {
-  readonly digests: ReadonlyMap<string, string>;
-  /** Tools whose pin is from an older Gate and covers only description and input schema. */
-  readonly narrow: ReadonlySet<string>;
-  /** When the first of them was pinned, ISO 8601. It changes after they were forgotten. */
-  readonly since: string | null;
-  /** A complete list was seen. */
-  readonly complete: boolean;
-  /** Somebody other than Gate wrote them. They prove nothing, and nothing is pinned until they are forgotten. */
-  readonly tampered: boolean;
-}
-
-/** The names that a tenant's agents were shown; `complete` once any of them saw a whole list. */
-export interface ListedTools {
-  readonly names: ReadonlySet<string>;
-  readonly complete: boolean;
-}
-
-/** Stores what was seen first; only `accept`, `widen` and `forget` replace it. Its content is authenticated with Gate's keys. */
-export interface ToolPinStore {
-  read(owner: PinOwner): Promise<PinnedTools>;
-  /** Does not change tools that are pinned already. */
-  pin(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
-  complete(owner: PinOwner): Promise<void>;
-  /** Replaces narrow digests with digests of whole definitions. */
-  widen(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
-  owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;
-  /** What the agent's last list of this upstream said about each tool, whether or not it is pinned. */
-  seen(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
-  /** What any of a tenant's agents was last told about each tool of this upstream. */
-  seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
-  listed(tenant: string): Promise<ListedTools>;
-  /** Adds to the names that were seen, up to a limit. With `whole`, names that are not in the list are removed. */
-  saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
-  /** Pins exactly these digests, whatever was seen meanwhile; `null` removes a tool. Returns the tools whose pin changed. */
-  accept(owner: PinOwner, accepted: ReadonlyMap<string, string | null>): Promise<readonly string[]>;
-  /** Removes the pins; the next list is pinned again. Returns how many tools were pinned. */
-  forget(owner: PinOwner): Promise<number>;
 }
 
 type Pin = { sha256: string; at: string; narrow?: true };

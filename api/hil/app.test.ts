@@ -11,8 +11,9 @@ import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/rou
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
-import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
-import { openReviewStore, reviewIdOf, type ReviewStore } from '../../adapters/review/review-store.js';
+import type { DecisionOutcome, DecisionSender, ReviewStore } from '../../domain/review/ports.js';
+import { openReviewStore } from '../../adapters/review/review-store.js';
+import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { DECISION_REFUSALS, SETTLES_AS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DecisionsOptions } from '../../domain/review/decisions.js';
-import type { ReviewStore } from '../../adapters/review/review-store.js';
+import type { ReviewStore } from '../../domain/review/ports.js';
 
 /**
  * Metrics for alerts on human review: how many rows wait, the age of the oldest, and the results of decisions. The gauges read the store

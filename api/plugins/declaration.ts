@@ -4,14 +4,14 @@ import type { Registry } from 'prom-client';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
-import type { CallStore } from '../../adapters/call-record/call-store.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';
-import type { ToolPinStore } from '../../adapters/tools/pin-store.js';
 import type { EngineClient } from '../../workers/client.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
+import type { ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
 /**
  * Describes a service to all code that starts, connects, certifies or documents it: one declaration in `api/<service>/service.ts` and one

@@ -1,7 +1,6 @@
 import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts/call.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
-import type { CallStore } from '../../adapters/call-record/call-store.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf } from '../../domain/call-record/rows.js';
@@ -22,6 +21,7 @@ import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import type { Refusals } from './refusals.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;

@@ -1,6 +1,6 @@
 import { isOver, TTL_SWEEP } from '../review/transitions.js';
-import type { CallStore } from '../../adapters/call-record/call-store.js';
 import type { CallRecord } from './record.js';
+import type { CallStore } from './ports.js';
 
 /**
  * Closes a parked call that nobody decided before its deadline. Met twice, or too late, it returns what stands. The record owns the

@@ -1,4 +1,4 @@
-import type { CallStore } from '../../adapters/call-record/call-store.js';
+import type { CallStore } from './ports.js';
 
 const STAGED_FOR_MS = 3_600_000;
 

@@ -4,7 +4,6 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { keepCanonical, knownText, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { rowContent, type RowContent } from '../crypto/row-content.js';
-import type { MovePatch } from '../../adapters/call-record/call-store.js';
 import {
   type CallRecord,
   type KeptInspection,
@@ -14,7 +13,8 @@ import {
   type StagedRequest,
   type VerdictEvidence,
 } from './record.js';
-import { nextState, TAMPERED, type CallMove } from './transitions.js';
+import { type CallMove, type FirstState, nextState, TAMPERED } from './transitions.js';
+import type { MovePatch } from './ports.js';
 
 /** A call record as it lies in the store: what is searched by in clear, the rest sealed under the call's id. */
 export interface StoredRecord {
@@ -168,9 +168,6 @@ export interface SensitiveStep {
   readonly tool: string;
   readonly at_ms: number;
 }
-
-/** Where a record begins; as `tampered`, where what was staged is not the request of its digest. */
-export type FirstState = 'decided' | 'denied' | 'allowed' | 'abandoned' | typeof TAMPERED;
 
 /** Between a record and its stored form; the same in every store. */
 export function recordSealing(keys: KeyRing) {

@@ -57,3 +57,6 @@ const TERMINAL: ReadonlySet<CallState> = new Set([
 /** Nothing more will happen to this call. Under `gate.decision/v1` an allow is an end too: the host executes, not Gate. */
 export const isFinal = (state: CallState, contract: CallContract): boolean =>
   TERMINAL.has(state) || (contract === 'gate.decision/v1' && (state === 'allowed' || state === 'approved'));
+
+/** Where a record begins; as `tampered`, where what was staged is not the request of its digest. */
+export type FirstState = 'decided' | 'denied' | 'allowed' | 'abandoned' | typeof TAMPERED;

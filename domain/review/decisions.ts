@@ -2,10 +2,10 @@ import type { KeyObject } from 'node:crypto';
 import type { DecisionPrincipal, PendingRequest, SettledReview, SignedDecision } from '../../contracts/review.js';
 import { GateError } from '../errors.js';
 import { signDecision } from './decision-signature.js';
-import type { DecisionOutcome, DecisionSender } from './ports.js';
-import { type ReviewStore, settledView } from '../../adapters/review/review-store.js';
+import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
+import { settledView } from './review-view.js';
 
 /**
  * A decision by somebody whose credential was checked. `principal` comes from the credential, never from a body

@@ -1,4 +1,12 @@
-import type { NewReview, PendingRequest, SettledReview, SignedDecision } from '../../contracts/review.js';
+import type {
+  ListedReview,
+  NewReview,
+  PendingRequest,
+  ReviewOrder,
+  ReviewStatus,
+  SettledReview,
+  SignedDecision,
+} from '../../contracts/review.js';
 import type { DecisionRefusal } from './transitions.js';
 
 /**
@@ -43,4 +51,59 @@ export type DecisionOutcome =
  */
 export interface DecisionSender {
   decide(decision: SignedDecision): Promise<DecisionOutcome>;
+}
+
+export interface ListReviews {
+  readonly tenant: string | readonly string[];
+  readonly status?: ReviewStatus | readonly ReviewStatus[];
+  readonly limit?: number;
+  /** Row id; the page starts after that row. */
+  readonly before?: string;
+  /** Sort order by creation time; default `newest` first. */
+  readonly sort?: ReviewOrder;
+  readonly agent_id?: string;
+}
+
+export interface ReviewStore {
+  /**
+   * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
+   * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
+   * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`. `invalid_request` for
+   * text that no store can hold; `review_backlog_full` when one agent has too many rows or bytes waiting.
+   */
+  createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
+  /**
+   * Hides an undecided row and deletes its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
+   * `already_decided` once it is settled.
+   */
+  withdraw(correlationId: string, attemptMs?: number): Promise<void>;
+  /**
+   * Compare-and-set from pending. Repeating the same settlement returns the row; a different one is `already_decided` with the row's state.
+   * The deadline is not checked here, because the workflow decides. `not_found`, `not_pending` (withdrawn).
+   */
+  settle(settled: SettledReview): Promise<PendingRequest>;
+  /**
+   * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
+   * `review_tampered` when Gate did not write the row, of which nothing is shown.
+   */
+  get(id: string, tenant?: string): Promise<PendingRequest | null>;
+  byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
+  /**
+   * Rows in the requested order, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row is
+   * too large to list; `get` returns the whole. `next_before` is the next cursor, `null` at the end. `invalid_request` when `before` names
+   * no row of the tenant. A row that Gate did not write is `tampered` and shows nothing else; such rows are listed together with the
+   * pending ones.
+   */
+  list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
+  /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
+  backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
+  /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
+  onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReviewLimits {
+  readonly rows: number;
+  readonly bytes: number;
 }

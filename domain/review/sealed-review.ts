@@ -1,7 +1,7 @@
 import { uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../crypto/row-content.js';
-import type { StoredReview } from '../../adapters/review/review-store.js';
+import type { ReviewStatus } from '../../contracts/review.js';
 
 /** The columns that a review's MAC covers, in this order: everything that is shown of it or decides whether it can be decided. */
 export const REVIEW_AUTHENTICATED = [
@@ -85,4 +85,38 @@ export function reviewSealing(keys: KeyRing) {
         : null;
     },
   };
+}
+
+/** The table of `migrations/hil.ts`. Postgres returns its bigint columns as text. */
+export interface StoredReview {
+  id: string;
+  correlation_id: string;
+  tenant: string;
+  agent_id: string;
+  agent_spiffe: string | null;
+  method: string;
+  risk_summary: string;
+  state_namespace: 'operator' | 'demo';
+  approval_tier: string | null;
+  original_payload_digest: string;
+  /** JSON of what is shown but never searched: reasons, scores, cost, callback. */
+  annotations: string;
+  /** Sealed with the payload keys under the row id; `null` once withdrawn. */
+  payload: Uint8Array | null;
+  payload_bytes: number;
+  payload_key_id: string;
+  minimized_payload: string;
+  protected_at: string;
+  created_ms: number | string;
+  deadline_ms: number | string;
+  ttl_seconds: number;
+  status: ReviewStatus;
+  /** Canonical JSON of the SettledReview that closed the row. */
+  settled: string | null;
+  withdrawn_at: string | null;
+  attempt_ms: number | string | null;
+  /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */
+  version: number | string | null;
+  /** Covers everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */
+  mac: string | null;
 }

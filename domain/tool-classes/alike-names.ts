@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ToolClass } from '../../contracts/policy.js';
-import type { ClassSet } from '../../adapters/tools/class-store.js';
+import type { ClassSet } from './class-sets.js';
 
 /** Classes that hold a call, from the strictest on. Only they count for names that are spelt otherwise: no spelling lets a call run. */
 const HOLDING: readonly ToolClass[] = ['deny', 'strict', 'review'];

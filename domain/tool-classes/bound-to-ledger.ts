@@ -1,11 +1,11 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Ledger, LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
 import type { ClassedTool } from '../../contracts/tools.js';
+import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from './class-sets.js';
 import { uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { within } from '../within.js';
 import { fittingJson, fittingRow } from '../ledger/fitting-row.js';
-import type { ClassSet, StoredClasses, ToolClassStore, UnfinishedChange } from '../../adapters/tools/class-store.js';
 
 /** The ledger as used here: it appends rows, and reads the rows of one correlation id in chain order. */
 export type ClassLedger = Ledger & {

@@ -12,10 +12,10 @@ import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { nearestNames } from '../nearest-names.js';
 import type { Operator } from '../operator.js';
-import type { ListedTools, ToolPinStore } from '../../adapters/tools/pin-store.js';
 import { areAlike, strictestAlike } from './alike-names.js';
 import { type BoundClasses, type ClassChange, classesIdOf } from './bound-to-ledger.js';
 import type { ToolClasses } from './port.js';
+import type { ListedTools, ToolPinStore } from '../tool-definitions/ports.js';
 
 export interface ClassingOptions {
   readonly store: Pick<BoundClasses, 'read'>;

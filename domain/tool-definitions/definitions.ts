@@ -3,7 +3,7 @@ import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { detectInjection } from '../inspection/injection.js';
 import { inspectTexts } from '../inspection/texts.js';
 import { exactly } from '../mcp/exact-numbers.js';
-import type { PinnedTools } from '../../adapters/tools/pin-store.js';
+import type { PinnedTools } from './ports.js';
 
 /** One page of a `tools/list` answer. */
 export interface ToolPage {

@@ -6,7 +6,7 @@ import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { Operator } from '../operator.js';
 import { driftOf, nothingSeen } from './definitions.js';
-import type { PinOwner, ToolPinStore } from '../../adapters/tools/pin-store.js';
+import type { PinOwner, ToolPinStore } from './ports.js';
 
 /** The operators' actions on pinned tools. Every action is in the ledger before it takes effect. */
 export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; readonly ledger: Ledger }) {

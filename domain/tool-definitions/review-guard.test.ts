@@ -6,8 +6,9 @@ import { keyRing } from '../crypto/key-ring.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest } from './definitions.js';
-import { toolPinStoreOver, type ToolPinStore, type ToolPinTables } from '../../adapters/tools/pin-store.js';
+import { toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { createReviewGuard } from './review-guard.js';
+import type { ToolPinStore } from './ports.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 1)]]));
 const CALL = { tenant: 'acme', agent: 'bot', correlation_id: 'c', tool: 'pay' };

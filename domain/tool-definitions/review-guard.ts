@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
-import type { ToolPinStore } from '../../adapters/tools/pin-store.js';
+import type { ToolPinStore } from './ports.js';
 
 /** A call whose review is opened, or that was approved. */
 export interface ReviewedCall extends UpstreamCaller {

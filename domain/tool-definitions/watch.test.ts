@@ -9,8 +9,9 @@ import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definitions.js';
-import { adoptPins, type ToolPinStore, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
+import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { watchToolDefinitions } from './watch.js';
+import type { ToolPinStore } from './ports.js';
 
 const KEYS = keyRing(new Map([['one', Buffer.alloc(32, 'one')]]));
 const OWNER = { tenant: 'acme', agent: 'bot' };

@@ -16,7 +16,7 @@ import {
   type ToolPage,
   toolPageOf,
 } from './definitions.js';
-import type { PinnedTools, PinOwner, ToolPinStore } from '../../adapters/tools/pin-store.js';
+import type { PinnedTools, PinOwner, ToolPinStore } from './ports.js';
 
 export interface ToolWatchOptions {
   readonly pins: ToolPinStore;

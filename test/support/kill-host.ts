@@ -9,7 +9,6 @@ import type { CallInput, CallSummary, Tier } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import type { CallStore } from '../../adapters/call-record/call-store.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { LedgerReader } from '../../adapters/ledger/ledger-reader.js';
@@ -17,12 +16,13 @@ import type { Verifier } from '../../domain/ledger/verifier.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender } from '../../domain/review/ports.js';
-import { type ReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
+import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
+import { reviewsOf } from '../../adapters/review/review-store.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import type { CallRunner } from '../../workers/call-runner.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
 
 /** The steps a host can be killed at. */
 export type Step =

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { HeldRows, Ledger, LedgerEntry } from '../../contracts/ledger.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import { type CallStore, openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Callback } from '../../domain/egress/ports.js';
@@ -22,10 +22,12 @@ import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
-import { openReviewStore, type ReviewStore } from '../../adapters/review/review-store.js';
+import { openReviewStore } from '../../adapters/review/review-store.js';
 import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
+import type { ReviewStore } from '../../domain/review/ports.js';
 
 /**
  * The real stores, activities and host over a folder, with scripted neighbours: what Brain, policy and the tools say is the test's to

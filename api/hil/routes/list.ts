@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type ReviewOrder, reviewOrder, type ReviewStatus, reviewStatus } from '../../../contracts/review.js';
-import type { ReviewStore } from '../../../adapters/review/review-store.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import type { ReviewScope } from '../scope.js';
 import { PendingRow } from './schemas.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
 
 /** Words for several statuses, and an alias. */
 const GROUPS = {

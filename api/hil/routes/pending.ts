@@ -6,10 +6,10 @@ import { newReview, type NewReview } from '../../../contracts/review.js';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { stateNamespace } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
-import type { ReviewStore } from '../../../adapters/review/review-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, type ReviewScope } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingRow } from './schemas.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
 
 /** Looser than the contract, because some faults have their own code (422) instead of `invalid_request`. */
 const CreateBody = newReview.extend({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { settledReview } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
-import type { ReviewStore } from '../../../adapters/review/review-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
 
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { DECISION_CONTRACT } from '../../../contracts/call.js';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { CallStore } from '../../../adapters/call-record/call-store.js';
 import { NotAsStaged } from '../../../domain/call-record/record.js';
 import { authorizationOf, authorizedFor } from '../../../domain/call-record/authorization.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
@@ -12,6 +11,7 @@ import { approvalFault, type VerifyDecision } from '../../../domain/review/appro
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf, idOf } from './mcp.js';
+import type { CallStore } from '../../../domain/call-record/ports.js';
 
 export interface AuthorizationRouteOptions {
   readonly calls: CallStore;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { CallStore } from '../../../adapters/call-record/call-store.js';
 import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
@@ -8,6 +7,7 @@ import type { ServiceApp } from '../../plugins/app.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf, idOf } from './mcp.js';
+import type { CallStore } from '../../../domain/call-record/ports.js';
 
 const UNKNOWN = 'no parked call under this id';
 

@@ -1,0 +1,157 @@
+import type { JsonObject } from '../../contracts/json.js';
+import type { PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { ReviewHead } from './sealed-review.js';
+import { TTL_SWEEP } from './transitions.js';
+
+export interface Annotations {
+  readonly review_reasons: string[];
+  readonly brain_scores: JsonObject | null;
+  readonly projected_cost_micros: number | null;
+  readonly callback_url: string | null;
+}
+
+const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
+
+const METADATA_LIFE_SECONDS = 2_592_000;
+
+/** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
+export const FORSAKEN_AFTER_MS = 86_400_000;
+
+/** The latest time a Date can hold. */
+const LATEST_MS = 8.64e15;
+
+/** What closed the row: the stored settlement, or its deadline if its call is gone. */
+function settlementOf(row: ReviewHead, now: number): SettledReview | null {
+  if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
+  if (now - FORSAKEN_AFTER_MS < Number(row.deadline_ms)) return null;
+  return {
+    pending_id: row.id,
+    status: 'expired',
+    decided_at: iso(row.deadline_ms),
+    decided_by: TTL_SWEEP,
+    decision_reason: null,
+    decided_via: TTL_SWEEP,
+    principal: null,
+  };
+}
+
+/** The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. */
+export function view(
+  row: ReviewHead,
+  payload: JsonObject | null,
+  now: number,
+  form: 'whole' | 'summary' = 'whole',
+): PendingRequest {
+  if (row.status === 'tampered') return tamperedView(row);
+  const settled = settlementOf(row, now);
+  const minimized = JSON.parse(row.minimized_payload) as JsonObject;
+  const tier = row.approval_tier ?? 'standard';
+  const closes = settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms);
+  const payloadExpires = payloadExpiryMs(tier, closes);
+  const missing = payload === null && form === 'whole';
+  const availability = now >= payloadExpires ? 'minimized' : missing ? 'unavailable' : 'available';
+  return {
+    id: row.id,
+    correlation_id: row.correlation_id,
+    tenant: row.tenant,
+    agent_id: row.agent_id,
+    agent_spiffe: row.agent_spiffe,
+    method: row.method,
+    request_payload: availability === 'available' && payload !== null ? payload : minimized,
+    risk_summary: row.risk_summary,
+    ...(JSON.parse(row.annotations) as Annotations),
+    created_at: iso(row.created_ms),
+    ttl_seconds: row.ttl_seconds,
+    ...endOf(settled),
+    original_payload_digest: row.original_payload_digest,
+    payload_bytes: row.payload_bytes,
+    modification_diff: null,
+    modified_payload: null,
+    approval_tier: row.approval_tier,
+    state_namespace: row.state_namespace,
+    retention: {
+      retention_policy: 'gate.hil-retention/v1',
+      retention_purpose: settled ? 'terminal-payload-review' : 'active-review-and-execution',
+      retention_tier: tier,
+      payload_protection: 'aes-256-gcm',
+      payload_key_id: row.payload_key_id,
+      protected_at: row.protected_at,
+      ...expiriesOf(tier, closes),
+      payload_availability: availability,
+      minimization_profile: 'hil-request-v1',
+      minimized_payload: minimized,
+    },
+  };
+}
+
+/** How a review ended, as its row shows it. */
+const endOf = (settled: SettledReview | null) => {
+  const principal = settled?.principal ?? null;
+  return {
+    status: settled?.status ?? ('pending' as const),
+    decided_at: settled?.decided_at ?? null,
+    decided_by: settled?.decided_by ?? null,
+    decision_reason: settled?.decision_reason ?? null,
+    decided_via: settled?.decided_via ?? null,
+    decision_request_id: settled?.request_id ?? null,
+    approver_provenance: principal?.method ?? (settled ? 'system' : null),
+    approver_assertion: principal && {
+      subject: principal.subject,
+      tenant: principal.tenant,
+      method: principal.method,
+      credential: principal.credential,
+    },
+    credential_kind: principal?.credential_kind ?? null,
+  };
+};
+
+const payloadExpiryMs = (tier: string, closesMs: number): number =>
+  closesMs + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
+
+const expiriesOf = (tier: string, closesMs: number) => ({
+  payload_retention_expires_at: iso(payloadExpiryMs(tier, closesMs)),
+  metadata_retention_expires_at: iso(closesMs + METADATA_LIFE_SECONDS * 1000),
+});
+
+/** A pending row that was read, as it is shown once it was settled in this way, without another look at the store. */
+export const settledView = (row: PendingRequest, settled: SettledReview): PendingRequest => ({
+  ...row,
+  ...endOf(settled),
+  retention: {
+    ...row.retention,
+    retention_purpose: 'terminal-payload-review',
+    ...expiriesOf(row.approval_tier ?? 'standard', Date.parse(settled.decided_at)),
+  },
+});
+
+/** Shows only the ids of a row that Gate did not write, because an attacker may have chosen the rest. */
+function tamperedView(row: ReviewHead): PendingRequest {
+  const created = Number(row.created_ms);
+  return {
+    id: row.id,
+    correlation_id: row.correlation_id,
+    tenant: row.tenant,
+    agent_id: 'unknown',
+    agent_spiffe: null,
+    method: 'unknown',
+    request_payload: {},
+    risk_summary: 'This review is not what Gate wrote, or its key is not here: nobody can decide it.',
+    review_reasons: [],
+    created_at: iso(Math.abs(created) < LATEST_MS ? created : 0),
+    ttl_seconds: 0,
+    status: 'tampered',
+    decided_at: null,
+    decided_by: null,
+    decision_reason: null,
+    decided_via: null,
+    approver_provenance: null,
+    approver_assertion: null,
+    credential_kind: null,
+    original_payload_digest: '',
+    approval_tier: null,
+    state_namespace: 'operator',
+    retention: { payload_availability: 'unavailable', minimized_payload: {} },
+  };
+}
+
+const iso = (ms: number | string): string => new Date(Number(ms)).toISOString();
