@@ -185,12 +185,15 @@ export const createDecisionSender = ({
       return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
     };
     try {
-      // What is sent again is one update, and so has one answer. The engine keeps a failure in the same way: where it is one, this sending
-      // is an update of its own, and the workflow sees that it is the same decision.
-      return await send(uuidFromDigest('gate.decide', ...same)).catch((error: unknown) => {
+      // What is sent again is one update, and so has one answer. The engine also keeps a failure, and that an earlier sending came too late:
+      // where it is one of these, this sending is an update of its own, and the workflow sees that it is the same decision.
+      const anew = () => send(uuidFromDigest('gate.decide', ...same, signature));
+      const kept = await send(uuidFromDigest('gate.decide', ...same)).catch((error: unknown) => {
         if (!isNotApplied(error)) throw error;
-        return send(uuidFromDigest('gate.decide', ...same, signature));
+        return anew();
       });
+      const cameLate = kept.outcome === 'refused' && kept.code === FAILURES.refused;
+      return cameLate && Date.now() < Date.parse(decision.not_after) ? await anew() : kept;
     } catch (error) {
       const code = refusalOf(error);
       if (code) return { outcome: 'refused', code };

@@ -36,13 +36,19 @@ export const replayOf = (key: string, more: Record<string, string | number> = {}
 export const decide = (host: RunningHost, key: string, decision: 'approve' | 'deny') =>
   host.decide({ key, decision, requestId: randomUUID() });
 
-/** Decides, and again where the answer is 503, as the code of that error says. */
-export const decideInTheEnd = (host: RunningHost, key: string, decision: 'approve' | 'deny') =>
-  until(
+/**
+ * Decides, and again where the answer is 503, as the code of that error says: under one request id, because a decision that was answered 503
+ * may have taken effect, and another one is refused then. So it does where a busy machine brought the decision to its call later than it was
+ * signed for.
+ */
+export const decideInTheEnd = (host: RunningHost, key: string, decision: 'approve' | 'deny') => {
+  const requestId = randomUUID();
+  return until(
     'the decision is answered',
-    () => decide(host, key, decision),
-    ({ status }) => status !== 503,
+    () => host.decide({ key, decision, requestId }),
+    (told) => told.status !== 503 && !('error' in told && told.error === 'decision_refused'),
   );
+};
 
 /** The rows a call must have, each once and in the order of docs/architecture/ledger-rows.md#event-kinds, by how it ended. */
 export function rowsOfEnd({ state, pendingId, decision }: CallState): string[] {

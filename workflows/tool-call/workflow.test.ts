@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import proto from '@temporalio/proto';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
@@ -263,13 +264,17 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     const APPROVE = { decision: 'approve', request_id: randomUUID(), subject: 'operator:ana' } as const;
     const DENY = { decision: 'deny', request_id: randomUUID(), subject: 'operator:ben' } as const;
     /** What HIL tells of a decision: the state of its row, or the code it is refused with. */
-    const clicked = async (call: CallInput, { subject, ...made }: typeof APPROVE | typeof DENY): Promise<string> => {
+    const clicked = async (
+      call: CallInput,
+      { subject, ...made }: typeof APPROVE | typeof DENY,
+      decisionLifeMs = 10_000,
+    ): Promise<string> => {
       const decideRow = createDecisions({
         reviews: gate.reviews,
         sender: engine.sender,
         decisionKey: DECISION_KEYS.privateKey,
         clock: Date.now,
-        decisionLifeMs: 10_000,
+        decisionLifeMs,
         observe: () => undefined,
       });
       const credential = { method: 'console-bearer', credential: 'token', credential_kind: 'console-bearer' } as const;
@@ -328,6 +333,23 @@ describe('toolCall: each path of a call, as its history tells it', () => {
       );
       await ended(call);
       expect(gate.executed).toHaveLength(approved ? 1 : 0);
+    });
+
+    it('so slow that a decision comes later than it was signed for: it has no effect, and the same decision again has', async () => {
+      const call = await parked();
+      const up = gate;
+      const late = async (sent: SignedDecision) => {
+        await sleep(Date.parse(sent.not_after) - Date.now() + 20);
+        return up.activities.applyDecision(sent);
+      };
+      gate = { ...gate, activities: { ...gate.activities, applyDecision: late } };
+      expect(await clicked(call, APPROVE, 300)).toBe('orchestrator_unavailable');
+      expect(await clicked(call, APPROVE, 300)).toBe('orchestrator_unavailable');
+      gate = up;
+      expect(await up.calls.find(call.correlation_id)).toMatchObject({ state: 'parked' });
+      expect(await clicked(call, APPROVE)).toBe('approved');
+      await ended(call);
+      expect(gate.executed).toHaveLength(1);
     });
 
     it('stored untold, and never asked again: the deadline finds it and does not expire it', async () => {
