@@ -11,7 +11,6 @@ import { keyRing } from '../domain/crypto/key-ring.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { noPersonas } from '../domain/inspection/personas.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
-import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { noToolClasses } from '../domain/tool-classes/port.js';
 import { createRecordActivities } from './call-record.js';
@@ -19,6 +18,7 @@ import { createInspectionActivities } from './inspection.js';
 import { openedCalls } from './opened-call.js';
 import { createPolicyActivities } from './policy.js';
 import type { CallStore } from '../domain/call-record/ports.js';
+import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 
 const KILL_CHAIN = 'Violation: kill chain: a sensitive read was followed by an external egress tool.';
 

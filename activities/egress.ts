@@ -1,6 +1,7 @@
 import type { EgressSource } from '../contracts/ledger-egress.js';
-import { type Sweep, sweepOnce } from '../adapters/evidence/egress/deliver.js';
+import { sweepOnce } from '../adapters/evidence/egress/deliver.js';
 import type { Sink, SinkKind } from '../domain/evidence/egress/sinks.js';
+import type { Sweep } from '../domain/evidence/egress/progress.js';
 
 export interface EgressOptions {
   readonly source: EgressSource;

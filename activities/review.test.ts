@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
-import type { Clock } from '../lite/in-process-runner.js';
 import { parked } from '../test/support/forged-approvals.js';
 import { inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import type { Clock } from '../lite/clock.js';
 
 /** Opening a review has 5 s on a worker; after that the next attempt begins, while the first may still be under way. */
 const ATTEMPT_MS = 5_000;

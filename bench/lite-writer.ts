@@ -9,16 +9,16 @@ import type { StagedRequest, VerdictEvidence } from '../domain/call-record/recor
 import { stepsOf } from '../domain/call-record/sealed-record.js';
 import { canonicalDigest, keepCanonical } from '../domain/crypto/digest.js';
 import { createInspector } from '../domain/inspection/inspector.js';
-import { loadPersonas } from '../domain/inspection/personas.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { shippedPath } from '../adapters/shipped.js';
-import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { ownCpuMs } from './child.js';
 import { openWriterStore, type WriterStore } from './lite-writer-store.js';
 import { press } from './load.js';
 import { describeMachine, mainThreadCpuMs } from './machine.js';
 import { writeReport } from './report.js';
 import { compareSides, type Side } from './sides.js';
+import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
+import { loadPersonas } from '../adapters/inspection/persona-files.js';
 
 /** One request to the thread. */
 export type AskedOfWriter = { readonly id: number; readonly request: StagedRequest } & (

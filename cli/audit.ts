@@ -1,11 +1,11 @@
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import type { LedgerReader } from '../adapters/ledger/ledger-reader.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { asConsole, fileTarget, ledgerFile, UUID, withLedgerFile } from './target.js';
+import type { LedgerReader } from '../domain/ledger/ports.js';
 
 /** `gate audit`: the rows of a call or an agent, or the newest rows. */
 export function registerAudit(program: Command): void {

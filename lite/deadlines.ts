@@ -1,4 +1,4 @@
-import type { Clock } from './in-process-runner.js';
+import type { Clock } from './clock.js';
 
 export interface Deadlines {
   /** What the promise comes to, or `null` at the deadline (epoch milliseconds) if that is earlier. */

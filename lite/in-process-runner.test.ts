@@ -6,7 +6,7 @@ import type { CallInput } from '../contracts/call.js';
 import { closedIfOver } from '../domain/call-record/expiry.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { eventually } from '../test/support/stack.js';
-import type { Clock } from './in-process-runner.js';
+import type { Clock } from './clock.js';
 
 /** A clock that moves when told: expiry in milliseconds. `putForward` is somebody's hand at it, which no timer follows. */
 function handClock(

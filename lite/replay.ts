@@ -6,13 +6,13 @@ import { argumentsOf, brainScores } from '../domain/call-record/rows.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
-import { loadPersonas } from '../domain/inspection/personas.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
-import { loadPolicySet } from '../domain/policy/policy-set.js';
 import { keysBeside } from './keys.js';
 import { policyFolder } from './policy-folder.js';
+import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
+import { loadPersonas } from '../adapters/inspection/persona-files.js';
 
 export interface ReplayDifference {
   readonly at: string;

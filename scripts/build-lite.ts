@@ -9,7 +9,7 @@ import { build, type Plugin } from 'esbuild';
 import { inject } from 'postject';
 import { MANUAL_PAGE } from '../api/proxy/routes/manual.js';
 import { errorText } from '../domain/errors.js';
-import { SQL_PARSER_WASM } from '../domain/sql/parser.js';
+import { SQL_PARSER_WASM } from '../adapters/sql/parser.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { INDEX_ASSET, NATIVE_LIBRARY, PROGRAM_FOLDER, THREADS } from './single-file/layout.js';
 

@@ -4,15 +4,14 @@ import { sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { offlineEmbedding } from '../domain/inspection/embedding.js';
 import type { EmbeddingProvider } from '../domain/inspection/lanes.js';
-import { readPersonaCases, wrongCases } from '../adapters/inspection/persona-cases.js';
+import { wrongCases } from '../domain/inspection/persona-cases.js';
+import { embedPersona, type StoredVector, storedVector } from '../domain/inspection/personas.js';
 import {
-  embedPersona,
   personaFiles,
+  readPersonaCases,
   shippedPersonaDirectory,
-  type StoredVector,
-  storedVector,
   vectorFileOf,
-} from '../domain/inspection/personas.js';
+} from '../adapters/inspection/persona-files.js';
 
 export interface BuildPersonasOptions {
   readonly directory: string;

@@ -4,15 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import {
-  compiledSourcesSha256,
-  policyManifest,
-  readPolicyFiles,
-  shippedPolicyDirectory,
-} from '../adapters/policy/policy-sources.js';
+import { compiledSourcesSha256, readPolicyFiles, shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { buildPolicies, checkPolicies, compilePolicies, opaVersion } from './build-policies.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { needs } from '../test/support/needs.js';
+import { policyManifest } from '../domain/policy/policy-files.js';
 
 const directory = shippedPolicyDirectory();
 const manifestOf = async (folder: string) =>

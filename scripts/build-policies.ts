@@ -9,15 +9,12 @@ import { sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import {
   compiledSourcesSha256,
-  ENTRYPOINT,
   POLICY_LAYOUT,
-  type PolicyManifest,
-  policyManifest,
   readPolicyFiles,
   shippedPolicyDirectory,
-  TOOL_ENTRYPOINT,
 } from '../adapters/policy/policy-sources.js';
 import { findOpa } from '../stack/programs/find-program.js';
+import { ENTRYPOINT, type PolicyManifest, policyManifest, TOOL_ENTRYPOINT } from '../domain/policy/policy-files.js';
 
 const run = promisify(execFile);
 const OPA_LIMIT_MS = 120_000;

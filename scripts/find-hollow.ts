@@ -18,10 +18,10 @@ import {
   writtenSignals,
 } from './find-hollow-rows.js';
 import { newLedgerRow } from '../contracts/ledger.js';
-import { DETAIL_KEYS } from '../adapters/ledger/rows.js';
 import { KNOWN_SIGNALS } from '../domain/evidence/reports/hunt.js';
 import { nameOf, nodeAt, type Source, treeOf, walk } from './syntax.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
+import { DETAIL_KEYS } from '../domain/ledger/row-filter.js';
 
 /** Something that is declared and that nothing stands behind: a promise which nobody keeps. */
 export interface Hollow {

@@ -6,7 +6,7 @@ import type { UpstreamSessions } from '../activities/clients/upstream-sessions.j
 import type { Config } from '../config/env.js';
 import type { SHARED_SETTINGS } from '../config/shared.js';
 import type { HeldRows } from '../contracts/ledger.js';
-import { callStoreOver, type CallTables } from '../adapters/call-record/call-store.js';
+import { callStoreOver } from '../adapters/call-record/call-store.js';
 import { sealCalls } from '../adapters/call-record/seal-calls.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
@@ -21,6 +21,7 @@ import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { ToolPinStore } from '../domain/tool-definitions/ports.js';
+import type { CallTables } from '../adapters/call-record/tables.js';
 
 /** Where a store is kept: its schema of the deployment's Postgres, or its file under the state folder. */
 export const storeTarget = (

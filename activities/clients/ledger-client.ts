@@ -10,9 +10,9 @@ import {
 } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
-import type { LedgerReader } from '../../adapters/ledger/ledger-reader.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 export interface LedgerClientOptions extends ServiceClientOptions {
   /** A walk over a long chain takes its time. */

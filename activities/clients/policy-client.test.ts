@@ -4,10 +4,11 @@ import { Registry } from 'prom-client';
 import { createPolicyService } from '../../api/policy/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { PolicyInput } from '../../contracts/policy.js';
-import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { createPolicyClient } from './policy-client.js';
 import type { ServiceFetch } from './service-client.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 
 const ordinary: PolicyInput = {
   tool_type: 'wire_transfer',

@@ -15,10 +15,11 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
-import { callStoreInFile, callStoreOver, type CallTables, openCallStore } from './call-store.js';
+import { callStoreInFile, callStoreOver, openCallStore } from './call-store.js';
 import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call-record/record.js';
 import { sealCalls } from './seal-calls.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallTables } from './tables.js';
 
 const KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;
 const T0 = Date.parse('2026-03-02T10:00:00Z');

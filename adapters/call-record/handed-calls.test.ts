@@ -8,9 +8,10 @@ import { callInput } from '../../test/support/call-input.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
-import { callStoreOver, type CallTables } from './call-store.js';
+import { callStoreOver } from './call-store.js';
 import type { VerdictEvidence } from '../../domain/call-record/record.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallTables } from './tables.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 const evidenceOf = (call: VerdictEvidence['call'], params = 'a'): VerdictEvidence => ({

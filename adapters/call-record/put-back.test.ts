@@ -15,12 +15,13 @@ import { ledgerInFile } from '../ledger/ledger-in-file.js';
 import { openLedger } from '../ledger/ledger-store.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
-import { callStoreInFile, type CallTables, openCallStore } from './call-store.js';
+import { callStoreInFile, openCallStore } from './call-store.js';
 import type { CallRecord, RecordedOutcome, VerdictEvidence } from '../../domain/call-record/record.js';
 import { rowsOf } from '../../domain/call-record/rows.js';
 import { sealCalls } from './seal-calls.js';
 import type { CallMove } from '../../domain/call-record/transitions.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallTables } from './tables.js';
 
 const T0 = Date.parse('2026-03-02T10:00:00Z');
 const keys = keyRing(new Map([['records', Buffer.alloc(32, 'records')]]));

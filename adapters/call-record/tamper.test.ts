@@ -12,11 +12,12 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
-import { callStoreInFile, type CallTables, openCallStore } from './call-store.js';
+import { callStoreInFile, openCallStore } from './call-store.js';
 import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call-record/record.js';
 import { sealCalls } from './seal-calls.js';
 import { AUTHENTICATED, NOT_AUTHENTICATED } from '../../domain/call-record/sealed-record.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallTables } from './tables.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('records')]));

@@ -3,7 +3,6 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { Assurance } from '../ledger/assurance/assurance.js';
 import type { ChainHead } from '../../domain/ledger/chain.js';
 import type { Erasure } from '../ledger/erasure/erasure.js';
-import type { LedgerReader } from '../ledger/ledger-reader.js';
 import type { BlobSigner } from '../../domain/ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
 import { createGoneFrom } from '../ledger/vacuum/gone.js';
@@ -21,6 +20,7 @@ import {
   type TenantLifecycle,
 } from './tenant-lifecycle/tenant-lifecycle.js';
 import { createWatchdogs, type FlagKind, type Watchdogs } from './watchdogs/watchdogs.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 /** Everything that is computed from many rows. It takes long, so it may run in a thread of its own. */
 export interface Derived {

@@ -5,10 +5,11 @@ import type { LocalFile } from '../store/local-file.js';
 import { assertWritable } from '../store/writable.js';
 import { asUnavailable } from '../../domain/ledger/chain-store.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
-import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
+import { createLedgerReader } from './ledger-reader.js';
 import { sqliteChainReader, sqliteChainWriter } from './sqlite-chain.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
 import { createVerifier, type Verifier } from '../../domain/ledger/verifier.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 /**
  * The ledger inside a file that it shares with the calls it records. Rows become part of the open transaction, so a call and its rows

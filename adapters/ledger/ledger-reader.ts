@@ -1,23 +1,15 @@
 import { sql } from 'kysely';
-import type { Json } from '../../contracts/json.js';
-import type { HeldRows, LedgerEntry } from '../../contracts/ledger.js';
+import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
-import { CONTENT_FIELDS } from '../../domain/ledger/canonical-bytes.js';
 import { asUnavailable, ENTRY_COLUMNS, reading, sidecarContext } from '../../domain/ledger/chain-store.js';
-import type { SidecarKind } from '../../domain/ledger/entry.js';
-import { countRows, detailMatches, filtered, placed, type RowFilter, scan, type ScanOptions } from './rows.js';
+import { countRows, filtered, placed, scan, type ScanOptions } from './rows.js';
 import type { EntryTable, LedgerTables } from '../../domain/ledger/tables.js';
+import { detailMatches, type RowFilter } from '../../domain/ledger/row-filter.js';
+import type { AgentQuery, LedgerReader } from '../../domain/ledger/ports.js';
+import { toEntry } from '../../domain/ledger/shown-entry.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
-
-/** Without `limit`, every row, oldest first. `offset` and `before` page from the newest row, `after` pages from the oldest. */
-export interface AgentQuery extends Omit<RowFilter, 'agentId' | 'correlationId'> {
-  readonly limit?: number | undefined;
-  readonly offset?: number | undefined;
-  readonly before?: number | undefined;
-  readonly after?: number | undefined;
-}
 
 /** The filter for an agent's rows between the places that a query names. */
 function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery): RowFilter {
@@ -28,38 +20,6 @@ function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery):
     ...(after !== undefined && { seqFrom: Math.max(after + 1, seqFrom) }),
     ...(before !== undefined && { seqTo: Math.min(before - 1, seqTo) }),
   };
-}
-
-/** The bytes an entry committed to, or the time they were purged. */
-export type Sidecar =
-  | { readonly kind: SidecarKind; readonly text: string; readonly purged_at: null }
-  | { readonly kind: SidecarKind; readonly text: null; readonly purged_at: string };
-
-/**
- * Reads for people and reports. They verify nothing; for evidence use `verify`. Rows of erased tenants and of a cleaned demonstration are
- * left out unless the filter says otherwise. A store that cannot be read is `ledger_store_unavailable`.
- */
-export interface LedgerReader extends HeldRows {
-  /** Every row of one call, in chain order; `[]` when the id is unknown or belongs to another tenant. */
-  byCorrelation(
-    correlationId: string,
-    scope?: Pick<RowFilter, 'tenant' | 'demoPrefix' | 'hiding'>,
-  ): Promise<LedgerEntry[]>;
-  byAgent(agentId: string, query?: AgentQuery): Promise<LedgerEntry[]>;
-  /** The same rows page by page, in bounded memory. */
-  agentPages(agentId: string, query?: AgentQuery): AsyncGenerator<LedgerEntry[]>;
-  /** Rows in chain order, page by page, in bounded memory; for reads without a limit. */
-  pages(filter: RowFilter): AsyncGenerator<LedgerEntry[]>;
-  count(filter: RowFilter): Promise<number>;
-  /** How many rows match the query, across all pages. */
-  agentCount(agentId: string, query?: AgentQuery): Promise<number>;
-  /** Distinct agent labels, sorted. */
-  agents(): Promise<string[]>;
-  get(id: string): Promise<LedgerEntry | null>;
-  /** Newest first. */
-  newest(limit: number): Promise<LedgerEntry[]>;
-  /** `null` when the entry is unknown or committed to nothing. Throws when no key of the ring opens it. */
-  sidecar(id: string): Promise<Sidecar | null>;
 }
 
 /** Whole rows held in memory at a time. */
@@ -192,33 +152,4 @@ export function createLedgerReader({ db }: Store<LedgerTables>, keys: KeyRing | 
         return { kind: row.kind, text, purged_at: null };
       }),
   };
-}
-
-/**
- * A row as the read routes return it: JSON columns parsed, and three values of `policy_decision` under names of their own: tool, decider,
- * status.
- */
-export function toEntry(row: EntryTable): LedgerEntry {
-  const content: Record<string, Json> = {};
-  for (const [name, kind] of CONTENT_FIELDS) {
-    const value = row[name];
-    if (value === null) content[name] = null;
-    else if (kind === 'bool') content[name] = Number(value) === 1;
-    else if (kind === 'int') content[name] = Number(value);
-    else content[name] = kind === 'json' ? (JSON.parse(value as string) as Json) : value;
-  }
-  const detail = content['policy_decision'] as Record<string, Json> | null;
-  const shown = (key: string) => (typeof detail?.[key] === 'string' ? detail[key] : null);
-  return {
-    chain_version: Number(row.chain_version),
-    id: row.id,
-    timestamp: row.timestamp,
-    seq: Number(row.seq),
-    prev_hash: row.prev_hash,
-    ...content,
-    entry_hash: row.entry_hash,
-    tool_type: row.tool_name,
-    decided_by: shown('decided_by'),
-    status: shown('status'),
-  } as LedgerEntry;
 }

@@ -13,7 +13,7 @@ import { prepareRow } from '../../domain/ledger/entry.js';
 import { createErasure, type Erasure } from './erasure/erasure.js';
 import { createPurgeSidecar, type PurgeSidecar } from './erasure/purge-sidecar.js';
 import { createRetention, type PurgeSidecars } from './erasure/retention.js';
-import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
+import { createLedgerReader } from './ledger-reader.js';
 import { postgresChain } from './postgres-chain.js';
 import { isSigned } from '../../domain/ledger/signatures/admission.js';
 import type { KeySetSource } from '../../domain/ledger/signatures/key-set.js';
@@ -32,6 +32,7 @@ import {
 import { createVerifier, verifiedHead, type Verifier } from '../../domain/ledger/verifier.js';
 import { createWriter, type LedgerWriter } from '../../domain/ledger/writer.js';
 import { type ThreadOptions, walkInThreads, type WalkThreads } from './walk-threads.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 export interface LedgerOptions {
   /** Seals sidecars and the head. People who can edit the store must not hold this key. */

@@ -13,26 +13,23 @@ import {
 } from '../../domain/ledger/chain.js';
 import {
   brokenTail,
-  type Cell,
   type ChainStore,
   type CommitOutcome,
-  cursorColumns,
   ENTRY_COLUMNS,
   headSealHolds,
-  NEWEST_CURSOR,
   outcomeOf,
   type RawSidecar,
-  renderingSql,
   sealedByKey,
   sealHead,
   sidecarContext,
-  STORED_ROW_COLUMNS,
   type Steps,
+  STORED_ROW_COLUMNS,
   storedRow,
-  VACUUMED_ROW,
   vacuumedStoredRow,
 } from '../../domain/ledger/chain-store.js';
 import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from '../../domain/ledger/vacuum/cursor.js';
+import { cursorColumns, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
+import type { Cell } from '../../domain/ledger/cells.js';
 
 /** A statement that hangs longer than this is abandoned with its connection; callers then offer the rows again. */
 const STATEMENT_LIMIT_MS = 10_000;

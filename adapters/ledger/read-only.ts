@@ -8,7 +8,7 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { sqliteStore } from '../store/database.js';
 import { sqliteFault, wordsOf } from '../../domain/store-faults.js';
-import { createLedgerReader, type LedgerReader } from './ledger-reader.js';
+import { createLedgerReader } from './ledger-reader.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
 import type { Checkpoint } from '../../domain/ledger/tlog/checkpoint.js';
@@ -22,6 +22,7 @@ import {
 } from './tlog/transparency-log.js';
 import { CURSOR_COLUMNS, VACUUMED_COLUMNS } from '../../domain/ledger/vacuum/cursor.js';
 import { createVerifier, verifiedHead, type Verifier } from '../../domain/ledger/verifier.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 export interface ReadOnlyLedger extends LedgerReader, Verifier {
   /** For reports. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
-import type { AgentQuery } from './ledger-reader.js';
 import { type LedgerStore, openLedger } from './ledger-store.js';
-import type { RowFilter } from './rows.js';
+import type { RowFilter } from '../../domain/ledger/row-filter.js';
+import type { AgentQuery } from '../../domain/ledger/ports.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.000Z');
 const time = (seconds: number) => new Date(AT + seconds * 1_000).toISOString();

@@ -1,43 +1,7 @@
 import { type Kysely, type SelectQueryBuilder, sql, type SqlBool } from 'kysely';
-import type { JsonObject } from '../../contracts/json.js';
 import type { ChainHead } from '../../domain/ledger/chain.js';
 import type { EntryTable, LedgerTables } from '../../domain/ledger/tables.js';
-
-/** Keys of `policy_decision` that reads can filter by (docs/architecture/ledger-reads.md#routes). */
-export const DETAIL_KEYS = ['original_method', 'reason', 'verdict', 'brain_delta'] as const;
-type DetailKey = (typeof DETAIL_KEYS)[number];
-
-/** Selects rows of the chain. All given conditions must hold. */
-export interface RowFilter {
-  readonly agentId?: string | undefined;
-  readonly correlationId?: string | undefined;
-  readonly tenant?: string | undefined;
-  /**
-   * Rows of one demonstration session, by the first group of their correlation id, and rows of the simulator. Takes precedence over
-   * `tenant`.
-   */
-  readonly demoPrefix?: string | undefined;
-  /** Both inclusive. */
-  readonly seqFrom?: number | undefined;
-  readonly seqTo?: number | undefined;
-  /** Half-open window of commit times, as the chain writes them. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly methods?: readonly string[] | undefined;
-  readonly eventKinds?: readonly string[] | undefined;
-  readonly signal?: string | undefined;
-  readonly source?: string | undefined;
-  readonly authorized?: boolean | undefined;
-  readonly detail?: Readonly<Partial<Record<DetailKey, string>>> | undefined;
-  readonly hiding?: Hiding | undefined;
-}
-
-/**
- * Which rows are left out: those of erased tenants and of the cleaned demonstration (`reads`, also for streams to sinks), only those of
- * erased tenants (`erased`, for evidence and the rows of a regulatory bundle), or none (`nothing`, for cold exports and a bundle's chain
- * links, which are only hashes).
- */
-type Hiding = 'reads' | 'erased' | 'nothing';
+import type { RowFilter } from '../../domain/ledger/row-filter.js';
 
 type Entries = SelectQueryBuilder<LedgerTables, 'ledger_entries', object>;
 
@@ -78,19 +42,6 @@ export function filtered<Query extends Entries>(query: Query, filter: RowFilter)
   if (hiding !== 'nothing') narrowed = narrowed.where('deleted_at', 'is', null);
   if (hiding === 'reads') narrowed = narrowed.where('demo_deleted_at', 'is', null);
   return narrowed as Query;
-}
-
-/** `reason` also matches the reasons of a verdict, and `verdict` also matches a verdict row's outcome. */
-export function detailMatches(detail: RowFilter['detail'], decision: JsonObject | null): boolean {
-  return Object.entries(detail ?? {}).every(([key, wanted]) => {
-    if (decision === null) return false;
-    if (decision[key] === wanted) return true;
-    if (key === 'verdict') return decision['outcome'] === wanted;
-    if (key !== 'reason') return false;
-    return [decision['reasons'], decision['review_reasons']].some(
-      (list) => Array.isArray(list) && list.includes(wanted),
-    );
-  });
 }
 
 /** Lets the event loop run. A file store answers synchronously, and a long read must not block appends. */

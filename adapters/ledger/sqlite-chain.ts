@@ -12,30 +12,27 @@ import {
 } from '../../domain/ledger/chain.js';
 import {
   brokenTail,
-  type Cell,
-  cursorColumns,
   type ChainBounds,
   type ChainReader,
   type ChainStore,
   type CommitOutcome,
   ENTRY_COLUMNS,
   headSealHolds,
-  NEWEST_CURSOR,
   outcomeOf,
   type RawEntry,
   type RawSidecar,
-  renderingSql,
   sealedByKey,
   sealHead,
   sidecarContext,
+  type Steps,
   STORED_ROW_COLUMNS,
   storedRow,
-  type Steps,
-  VACUUMED_ROW,
   vacuumedStoredRow,
 } from '../../domain/ledger/chain-store.js';
 import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from '../../domain/ledger/vacuum/cursor.js';
 import { assertWritable } from '../store/writable.js';
+import { cursorColumns, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
+import type { Cell } from '../../domain/ledger/cells.js';
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
 

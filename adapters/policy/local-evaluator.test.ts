@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { createTurns } from '../../domain/turns.js';
 import { createLocalEvaluator, type LocalEvaluator } from './local-evaluator.js';
-import { loadPolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from './policy-sources.js';
+import { loadPolicySet } from './load-policy-set.js';
 
 const policies = await loadPolicySet({ directory: shippedPolicyDirectory() });
 const open: LocalEvaluator[] = [];

@@ -24,10 +24,7 @@ import { storable } from '../../domain/review/storable.js';
 import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
 import { type Annotations, FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
-export interface ReviewTables {
-  reviews: StoredReview;
-  review_seal: { id: number; mac: string };
-}
+import type { ReviewTables } from './tables.js';
 type Row = Selectable<StoredReview>;
 
 export interface ReviewStoreOptions {

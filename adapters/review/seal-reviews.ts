@@ -3,8 +3,8 @@ import { canonicalDigest } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { sealStore } from '../store/seal-store.js';
-import type { ReviewTables } from './review-store.js';
 import { reviewIdOf, reviewSealing, type StoredReview } from '../../domain/review/sealed-review.js';
+import type { ReviewTables } from './tables.js';
 
 /** Rows are read with their payloads, which may be a megabyte each. */
 const PAGE = 20;

@@ -8,10 +8,11 @@ import type { NewReview, SettledReview } from '../../contracts/review.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
-import { openReviewStore, reviewStoreOver, type ReviewTables } from './review-store.js';
+import { openReviewStore, reviewStoreOver } from './review-store.js';
 import { sealReviews } from './seal-reviews.js';
 import { reviewIdOf, REVIEW_AUTHENTICATED, REVIEW_NOT_AUTHENTICATED } from '../../domain/review/sealed-review.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
+import type { ReviewTables } from './tables.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('payloads')]));

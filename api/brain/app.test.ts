@@ -5,11 +5,12 @@ import { inspectionResponse } from '../../contracts/inspection.js';
 import { createBrainClient } from '../../activities/clients/brain-client.js';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import { createInspector, offlineProvider } from '../../domain/inspection/inspector.js';
-import { loadPersonas, type Personas } from '../../domain/inspection/personas.js';
+import type { Personas } from '../../domain/inspection/personas.js';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { createBrainService } from './app.js';
+import { loadPersonas } from '../../adapters/inspection/persona-files.js';
 
 const correlation = '6f0f5f5e-6f0a-4a54-9a5e-2f1d4c3b2a10';
 const workload = (name: string): Caller => ({

@@ -2,11 +2,11 @@ import type { BRAIN_SETTINGS } from '../../config/brain.js';
 import type { Config } from '../../config/env.js';
 import { inspectLargeInThreads } from '../../adapters/inspection/inspection-threads.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
-import { loadPersonas } from '../../domain/inspection/personas.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createBrainService } from './app.js';
+import { loadPersonas } from '../../adapters/inspection/persona-files.js';
 
 interface Settings {
   readonly own: Config<typeof BRAIN_SETTINGS>;

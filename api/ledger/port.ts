@@ -1,6 +1,6 @@
 import type { HeldRows, Ledger } from '../../contracts/ledger.js';
 import type { EgressSource } from '../../contracts/ledger-egress.js';
-import type { LedgerReader } from '../../adapters/ledger/ledger-reader.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 /** What other services use the ledger through, in process or over mutual TLS. */
 export interface LedgerPort {

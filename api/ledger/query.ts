@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tenantName } from '../../contracts/erasure.js';
 import { GateError } from '../../domain/errors.js';
-import type { RowFilter } from '../../adapters/ledger/rows.js';
+import type { RowFilter } from '../../domain/ledger/row-filter.js';
 
 export const agentLabel = z.string().min(1).max(256);
 

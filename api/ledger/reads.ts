@@ -2,11 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Assurance } from '../../adapters/ledger/assurance/assurance.js';
-import type { LedgerReader } from '../../adapters/ledger/ledger-reader.js';
 import { type Caller, createService, type Service } from '../plugins/service.js';
 import { auditRoutes } from './routes/audit.js';
 import { verifyRoutes } from './routes/verify.js';
 import { createSharedWalk } from './shared-walk.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 export interface LedgerReadsOptions {
   readonly ledger: LedgerReader & Pick<Assurance, 'verifyAssured'>;

@@ -16,9 +16,7 @@ import {
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { routeMatcher } from '../../domain/identity/route-matcher.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
-import { loadPersonas } from '../../domain/inspection/personas.js';
 import { openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
-import { loadPolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createBrainService } from '../brain/app.js';
@@ -41,6 +39,8 @@ import { SERVICES } from '../../stack/services.js';
 import { registeredRoutes } from './caller-authority.js';
 import type { Caller } from './app.js';
 import { createService, type Service } from './service.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { loadPersonas } from '../../adapters/inspection/persona-files.js';
 
 const services: readonly GovernedService[] = [
   ...new Set([...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].map(({ service }) => service)),

@@ -6,11 +6,12 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
 import { policyDecision } from '../../contracts/policy.js';
-import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { createPolicyService } from './app.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 
 const ordinary = {
   tool_type: 'list_files',

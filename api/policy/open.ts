@@ -1,12 +1,12 @@
 import type { Config } from '../../config/env.js';
 import type { POLICY_SETTINGS } from '../../config/policy.js';
 import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
-import { loadPolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createPolicyService } from './app.js';
 import type { PolicyPort } from './port.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 
 interface Settings {
   readonly own: Config<typeof POLICY_SETTINGS>;

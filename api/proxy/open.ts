@@ -4,7 +4,7 @@ import type { PROXY_SETTINGS } from '../../config/proxy.js';
 import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
 import { errorText } from '../../domain/errors.js';
-import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
@@ -19,6 +19,7 @@ import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { WORKER } from '../worker/service.js';
 import { createProxyService } from './app.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 
 interface Settings {
   readonly own: Config<typeof PROXY_SETTINGS>;

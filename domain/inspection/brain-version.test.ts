@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ATTACKS, HARMLESS, SUSPECTED } from '../../test/vectors/injection-corpus.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { BRAIN_VERSION, createInspector } from './inspector.js';
-import { loadPersonas } from './personas.js';
+import { loadPersonas } from '../../adapters/inspection/persona-files.js';
 
 /**
  * What Brain of this version finds in the corpus. Where the digest differs, a lane finds something else than it did: give BRAIN_VERSION a new

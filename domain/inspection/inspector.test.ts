@@ -4,7 +4,8 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { createInspector, type InspectorOptions, offlineProvider } from './inspector.js';
 import type { Detection, InspectionProvider } from './lanes.js';
-import { loadPersonas, noPersonas, type Personas } from './personas.js';
+import { noPersonas, type Personas } from './personas.js';
+import { loadPersonas } from '../../adapters/inspection/persona-files.js';
 
 let personas: Personas;
 beforeAll(async () => {

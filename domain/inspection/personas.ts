@@ -1,13 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { jsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
-import { shippedPath } from '../../adapters/shipped.js';
 import { cosine } from './embedding.js';
 import type { EmbeddingProvider } from './lanes.js';
-import { foreignText } from '../text.js';
 
 /**
  * The content of `<agent_id>.vector.json`. A persona covers several kinds of calls, and the mean of different vectors resembles none of
@@ -109,35 +105,8 @@ const rounded = (value: number): number => Math.round(value * 1e4) / 1e4 + 0;
 
 const NAME = /^[A-Za-z0-9._-]{1,63}$/;
 
-/** The persona folder that ships with Gate. */
-export const shippedPersonaDirectory = (): string => join(shippedPath('personas', 'README.md'), '..');
-
-/**
- * Reads all persona files below a folder once; by default those that ship with Gate. A persona whose vector is missing or unreadable has
- * none (drift is unavailable and blocks nothing). Throws when the folder cannot be read.
- */
-export async function loadPersonas(options: { readonly directory?: string } = {}): Promise<Personas> {
-  const directory = options.directory ?? shippedPersonaDirectory();
-  const known = new Map<string, Persona>();
-  for (const { name, file } of await personaFiles(directory)) known.set(name, await readPersona(file));
-  return personasOf(known);
-}
-
-/** The persona files of a folder, sorted by name (`tenant/agent` or `agent`). A README is not a persona. */
-export async function personaFiles(directory: string): Promise<{ readonly name: string; readonly file: string }[]> {
-  const found: { name: string; file: string }[] = [];
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !entry.name.endsWith('.md') || entry.name === 'README.md') continue;
-    const file = join(entry.parentPath, entry.name);
-    const name = relative(directory, file).slice(0, -'.md'.length).split(sep).join('/');
-    const parts = name.split('/');
-    if (parts.length <= 2 && parts.every((part) => NAME.test(part))) found.push({ name, file });
-  }
-  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** The path of a persona's vector file. */
-export const vectorFileOf = (file: string): string => `${file.slice(0, -'.md'.length)}.vector.json`;
+/** Whether a tenant or an agent can have this name, as part of a path. */
+export const isPersonaName = (name: string): boolean => NAME.test(name);
 
 /** Personas by `tenant/agent` or `agent`. */
 export function personasOf(known: ReadonlyMap<string, Persona>): Personas {
@@ -155,19 +124,8 @@ export function personasOf(known: ReadonlyMap<string, Persona>): Personas {
 
 export const noPersonas: Personas = personasOf(new Map());
 
-async function readPersona(file: string): Promise<Persona> {
-  const text = await readFile(file, 'utf8');
-  const sha256 = sha256Hex(text);
-  try {
-    const stored = storedVector.parse(JSON.parse(await readFile(vectorFileOf(file), 'utf8')));
-    const fault = faultOf(stored, sha256);
-    return { text, sha256, stored: fault === null ? stored : null, fault };
-  } catch (error) {
-    return { text, sha256, stored: null, fault: `no usable vector: ${foreignText(errorText(error), 200)}` };
-  }
-}
-
-function faultOf(stored: StoredVector, sha256: string): string | null {
+/** Why a stored vector cannot be used for a persona; `null` when it can. */
+export function vectorFault(stored: StoredVector, sha256: string): string | null {
   if (stored.persona_sha256 !== sha256)
     return 'the persona was edited after its vector was made; run `npm run personas`';
   if ([stored.vector, ...stored.exemplars].some((vector) => vector.length !== stored.dimensions))

@@ -2,11 +2,11 @@ import type { AppendReceipt } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { wordsOf } from '../store-faults.js';
-import { CONTENT_FIELDS, canonicalContent, type ContentValues } from './canonical-bytes.js';
+import { canonicalContent, CONTENT_FIELDS } from './canonical-bytes.js';
 import { answers, type AppendCall, type ChainedRow, type ChainHead, type Judgement, type StoredRow } from './chain.js';
 import type { SidecarKind } from './entry.js';
-import { GENESIS_HASH } from './entry-hash.js';
-import { CURSOR_COLUMNS, type VacuumCursor, type VacuumedRow } from './vacuum/cursor.js';
+import type { VacuumCursor, VacuumedRow } from './vacuum/cursor.js';
+import { type Cell, contentValues } from './cells.js';
 
 /** Columns of `ledger_entries` in the order in which both stores read and write them: position, content, hash. */
 export const ENTRY_COLUMNS: readonly string[] = [
@@ -18,12 +18,6 @@ export const ENTRY_COLUMNS: readonly string[] = [
   ...CONTENT_FIELDS.map(([name]) => name),
   'entry_hash',
 ];
-
-/**
- * A value as the store returns it. Integers may be bigint or digits. A value that its column should not hold is passed on, so that
- * verification finds it.
- */
-export type Cell = string | number | bigint | null | Uint8Array;
 
 export interface RawEntry {
   /** Values of ENTRY_COLUMNS. */
@@ -132,40 +126,6 @@ export interface ChainStore extends ChainReader {
   close(): Promise<void>;
 }
 
-/**
- * SQL that renders the bytes that an entry's hash covers (docs/architecture/ledger-rows.md#canonical-bytes). It only makes reading fast:
- * for some entries it may be NULL or differ from the canonical bytes, but different columns never give the same text.
- */
-export function renderingSql(dialect: {
-  /** JSON text of a text column; 'null' for NULL. */
-  quoted(column: string): string;
-  /** Digits of an integer column, 'null' for NULL, and anything else for a value that is not an integer. */
-  digits(column: string): string;
-  /** True when a text column holds one complete JSON object. */
-  holdsObject(column: string): string;
-}): string {
-  const literal = (text: string) => `'${text}'`;
-  const value = ([name, kind]: (typeof CONTENT_FIELDS)[number]): string => {
-    if (kind === 'text') return dialect.quoted(name);
-    if (kind === 'bool') return `case ${name} when 1 then 'true' when 0 then 'false' else '?' end`;
-    if (kind === 'int') return dialect.digits(name);
-    return `case when ${name} is null then 'null' when ${dialect.holdsObject(name)} then ${name} else '?' end`;
-  };
-  const position = [
-    ['chain_version', dialect.digits('chain_version')],
-    ['id', dialect.quoted('id')],
-    ['timestamp', dialect.quoted('timestamp')],
-    ['seq', dialect.digits('seq')],
-    ['prev_hash', dialect.quoted('prev_hash')],
-  ] as const;
-  const content = CONTENT_FIELDS.map((field) => [field[0], value(field)] as const);
-  const members = [...position, ...content].flatMap(([name, rendered], index) => [
-    literal(`${index === 0 ? '{' : ','}"${name}":`),
-    rendered,
-  ]);
-  return ['prev_hash', literal('|'), ...members, literal('}')].join(', ');
-}
-
 const headText = ({ length, hash }: ChainHead): string => `${length}|${hash}`;
 const HEAD_CONTEXT = 'ledger-head';
 export const sidecarContext = (id: string, kind: SidecarKind): string => `${id}:${kind}`;
@@ -210,24 +170,6 @@ export async function reading<Result>(read: () => Promise<Result>): Promise<Resu
   }
 }
 
-/** Stored cells as content values. Throws TypeError on a value that its column cannot hold. */
-export const contentValues = (cells: readonly Cell[]): ContentValues =>
-  CONTENT_FIELDS.map(([, kind], index) => {
-    const cell = cells[index] as Cell;
-    if (cell === null) return null;
-    if (kind === 'int' || kind === 'bool') return integerCell(cell);
-    if (typeof cell !== 'string') throw new TypeError('not a value of this column');
-    return cell;
-  });
-
-/** A stored integer. Throws TypeError when the cell is not a safe integer. */
-export function integerCell(cell: Cell | undefined): number {
-  const value = typeof cell === 'string' && /^-?[0-9]{1,16}$/.test(cell) ? Number(cell) : cell;
-  const number = typeof value === 'bigint' ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw new TypeError('not an integer');
-  return number;
-}
-
 /**
  * What is kept of a vacuumed entry with a known id, from the columns of VACUUMED_ROW. Its hash shows whether offered content is its own.
  */
@@ -239,12 +181,6 @@ export const vacuumedStoredRow = ([id, seq, hash, timestamp, prevHash]: readonly
   timestamp: String(timestamp),
   prevHash: String(prevHash),
 });
-export const VACUUMED_ROW = `select v.id, v.seq, v.entry_hash, v.timestamp, coalesce(before.entry_hash, '${GENESIS_HASH}')
-  from ledger_vacuumed_rows v left join ledger_vacuumed_rows before on before.seq = v.seq - 1`;
-
-/** SQL that joins the newest cursor to another query's columns. */
-export const NEWEST_CURSOR = `(select 1) one left join (select * from ledger_vacuum_cursors order by seq desc limit 1) v on true`;
-export const cursorColumns = (from: string): string => CURSOR_COLUMNS.map((column) => `${from}.${column}`).join(', ');
 
 /** A stored row from `id, seq, entry_hash` and the content columns. Content that cannot be rendered equals no other content. */
 export function storedRow([id, seq, hash, ...cells]: readonly Cell[]): StoredRow {

@@ -8,9 +8,7 @@ import {
   type ChainBounds,
   type ChainReader,
   type CommittedDigests,
-  contentValues,
   headSealHolds,
-  integerCell,
   opensTo,
   purgeContext,
   type RawEntry,
@@ -22,6 +20,7 @@ import {
 import type { SidecarKind } from './entry.js';
 import { entryHash, renderedHash } from './entry-hash.js';
 import { cursorSealHolds, type VacuumCursor, vacuumedDigest, type VacuumedRow } from './vacuum/cursor.js';
+import { contentValues, integerCell } from './cells.js';
 
 /** Entries per read; the event loop runs between reads. */
 const PAGE = 256;

@@ -1,7 +1,7 @@
-import type { Logger } from 'pino';
 import type { AppendReceipt } from '../../contracts/ledger.js';
 import type { AppendCall } from './chain.js';
 import type { ChainStore } from './chain-store.js';
+import type { Log } from '../log.js';
 import { type CommitObservation, createGroupCommit } from './group-commit.js';
 
 /** The only place that appends. */
@@ -19,7 +19,7 @@ export interface LedgerWriter {
 /** Appends calls to the chain in shared transactions. Commit times are always later than the sealed moment. */
 export function createWriter(
   chain: Pick<ChainStore, 'commit'>,
-  { clock, logger }: { readonly clock: () => number; readonly logger?: Logger | undefined },
+  { clock, logger }: { readonly clock: () => number; readonly logger?: Pick<Log, 'error'> | undefined },
 ): LedgerWriter {
   /** No row is committed at or before this time, because an invoice was issued through it. */
   let sealedThrough = 0;

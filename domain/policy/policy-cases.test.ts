@@ -6,9 +6,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
 import { policyData } from './policy-data.js';
-import { type ArgumentReaders, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
+import type { ArgumentReaders, PolicySet } from './policy-set.js';
 import { readActs } from './read-acts.js';
-import { ENTRYPOINT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { ENTRYPOINT } from './policy-files.js';
+import { readersOf } from '../../adapters/policy/argument-readers.js';
 
 /** The call that every case starts from (policies/README.md); a case states the differences. */
 const ORDINARY = {

@@ -7,8 +7,10 @@ import { GateError } from '../errors.js';
 import { createSqlReader } from '../sql/read-sql.js';
 import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import { policyData } from './policy-data.js';
-import { createPolicySet, loadPolicySet, type PolicySet, readersOf } from './policy-set.js';
+import { createPolicySet, type PolicySet } from './policy-set.js';
 import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { readersOf } from '../../adapters/policy/argument-readers.js';
 
 const shipped = shippedPolicyDirectory();
 const ordinary: PolicyInput = {

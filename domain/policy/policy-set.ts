@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -13,24 +11,14 @@ import {
   policyInput,
   type ToolClass,
 } from '../../contracts/policy.js';
-import { knownText, sha256Hex } from '../crypto/digest.js';
+import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
-import { createShellReader, type ShellReader } from '../shell/read-shell.js';
-import { loadSqlParser } from '../sql/parser.js';
-import { createSqlReader, type SqlReader } from '../sql/read-sql.js';
+import type { ShellReader } from '../shell/read-shell.js';
+import type { SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
-import { type PolicyData, policyData } from './policy-data.js';
+import type { PolicyData } from './policy-data.js';
 import { readActs } from './read-acts.js';
-import {
-  bundleHash,
-  compiledSourcesSha256,
-  ENTRYPOINT,
-  POLICY_LAYOUT,
-  type PolicyFile,
-  policyManifest,
-  readPolicyFiles,
-  TOOL_ENTRYPOINT,
-} from '../../adapters/policy/policy-sources.js';
+import { bundleHash, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 
 /** A decision, with what the engine counts about it. */
 export interface Judgement {
@@ -129,76 +117,13 @@ const oneName = z.array(z.object({ result: z.record(z.string(), z.literal(true))
 /** Limits on the number of cached names and on their total characters, because callers choose them. */
 const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
 
-/** 64 MiB, about ten times what the largest request of Gate needs. Beyond it the evaluation fails closed. */
-const DEFAULT_MEMORY_PAGES = 1_024;
-
-/**
- * Loads the compiled set of a policy folder. Throws GateError `policy_unavailable`, naming the file, when the wasm or the rules are not
- * those of the manifest, or the data document is faulty: a set that cannot be verified must decide nothing.
- */
-export async function loadPolicySet(options: { directory: string; maxMemoryPages?: number }): Promise<PolicySet> {
-  const { directory } = options;
-  const [manifestText, wasm, files] = await Promise.all([
-    readFile(join(directory, POLICY_LAYOUT.manifest), 'utf8'),
-    readFile(join(directory, POLICY_LAYOUT.wasm)),
-    readPolicyFiles(directory),
-  ]).catch((error: unknown) => {
-    throw unavailable(errorText(error), error);
-  });
-  const manifest = parsed(POLICY_LAYOUT.manifest, policyManifest, manifestText);
-  if (sha256Hex(wasm) !== manifest.wasm_sha256)
-    throw unavailable(`${POLICY_LAYOUT.wasm} does not have the hash its manifest states; run npm run policies`);
-  const sources = await compiledSourcesSha256(directory, files).catch((error: unknown) => {
-    throw unavailable(errorText(error), error);
-  });
-  if (sources !== manifest.sources_sha256)
-    throw unavailable('the rules were changed after they were compiled; run npm run policies');
-  const dataFile = files.find((file) => file.content_type === 'json');
-  const data = parsed(POLICY_LAYOUT.data, policyData, dataFile?.body ?? '');
-  return createPolicySet({
-    wasm,
-    ...(await readersOf(data)),
-    data,
-    files,
-    version: manifest.version,
-    maxMemoryPages: options.maxMemoryPages ?? DEFAULT_MEMORY_PAGES,
-    origin: {
-      directory,
-      loaded_at: new Date().toISOString(),
-      wasm_sha256: manifest.wasm_sha256,
-      opa_version: manifest.opa_version,
-      entrypoints: manifest.entrypoints,
-    },
-  });
-}
-
 /** What finds SQL and shell commands in the arguments of a call. */
 export interface ArgumentReaders {
   readonly readSql: SqlReader;
   readonly readShell: ShellReader;
 }
 
-export const readersOf = async ({ gate: { sql } }: PolicyData): Promise<ArgumentReaders> => ({
-  readSql: createSqlReader({ parser: await loadSqlParser(), names: sql }),
-  readShell: createShellReader(sql),
-});
-
-const unavailable = (detail: string, cause?: unknown): GateError =>
-  new GateError('policy_unavailable', `policy set: ${detail}`, { cause });
-
-function parsed<Type extends z.ZodType>(file: string, type: Type, text: string): z.infer<Type> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw unavailable(`${file} is not JSON: ${errorText(error)}`, error);
-  }
-  const result = type.safeParse(value);
-  if (!result.success) throw unavailable(`${file}: ${faultOf(result.error)}`);
-  return result.data;
-}
-
-const faultOf = (error: z.ZodError): string =>
+export const faultOf = (error: z.ZodError): string =>
   error.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; ');
 
 // The package's types omit the default export, and its module has no named `loadPolicySync`, so reach one through the other.

@@ -1,4 +1,4 @@
-import type { SqlNode } from './parser.js';
+import type { SqlNode } from './tree.js';
 
 /** A condition nested deeper than this counts as one that narrows. */
 const DEPTH = 64;

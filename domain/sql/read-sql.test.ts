@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { loadSqlParser } from './parser.js';
+import { loadSqlParser } from '../../adapters/sql/parser.js';
 import { createSqlReader, type SqlReader } from './read-sql.js';
 import {
   CHANGING_STATEMENTS,

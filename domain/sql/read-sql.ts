@@ -2,11 +2,11 @@ import type { SqlFinding, SqlFacts } from '../../contracts/policy.js';
 import { eachText, lowered, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
-import type { SqlNode, SqlParser } from './parser.js';
 import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
 import { createAskedTexts, type SqlArgumentNames } from './asked-texts.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
 import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './vocabulary.js';
+import type { SqlNode, SqlParser } from './tree.js';
 
 /**
  * Limits on how much SQL is read in the arguments of one request. A text beyond them that contains a statement word counts as unreadable.

@@ -1,6 +1,6 @@
 import { narrows } from './condition.js';
-import type { SqlNode } from './parser.js';
 import { HARMLESS_FUNCTIONS } from './vocabulary.js';
+import type { SqlNode } from './tree.js';
 
 /** From harmless to worst. `session` affects only the connection. `unreadable` may do anything. */
 export const EFFECTS = ['none', 'read', 'session', 'change', 'unreadable', 'destructive'] as const;

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import type { Log } from '../log.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import {
@@ -30,9 +30,7 @@ export interface ToolWatchOptions {
 }
 
 /** Logs what the watch cannot do, with the same messages in every edition. */
-export const toolWatchLog = (
-  logger: Pick<Logger, 'error' | 'warn'>,
-): Pick<ToolWatchOptions, 'onFault' | 'onTooLong'> => ({
+export const toolWatchLog = (logger: Log): Pick<ToolWatchOptions, 'onFault' | 'onTooLong'> => ({
   onFault: (error) => logger.error({ reason: errorText(error) }, 'a list of tools could not be compared'),
   onTooLong: ({ tenant, agent }, pages) =>
     logger.warn(
@@ -42,7 +40,7 @@ export const toolWatchLog = (
 });
 
 /** Logs that pins of an older Gate were converted. */
-export const pinsLog = (logger: Pick<Logger, 'warn'>) => ({
+export const pinsLog = (logger: Pick<Log, 'warn'>) => ({
   onAdopted: (lists: number) =>
     logger.warn(
       { lists },

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
-import { machineClock } from '../../lite/in-process-runner.js';
 import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
+import { machineClock } from '../../lite/clock.js';
 
 /**
  * A file as an earlier version of Gate left it: an executed call, two denied ones, a decision, a call that was approved and executed, one

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { machineClock } from '../../lite/in-process-runner.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 import { needs } from '../support/needs.js';
 import { eventually } from '../support/stack.js';
+import { machineClock } from '../../lite/clock.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';
 const executable = chromiumPath();

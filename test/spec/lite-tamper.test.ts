@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { machineClock } from '../../lite/in-process-runner.js';
 import type { LiteOptions } from '../../lite/serve.js';
 import { createActivities } from '../../workers/activities.js';
 import { echoTools, editFile, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+import { machineClock } from '../../lite/clock.js';
 
 const TRANSFER = { from: 'operating', to: 'vendor', amount: 25 };
 const HARMLESS = { path: 'notes.txt' };

@@ -9,11 +9,11 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import pino from 'pino';
 import type { JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
-import { machineClock } from '../../lite/in-process-runner.js';
 import { keysBeside } from '../../lite/keys.js';
 import { replayCall } from '../../lite/replay.js';
 import { batchRequest, callsOf } from '../support/batch-request.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+import { machineClock } from '../../lite/clock.js';
 
 let tools: EchoTools;
 let gate: LiteFixture;

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
 import { GateError } from '../../domain/errors.js';
-import type { Clock } from '../../lite/in-process-runner.js';
 import { openLite, type LiteFixture } from '../support/lite.js';
 import { openPipeline, type PipelineFixture } from '../support/pipeline-fixture.js';
+import type { Clock } from '../../lite/clock.js';
 
 const HOUR = 3_600_000;
 const START = Date.parse('2026-03-02T10:00:00Z');

@@ -8,8 +8,8 @@ import type { ToolClass } from '../../contracts/policy.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { keysBeside } from '../../lite/keys.js';
-import { machineClock } from '../../lite/in-process-runner.js';
 import { type EchoTools, echoTools, editFile, type LiteFixture, openLite } from '../support/lite.js';
+import { machineClock } from '../../lite/clock.js';
 
 /**
  * Each reason that a rule can give, brought about by a request to the composed product: through HTTP, inspection, history, the operators'

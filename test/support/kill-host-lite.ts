@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { callStoreInFile } from '../../adapters/call-record/call-store.js';
 import { ledgerInFile } from '../../adapters/ledger/ledger-in-file.js';
-import { reviewStoreOver, type ReviewTables } from '../../adapters/review/review-store.js';
+import { reviewStoreOver } from '../../adapters/review/review-store.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
 import { createInProcessHost } from '../../lite/in-process-runner.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { composeKillHost, quietLogger, serveHost, storeKeys } from './kill-host.js';
+import type { ReviewTables } from '../../adapters/review/tables.js';
 
 /** The in-process host over one file, as lite composes it, as a process of its own, to be killed. */
 serveHost(async (config) => {

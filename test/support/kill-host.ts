@@ -11,7 +11,6 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import type { LedgerReader } from '../../adapters/ledger/ledger-reader.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
@@ -23,6 +22,7 @@ import { type ActivityPorts, createActivities, type GateActivities } from '../..
 import type { CallRunner } from '../../workers/call-runner.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 /** The steps a host can be killed at. */
 export type Step =

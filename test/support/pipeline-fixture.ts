@@ -23,11 +23,12 @@ import { decisionVerifierFor, signDecision } from '../../domain/review/decision-
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
-import { type Clock, createInProcessHost, type InProcessHost, machineClock } from '../../lite/in-process-runner.js';
+import { createInProcessHost, type InProcessHost } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
+import { type Clock, machineClock } from '../../lite/clock.js';
 
 /**
  * The real stores, activities and host over a folder, with scripted neighbours: what Brain, policy and the tools say is the test's to

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PolicyData, policyData } from '../../domain/policy/policy-data.js';
-import { loadPolicySet, type PolicySet } from '../../domain/policy/policy-set.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 
 export type Verdict = 'green' | 'yellow' | 'red';
 /** A place in the arguments of a tool where a text of a corpus is put. */

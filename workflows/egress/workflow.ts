@@ -1,7 +1,6 @@
 import { condition, continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { EgressActivities } from '../../activities/egress.js';
-import type { Sweep } from '../../adapters/evidence/egress/deliver.js';
-import { afterSweep, type StreamProgress } from '../../domain/evidence/egress/progress.js';
+import { afterSweep, type StreamProgress, type Sweep } from '../../domain/evidence/egress/progress.js';
 import { backOffMs } from '../../domain/ledger/sweeps/back-off.js';
 import { configureStream, type Stream, streamProgress } from './messages.js';
 

@@ -43,3 +43,6 @@ export const FAILURES = {
   unsealed: 'unsealed_argument',
   ...REFUSALS,
 } as const;
+
+/** The workflow `toolCall`, as what goes on in a new run calls it. */
+export type ToolCall = (call: CallInput, resumed?: CallSummary | null, rowsAppended?: boolean) => Promise<CallSummary>;

@@ -3,9 +3,8 @@ import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { SettledReview } from '../../contracts/review.js';
 import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
 import { refusal } from './handlers.js';
-import { decideUpdate, FAILURES, JUDGED_BY_RUN } from './messages.js';
+import { decideUpdate, FAILURES, JUDGED_BY_RUN, type ToolCall } from './messages.js';
 import { applyDecision, underOwnNames } from './steps.js';
-import type { toolCall } from './workflow.js';
 
 /** The review of one call, as its run sees it: whether it is open, and who was first. */
 export interface Review {
@@ -117,6 +116,6 @@ export async function continueAsParked(
 ): Promise<void> {
   await condition(allHandlersFinished);
   if (review.isSettled()) return;
-  const goOn = makeContinueAsNewFunc<typeof toolCall>({ taskQueue, memo: { [JUDGED_BY_RUN]: workflowInfo().runId } });
+  const goOn = makeContinueAsNewFunc<ToolCall>({ taskQueue, memo: { [JUDGED_BY_RUN]: workflowInfo().runId } });
   await goOn(call, parked, rowsAppended());
 }

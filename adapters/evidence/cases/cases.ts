@@ -13,11 +13,12 @@ import { GateError } from '../../../domain/errors.js';
 import type { Store } from '../../store/database.js';
 import { writeTogether } from '../../store/write-together.js';
 import { reading } from '../../../domain/ledger/chain-store.js';
-import { toEntry } from '../../ledger/ledger-reader.js';
-import { filtered, type RowFilter, turn } from '../../ledger/rows.js';
+import { filtered, turn } from '../../ledger/rows.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { type NotificationSweep, sweepNotifications, type SweptNotifications } from './authority-notifications.js';
 import type { CaseTables, CaseTable } from './case-tables.js';
+import type { RowFilter } from '../../../domain/ledger/row-filter.js';
+import { toEntry } from '../../../domain/ledger/shown-entry.js';
 
 export interface Subjects {
   readonly agent_ids: readonly string[];

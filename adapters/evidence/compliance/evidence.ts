@@ -1,11 +1,11 @@
 import type { ComplianceRegister } from '../../../contracts/compliance.js';
 import type { Assurance } from '../../ledger/assurance/assurance.js';
-import type { LedgerReader } from '../../ledger/ledger-reader.js';
-import type { RowFilter } from '../../ledger/rows.js';
 import { reading } from '../../../domain/ledger/chain-store.js';
 import { type GoneFrom, windowVacuumed } from '../../ledger/vacuum/gone.js';
 import { countFact, noFacts } from '../../../domain/evidence/compliance/counts.js';
 import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
+import type { RowFilter } from '../../../domain/ledger/row-filter.js';
+import type { LedgerReader } from '../../../domain/ledger/ports.js';
 
 export interface EvidenceWindow extends Pick<RowFilter, 'tenant' | 'demoPrefix'> {
   readonly from: string;

@@ -2,26 +2,7 @@ import type { EgressSource } from '../../../contracts/ledger-egress.js';
 import { postTo, ReceiverRefused } from '../../egress/webhook.js';
 import { errorText } from '../../../domain/errors.js';
 import { isRouted, type Sink } from '../../../domain/evidence/egress/sinks.js';
-
-/** The result of one delivery attempt. Only a 2xx answer moves the cursor. */
-export type Sweep =
-  | {
-      readonly delivered: true;
-      /** Sequence of the last row that was confirmed, or skipped because the sink does not want it. */
-      readonly cursor: number;
-      readonly rows: number;
-      /** Number of entries after the cursor. */
-      readonly lag: number;
-    }
-  | {
-      readonly delivered: false;
-      /** The receiver refused these rows for good. Smaller batches find out which row it was. */
-      readonly rejected: boolean;
-      readonly rows: number;
-      readonly first_seq: number | null;
-      readonly error: string;
-      readonly lag: number | null;
-    };
+import type { Sweep } from '../../../domain/evidence/egress/progress.js';
 
 /** Most bytes of one body, unless a single row is larger. */
 const BODY_BYTES = 1_000_000;

@@ -14,11 +14,10 @@ import { errorText, GateError } from '../../../domain/errors.js';
 import type { Assurance } from '../../ledger/assurance/assurance.js';
 import { type CommittedWalk, freshWalk } from '../../ledger/assurance/fresh-walk.js';
 import { canonicalContent, canonicalEntry, CONTENT_FIELDS } from '../../../domain/ledger/canonical-bytes.js';
-import { asUnavailable, contentValues, ENTRY_COLUMNS } from '../../../domain/ledger/chain-store.js';
+import { asUnavailable, ENTRY_COLUMNS } from '../../../domain/ledger/chain-store.js';
 import { countFact, type Facts, noFacts } from '../../../domain/evidence/compliance/counts.js';
 import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
 import { entryHash } from '../../../domain/ledger/entry-hash.js';
-import { toEntry } from '../../ledger/ledger-reader.js';
 import { scan } from '../../ledger/rows.js';
 import {
   type BlobSignature,
@@ -41,6 +40,8 @@ import {
 } from '../../../domain/evidence/regulatory/manifest.js';
 import { bundleReadme } from '../../../domain/evidence/regulatory/readme.js';
 import { type TarFile, tarStream } from './tar.js';
+import { toEntry } from '../../../domain/ledger/shown-entry.js';
+import { contentValues } from '../../../domain/ledger/cells.js';
 
 /** What to put into a bundle (docs/architecture/ledger-reads.md#regulatory-bundle). */
 export interface BundleRequest {

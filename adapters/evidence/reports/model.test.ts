@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { uuidFromDigest } from '../../../domain/crypto/digest.js';
-import type { AgentQuery } from '../../ledger/ledger-reader.js';
 import { type LedgerStore, openLedger } from '../../ledger/ledger-store.js';
+import type { AgentQuery } from '../../../domain/ledger/ports.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.000Z');
 const ROWS = 420;

@@ -14,7 +14,6 @@ import type {
 } from '../../../contracts/ledger-reports.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { asUnavailable, reading } from '../../../domain/ledger/chain-store.js';
-import type { LedgerReader } from '../../ledger/ledger-reader.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import {
   BEHAVIOR_KINDS,
@@ -29,12 +28,14 @@ import {
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
 import { type CanaryPart, type InspectedBy, modelUpgradeCanary } from '../../../domain/evidence/reports/canary.js';
 import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from '../../../domain/evidence/reports/corpus.js';
-import { type Fact, factPages, factsAt } from '../../../domain/evidence/reports/facts.js';
+import type { Fact } from '../../../domain/evidence/reports/facts.js';
 import { huntAgents } from '../../../domain/evidence/reports/hunt.js';
 import { narrativeSpan, tellNarrative } from '../../../domain/evidence/reports/narrative.js';
-import type { RowFilter } from '../../ledger/rows.js';
 import { SILENCE_KINDS, silentAgents } from '../../../domain/evidence/reports/silence.js';
 import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js';
+import type { RowFilter } from '../../../domain/ledger/row-filter.js';
+import type { LedgerReader } from '../../../domain/ledger/ports.js';
+import { factPages, factsAt } from './read-facts.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 const HOUR_MS = 3_600_000;

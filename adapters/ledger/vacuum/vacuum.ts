@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { KeyRing } from '../../../domain/crypto/key-ring.js';
 import { GateError } from '../../../domain/errors.js';
 import { type ChainHead, EMPTY_CHAIN } from '../../../domain/ledger/chain.js';
-import { type Cell, type ChainStore, reading, sealHead, type Steps } from '../../../domain/ledger/chain-store.js';
+import { type ChainStore, reading, sealHead, type Steps } from '../../../domain/ledger/chain-store.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import type { TransparencyLog } from '../tlog/transparency-log.js';
 import { walkRange } from '../../../domain/ledger/verify.js';
@@ -15,6 +15,7 @@ import {
   type VacuumCursor,
   vacuumedDigest,
 } from '../../../domain/ledger/vacuum/cursor.js';
+import type { Cell } from '../../../domain/ledger/cells.js';
 
 export interface VacuumTables extends LedgerTables {
   ledger_checkpoints: { tree_size: number | string };

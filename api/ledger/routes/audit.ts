@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
-import type { AgentQuery, LedgerReader } from '../../../adapters/ledger/ledger-reader.js';
 import { lifecycleRows, maskedParams } from '../../../domain/evidence/reports/call-rows.js';
-import { DETAIL_KEYS } from '../../../adapters/ledger/rows.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { sendList } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
+import { DETAIL_KEYS } from '../../../domain/ledger/row-filter.js';
+import type { AgentQuery, LedgerReader } from '../../../domain/ledger/ports.js';
 
 const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
 const detail = z.string().min(1).max(256).optional();

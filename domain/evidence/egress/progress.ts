@@ -1,5 +1,3 @@
-import type { Sweep } from '../../../adapters/evidence/egress/deliver.js';
-
 /** The state of a stream. Its size does not grow, however long the sink is down. */
 export interface StreamProgress {
   /** Sequence of the last row that was confirmed or skipped. */
@@ -40,3 +38,23 @@ export function afterSweep(
     atOnce: false,
   };
 }
+
+/** The result of one delivery attempt. Only a 2xx answer moves the cursor. */
+export type Sweep =
+  | {
+      readonly delivered: true;
+      /** Sequence of the last row that was confirmed, or skipped because the sink does not want it. */
+      readonly cursor: number;
+      readonly rows: number;
+      /** Number of entries after the cursor. */
+      readonly lag: number;
+    }
+  | {
+      readonly delivered: false;
+      /** The receiver refused these rows for good. Smaller batches find out which row it was. */
+      readonly rejected: boolean;
+      readonly rows: number;
+      readonly first_seq: number | null;
+      readonly error: string;
+      readonly lag: number | null;
+    };

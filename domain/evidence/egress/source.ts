@@ -1,9 +1,16 @@
 import type { EgressPage, EgressSource } from '../../../contracts/ledger-egress.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import type { LedgerStore } from '../../../adapters/ledger/ledger-store.js';
+import type { LedgerReader } from '../../ledger/ports.js';
+
+/** What a stream asks of the ledger. */
+interface StreamedLedger extends Pick<LedgerReader, 'pages'> {
+  head(): Promise<{ readonly length: number }>;
+  /** Remembers how far each sink has confirmed. */
+  readonly sinkCursors: { confirmed(sink: string, seq: number): Promise<void> };
+}
 
 /** The ledger's rows for streams to sinks. Rows of an erased tenant that were not sent before the erasure are never sent. */
-export const egressSource = (ledger: Pick<LedgerStore, 'pages' | 'head' | 'sinkCursors'>): EgressSource => ({
+export const egressSource = (ledger: StreamedLedger): EgressSource => ({
   async egressPage(after, limit, sink): Promise<EgressPage> {
     // Read before the rows: entries appended meanwhile belong to the next page.
     const { length: head } = await ledger.head();

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { mask } from '../../masking/mask.js';
 import { classIn, longerLived } from '../../ledger/erasure/retention-class.js';
-import type { LedgerReader } from '../../../adapters/ledger/ledger-reader.js';
-import type { RowFilter } from '../../../adapters/ledger/rows.js';
+import type { RowFilter } from '../../ledger/row-filter.js';
+import type { LedgerReader } from '../../ledger/ports.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 

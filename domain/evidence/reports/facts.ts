@@ -1,7 +1,5 @@
-import type { Kysely } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { EntryTable, LedgerTables } from '../../ledger/tables.js';
-import { detailMatches, filtered, type RowFilter, scan } from '../../../adapters/ledger/rows.js';
+import type { EntryTable } from '../../ledger/tables.js';
 
 /** The part of an entry that reports use. */
 export interface Fact {
@@ -25,7 +23,8 @@ export interface Fact {
   readonly costMicros: number | null;
 }
 
-const LIGHT_COLUMNS = [
+/** The columns of a fact that are always read. */
+export const LIGHT_COLUMNS = [
   'seq',
   'timestamp',
   'id',
@@ -41,39 +40,11 @@ const LIGHT_COLUMNS = [
   'tool_name',
   'cost_micros',
 ] as const satisfies readonly (keyof EntryTable)[];
-const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
-
-/**
- * The rows of a filter as facts, page by page in chain order. Every report is computed from these, so that both stores give the same
- * result. `light` leaves out reasoning and decision, which are most of a row; it is for reports that only count.
- */
-export async function* factPages(
-  db: Kysely<LedgerTables>,
-  filter: RowFilter,
-  { light = false }: { readonly light?: boolean } = {},
-): AsyncGenerator<Fact[]> {
-  // A decision may be a quarter of a megabyte, and a page of them is in memory at once.
-  const options = light ? {} : { pageRows: 100 };
-  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS, options)) {
-    const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
-    if (facts.length > 0) yield facts;
-  }
-}
-
-/** The rows at these places that are not hidden, in chain order. */
-export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<Fact[]> {
-  if (seqs.length === 0) return [];
-  const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
-    .where('seq', 'in', seqs)
-    .orderBy('seq')
-    .execute();
-  return rows.map(toFact);
-}
 
 type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
   Partial<Pick<EntryTable, 'reasoning' | 'policy_decision'>>;
 
-const toFact = (row: FactRow): Fact => ({
+export const toFact = (row: FactRow): Fact => ({
   seq: Number(row.seq),
   at: row.timestamp,
   id: row.id,

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import type { LedgerReader } from '../../../adapters/ledger/ledger-reader.js';
-import type { RowFilter } from '../../../adapters/ledger/rows.js';
+import type { RowFilter } from '../../ledger/row-filter.js';
+import type { LedgerReader } from '../../ledger/ports.js';
 
 export interface FollowOptions {
   readonly ledger: Pick<LedgerReader, 'pages'> & { head(): Promise<{ readonly length: number }> };

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../crypto/digest.js';
 import type { KeyRing } from '../../crypto/key-ring.js';
-import type { Cell } from '../chain-store.js';
+import type { Cell } from '../cells.js';
 
 /** Where a batch of the vacuum ended: the entries up to `seq` are no longer in the chain (docs/architecture/ledger-reads.md#vacuum). */
 export interface VacuumCursor {

@@ -1,31 +1,17 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { jsonObject } from '../../contracts/json.js';
-import { DRIFT_THRESHOLD } from '../../domain/inspection/drift-threshold.js';
-import type { EmbeddingProvider } from '../../domain/inspection/lanes.js';
-import { callParams, personaDrift, type StoredVector } from '../../domain/inspection/personas.js';
+import { DRIFT_THRESHOLD } from './drift-threshold.js';
+import type { EmbeddingProvider } from './lanes.js';
+import { callParams, personaDrift, type StoredVector } from './personas.js';
 
 /** Calls that fit their persona must stay well below the threshold, so that ordinary variation does not reach it. */
 export const ON_PERSONA_BELOW = 0.45;
 
-const cases = z.strictObject({
+export const personaCases = z.strictObject({
   on: z.array(z.strictObject({ tool: z.string(), arguments: jsonObject })),
   off: z.array(z.strictObject({ tool: z.string(), arguments: jsonObject })),
 });
-export type PersonaCases = z.infer<typeof cases>;
-
-/** Test calls that are not among a persona's examples, each with the expected side. Null when a persona has no such file. */
-export async function readPersonaCases(personaFile: string): Promise<PersonaCases | null> {
-  const file = `${personaFile.slice(0, -'.md'.length)}.cases.json`;
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  return cases.parse(JSON.parse(text));
-}
+export type PersonaCases = z.infer<typeof personaCases>;
 
 /** The cases with the wrong result, one line each. */
 export async function wrongCases(

@@ -1,11 +1,6 @@
 import { createRequire } from 'node:module';
 import createInstance, { type PgQueryInstance } from 'libpg-query/wasm/libpg-query.js';
-
-/** A node of the Postgres parse tree, as libpg_query prints it. */
-export type SqlNode = { readonly [field: string]: unknown };
-
-/** The statements of a text, or null when the Postgres grammar rejects it. */
-export type SqlParser = (text: string) => readonly SqlNode[] | null;
+import type { SqlNode, SqlParser } from '../../domain/sql/tree.js';
 
 /** Resolved like any package of the importing module. */
 export const SQL_PARSER_WASM = 'libpg-query/wasm/libpg-query.wasm';

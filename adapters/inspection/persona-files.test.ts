@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildPersonas } from '../../scripts/build-personas.js';
-import { cosine, offlineEmbedding } from './embedding.js';
-import { readPersonaCases, wrongCases } from '../../adapters/inspection/persona-cases.js';
-import { callParams, exampleCalls, loadPersonas, shippedPersonaDirectory, type StoredVector } from './personas.js';
+import { cosine, offlineEmbedding } from '../../domain/inspection/embedding.js';
+import { wrongCases } from '../../domain/inspection/persona-cases.js';
+import { callParams, exampleCalls, type StoredVector } from '../../domain/inspection/personas.js';
+import { loadPersonas, readPersonaCases, shippedPersonaDirectory } from './persona-files.js';
 
 let directory: string;
 beforeEach(async () => {

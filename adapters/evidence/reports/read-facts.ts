@@ -1,0 +1,34 @@
+import type { Kysely } from 'kysely';
+import type { LedgerTables } from '../../../domain/ledger/tables.js';
+import { filtered, scan } from '../../ledger/rows.js';
+import { detailMatches, type RowFilter } from '../../../domain/ledger/row-filter.js';
+import { type Fact, LIGHT_COLUMNS, toFact } from '../../../domain/evidence/reports/facts.js';
+
+const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
+
+/**
+ * The rows of a filter as facts, page by page in chain order. Every report is computed from these, so that both stores give the same
+ * result. `light` leaves out reasoning and decision, which are most of a row; it is for reports that only count.
+ */
+export async function* factPages(
+  db: Kysely<LedgerTables>,
+  filter: RowFilter,
+  { light = false }: { readonly light?: boolean } = {},
+): AsyncGenerator<Fact[]> {
+  // A decision may be a quarter of a megabyte, and a page of them is in memory at once.
+  const options = light ? {} : { pageRows: 100 };
+  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS, options)) {
+    const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
+    if (facts.length > 0) yield facts;
+  }
+}
+
+/** The rows at these places that are not hidden, in chain order. */
+export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<Fact[]> {
+  if (seqs.length === 0) return [];
+  const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
+    .where('seq', 'in', seqs)
+    .orderBy('seq')
+    .execute();
+  return rows.map(toFact);
+}

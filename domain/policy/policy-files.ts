@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { canonicalDigest } from '../crypto/digest.js';
+
+/** The only rule that the engine evaluates for a call; it returns everything (policies/gate/entrypoint/decision.rego). */
+export const ENTRYPOINT = 'gate/entrypoint/decision';
+
+/** What a tool's name says; evaluated once per name (policies/gate/entrypoint/tool.rego). */
+export const TOOL_ENTRYPOINT = 'gate/entrypoint/tool';
+
+/** What was compiled, and from what. `npm run policies` writes it; every load checks it. */
+export const policyManifest = z.strictObject({
+  schema_version: z.literal(1),
+  /** `<UTC date>.<generation>` of the last change of the sources. */
+  version: z.string().regex(/^\d{4}-\d{2}-\d{2}\.\d+$/),
+  sources_sha256: z.string(),
+  wasm_sha256: z.string(),
+  opa_version: z.string(),
+  policy_count: z.number().int(),
+  entrypoints: z.array(z.string()).min(1),
+});
+
+export type PolicyManifest = z.infer<typeof policyManifest>;
+
+/** One file of the active set: an item of `GET /policies`, and part of what the bundle hash covers. */
+export interface PolicyFile {
+  readonly name: string;
+  readonly content_type: 'rego' | 'json';
+  readonly version: number;
+  readonly body_sha256: string;
+  readonly summary: string | null;
+  readonly tier: string | null;
+  readonly body: string;
+}
+
+/** The hash of the active set, including data: `sha256:` over the canonical JSON of one row per file. */
+export const bundleHash = (files: readonly PolicyFile[]): string =>
+  canonicalDigest(
+    files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),
+  );
