@@ -1,5 +1,6 @@
 import type { ReachedRecord } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
+import { within } from '../domain/within.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 
 /** How long a step waits for the review store before that is left to a retrying activity. */
@@ -18,16 +19,10 @@ export function reviewRow(
   waitMs = SETTLE_LIMIT_MS,
 ): ReviewRow {
   const settled = async (correlationId: string, reached?: ReachedRecord): Promise<boolean | null> => {
-    let timer: NodeJS.Timeout | undefined;
     try {
-      const limit = new Promise<null>((resolve) => {
-        timer = setTimeout(() => resolve(null), waitMs);
-      });
-      return await Promise.race([parts.settleReviewRow(correlationId, reached), limit]);
+      return await within(waitMs, parts.settleReviewRow(correlationId, reached), () => new Error('not in time'));
     } catch {
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   };
   return {

@@ -11,11 +11,11 @@ import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../
 import { rowAppender } from '../domain/pipeline/row-appender.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
-import type { CallRunner } from '../workers/call-runner.js';
 import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';
 import type { CallStore, FollowUp } from '../domain/call-record/ports.js';
 import { type Clock, machineClock } from './clock.js';
+import type { CallRunner } from '../domain/pipeline/call-runner.js';
 
 /** The pipeline in one process. The record is its journal: what it says of a call is where the call goes on after a restart. */
 export interface InProcessHost extends CallRunner, DecisionSender {

@@ -1,9 +1,8 @@
-import type { Refusals } from '../api/proxy/refusals.js';
+import { agentKey, rateLimited, type Refusals } from '../api/proxy/refusals.js';
 import type { Caller } from '../api/plugins/app.js';
 import type { LiteConfig } from '../config/lite.js';
-import { GateError } from '../domain/errors.js';
 import { batchTooLarge } from '../domain/mcp/batch.js';
-import { tokenBuckets } from './token-bucket.js';
+import { tokenBuckets } from '../domain/limits/token-buckets.js';
 
 type Agent = Caller & { readonly tenant: string; readonly agent: string };
 
@@ -21,22 +20,18 @@ export interface RateLimitOptions {
 export function createRateLimit({ config, refusals, onLimited, now }: RateLimitOptions) {
   const { rateLimitQps: qps, rateLimitBurst: burst } = config;
   const size = burst ?? Math.max(1, Math.ceil(qps));
-  const wait = qps > 0 ? tokenBuckets(qps, size) : null;
+  const bucket = qps > 0 ? tokenBuckets(qps, size) : null;
   return async (caller: Agent, name: string, correlationId: string, calls = 1): Promise<void> => {
-    if (wait && calls > size) throw batchTooLarge(calls, `a burst of ${size} calls`);
-    const key = `${caller.tenant}/${caller.agent}`;
-    const seconds = wait?.(key, now(), calls) ?? 0;
+    if (bucket && calls > size) throw batchTooLarge(calls, `a burst of ${size} calls`);
+    const seconds = bucket?.take(agentKey(caller), calls, now()) ?? 0;
     if (seconds === 0) return;
-    onLimited();
-    const reason = `more than ${qps} calls per second`;
-    await refusals({
+    throw await rateLimited({ refusals, onLimited }, seconds, {
       caller,
       correlationId,
       name,
       limit: 'rate',
-      reason,
+      reason: `more than ${qps} calls per second`,
       limits: { qps_milli: Math.round(qps * 1000) },
     });
-    throw new GateError('rate_limited', reason, { fields: { scope: 'agent', key, retry_after_secs: seconds } });
   };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { STOP_PHASES, type StopPhase } from '../api/plugins/declaration.js';
+import { within } from '../domain/within.js';
 
 interface Step {
   readonly phase: StopPhase;
@@ -34,12 +35,8 @@ export class Undo {
 }
 
 async function undone({ what, step, limitMs }: Step, logger: Logger): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not within ${limitMs / 1000} s`)), limitMs);
-  });
-  await Promise.race([Promise.resolve().then(step), late]).catch((error: unknown) =>
+  const late = () => new Error(`not within ${limitMs / 1000} s`);
+  await within(limitMs, Promise.resolve().then(step), late).catch((error: unknown) =>
     logger.warn({ err: error, part: what }, `${what} did not stop cleanly`),
   );
-  clearTimeout(timer);
 }

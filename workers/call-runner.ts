@@ -24,17 +24,7 @@ import { foreignText } from '../domain/text.js';
 import { callLine } from '../workflows/line.js';
 import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
-
-/** Runs calls: the engine in the full stack, this very process in lite. */
-export interface CallRunner {
-  /**
-   * Starts the call or joins the one that runs under its id, and returns its answer; `null` when there is none by the deadline or the
-   * run ended before: the record then has the word. Throws GateError: `pipeline_unavailable` naming the layer, or a conflict.
-   */
-  start(call: CallInput, deadlineMs: number): Promise<CallSummary | null>;
-  /** Throws what `start` would in the end while calls surely cannot be run; nothing of a new call is kept before this is asked. */
-  assertUp?(): void;
-}
+import type { CallRunner } from '../domain/pipeline/call-runner.js';
 
 /** Where a parked call waits: in a run of its own on the parked queue, or in the run that judged it. */
 export type ParkMode = 'continue' | 'stay';

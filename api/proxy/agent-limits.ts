@@ -1,7 +1,6 @@
-import { GateError } from '../../domain/errors.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import { createTurns } from '../../domain/keyed-queue.js';
-import type { Refused, Refusals } from './refusals.js';
+import { agentKey, rateLimited, type Refused, type Refusals } from './refusals.js';
 
 /** What one agent may do within a minute beside tool calls; 0 is no limit. */
 export interface AgentLimits {
@@ -36,15 +35,10 @@ export function createAgentLimits({
   const replays = slidingBudget(limits.replays, WINDOW_MS);
   const bytes = slidingBudget(limits.replayedBytes, WINDOW_MS);
   const oneAtATime = createTurns();
-  const keyOf = ({ caller }: AskedAgain) => `${caller.tenant}/${caller.agent}`;
+  const keyOf = ({ caller }: AskedAgain) => agentKey(caller);
 
   async function refuse(secs: number, refused: Refused): Promise<void> {
-    if (secs === 0) return;
-    onLimited();
-    await refusals(refused);
-    throw new GateError('rate_limited', refused.reason, {
-      fields: { scope: 'agent', key: keyOf(refused), retry_after_secs: secs },
-    });
+    if (secs > 0) throw await rateLimited({ refusals, onLimited }, secs, refused);
   }
   const tooManyBytes = (asked: AskedAgain): Refused => ({
     ...asked,

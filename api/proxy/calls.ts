@@ -16,12 +16,12 @@ import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Json } from '../../contracts/json.js';
-import type { CallRunner } from '../../workers/call-runner.js';
 import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
-import type { Refusals } from './refusals.js';
+import { rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;
@@ -223,16 +223,12 @@ export function createCallHandler(options: CallHandlerOptions) {
     );
   }
 
-  async function limited(
+  function limited(
     call: CallInput,
     refused: { retryAfterSecs: number; first: boolean },
     params: Json,
   ): Promise<GateError> {
-    options.onLimited?.();
-    const key = `${call.tenant}/${call.agent}`;
-    const reason = `more than ${options.velocity.limit} calls in ${options.velocity.windowMs / 1000} s`;
-    // One row per agent and window; every replica counts the same one.
-    await refusals({
+    return rateLimited(options, refused.retryAfterSecs, {
       caller: {
         tenant: call.tenant,
         agent: call.agent,
@@ -242,13 +238,11 @@ export function createCallHandler(options: CallHandlerOptions) {
       correlationId: call.correlation_id,
       name: call.tool,
       limit: 'velocity',
-      reason,
+      reason: `more than ${options.velocity.limit} calls in ${options.velocity.windowMs / 1000} s`,
       limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
+      // One row per agent and window; every replica counts the same one.
       first: refused.first,
       paramsSha256: sha256Hex(canonicalJson(params)),
-    });
-    return new GateError('rate_limited', reason, {
-      fields: { scope: 'agent', key, retry_after_secs: refused.retryAfterSecs },
     });
   }
 }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
 import { limitedRow } from '../../domain/call-record/rows.js';
+import { GateError } from '../../domain/errors.js';
 
 export interface Refused {
   readonly caller: {
@@ -52,7 +53,7 @@ export function createRefusals({
     first,
     paramsSha256,
   }: Refused): Promise<void> => {
-    if (!(first ?? isFirst(`${limit} ${caller.tenant}/${caller.agent}`))) return;
+    if (!(first ?? isFirst(`${limit} ${agentKey(caller)}`))) return;
     const { tenant, agent, spiffe, namespace } = caller;
     const row = limitedRow({
       tenant,
@@ -78,3 +79,20 @@ export function createRefusals({
   }
 }
 export type Refusals = ReturnType<typeof createRefusals>;
+
+/** The agent that a limit counts, as limits are kept and answers name it. */
+export const agentKey = ({ tenant, agent }: Pick<Refused['caller'], 'tenant' | 'agent'>): string =>
+  `${tenant}/${agent}`;
+
+/** What every agent is told that is too fast: `rate_limited` with the seconds to wait. Counted, and in the ledger as `Refusals` says. */
+export async function rateLimited(
+  { refusals, onLimited }: { readonly refusals: Refusals; readonly onLimited?: (() => void) | undefined },
+  retryAfterSecs: number,
+  refused: Refused,
+): Promise<GateError> {
+  onLimited?.();
+  await refusals(refused);
+  return new GateError('rate_limited', refused.reason, {
+    fields: { scope: 'agent', key: agentKey(refused.caller), retry_after_secs: retryAfterSecs },
+  });
+}

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { Limit } from './limit.js';
 
-export interface SlidingBudget {
-  /** Takes the amount and returns 0, or takes nothing and returns the seconds to wait. */
-  take(key: string, amount: number, nowMs: number): number;
+export interface SlidingBudget extends Limit {
   /** Returns what `take` would return, but takes nothing. */
   look(key: string, nowMs: number): number;
 }

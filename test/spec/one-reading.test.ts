@@ -10,11 +10,11 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import { createInProcessHost } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
-import type { CallRunner } from '../../workers/call-runner.js';
 import { type Counted, type CountedCalls, countedCalls, countedCallsInFile } from '../support/counted-calls.js';
 import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../support/pipeline-fixture.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { stepsHost } from '../support/steps-host.js';
+import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 const KEYS = keyRing(new Map([['records', Buffer.alloc(32, 1)]]));
 

@@ -19,10 +19,10 @@ import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
-import type { CallRunner } from '../../workers/call-runner.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
+import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 /** The steps a host can be killed at. */
 export type Step =

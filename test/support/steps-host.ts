@@ -4,8 +4,8 @@ import { createStepActivities } from '../../activities/steps.js';
 import { runCall } from '../../domain/pipeline/pipeline.js';
 import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
 import type { GateActivities } from '../../workers/activities.js';
-import type { CallRunner } from '../../workers/call-runner.js';
 import { judgedInSteps } from './judged-in-steps.js';
+import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 /**
  * Calls by the steps that the workflow takes, in its order, without an engine: what passes between two steps is JSON. Resolves `ended`

@@ -7,7 +7,7 @@ import type proto from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { GateActivities } from '../../workers/activities.js';
-import { type CallRunner, createCallRunner, createDecisionSender, parkedQueueOf } from '../../workers/call-runner.js';
+import { createCallRunner, createDecisionSender, parkedQueueOf } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
 import { createPayloadCodec } from '../../workers/codec.js';
 import { forEngine } from '../../workers/worker.js';
@@ -16,6 +16,7 @@ import { findTemporal } from '../../stack/programs/find-program.js';
 import { SEARCH_ATTRIBUTES } from '../../stack/programs/search-attributes.js';
 import { bundleToFile, TEST_NAMESPACE } from './engine.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
+import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 type History = proto.temporal.api.history.v1.IHistory;
 
