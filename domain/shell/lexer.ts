@@ -1,3 +1,5 @@
+import type { Allowance } from './allowance.js';
+
 /** One word of a command, as a shell passes it to the program. */
 export interface Word {
   /** The word without quotes and escapes, and with substitutes for blanks replaced. */
@@ -36,8 +38,6 @@ const DEEPEST = 32;
 /** Limits the value inserted for a variable that the text itself sets, so that `$a$a$a` cannot grow without bound. */
 const LONGEST_VALUE = 64;
 const LONGEST_EXPANDED = 1_024;
-/** Characters inserted for all variables of a text together: `$a`, two characters, can stand for thirty words each time. */
-const MOST_EXPANDED = 8_192;
 
 /** Words kept of a command in which no word matters. Sentences are long and do not start with a program. */
 const KEPT = 8;
@@ -65,12 +65,6 @@ interface OpenCommand {
   assigned: Assignment[];
 }
 
-export interface Commands {
-  readonly commands: readonly Command[];
-  /** The text's variables stand for more than is inserted, so not everything it runs was read. */
-  readonly more: boolean;
-}
-
 /** Adds one by one, because a very long list does not fit into the arguments of one call. */
 const addAll = (list: Command[], more: readonly Command[]): void => {
   for (const one of more) list.push(one);
@@ -78,11 +72,15 @@ const addAll = (list: Command[], more: readonly Command[]): void => {
 
 /**
  * Every simple command of a text, including those inside substitutions. Takes linear time: each character is read once. An unclosed quote
- * counts as an ordinary character. When none of a command's first words may matter, only those words are kept. Never throws.
+ * counts as an ordinary character. When none of a command's first words may matter, only those words are kept. Never throws. When the
+ * allowance does not cover what the text's variables stand for, they stand for nothing.
  */
-export function readCommands(text: string, mayMatter: (word: string) => boolean = () => true): Commands {
+export function readCommands(
+  text: string,
+  mayMatter: (word: string) => boolean,
+  allowance: Allowance,
+): readonly Command[] {
   const found: Command[] = [];
-  let expanded = 0;
   const variables = new Map<string, string>();
   const length = text.length;
   const lastSingle = text.lastIndexOf("'");
@@ -143,8 +141,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
       return null;
     }
     if (word.text.length >= LONGEST_EXPANDED) return null;
-    expanded += value.length;
-    if (expanded <= MOST_EXPANDED) word.text += value;
+    if (allowance.mayInsert(value.length)) word.text += value;
     return null;
   }
 
@@ -431,5 +428,5 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean 
   }
 
   while (at < length) commands(null, 0, false);
-  return { commands: found, more: expanded > MOST_EXPANDED };
+  return found;
 }

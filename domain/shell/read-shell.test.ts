@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { HARMLESS_TEXTS, PLAIN_READS } from '../../test/vectors/sql-corpus.js';
 import { growthFault } from '../../test/support/expressions.js';
 import { RuleVerdicts, type Way } from '../../test/support/rule-verdicts.js';
+import { Allowance } from './allowance.js';
 import { createShellReader, type ShellReader } from './read-shell.js';
 
 /** One text per line; ␤ stands for a line break inside a text. */
@@ -186,6 +187,63 @@ describe('hostile texts', () => {
   ])('of a megabyte of %j%j%j are read without a fault', (before, unit, after) => {
     const text = before + unit.repeat(Math.ceil(MEGABYTE / Math.max(1, unit.length))) + after;
     expect(readShell({ a: text }).found.length).toBeLessThanOrEqual(1);
+  });
+
+  /** Texts that put what they are given into what they run, at every depth, or run again what they wrote. */
+  const NESTED: readonly (readonly [name: string, call: (times: number) => object])[] = [
+    ['one place, one text', (k) => ({ a: `sh -c '${'$0'.repeat(k)}' '|${'a'.repeat(k)}'` })],
+    [
+      'two depths',
+      (k) => ({ a: `sh -c '${'$0'.repeat(k)}' ';sh\${IFS}-c\${IFS}"${'$0'.repeat(k)}"\${IFS}"|${'a|'.repeat(k)}"'` }),
+    ],
+    [
+      'three depths',
+      (k) => ({
+        a: `sh -c '${'$0'.repeat(k)}' ';sh\${IFS}-c\${IFS}"${'$0'.repeat(k)}"\${IFS}";sh\\\${IFS}-c\\\${IFS}\\"${'\\$0'.repeat(k)}\\"\\\${IFS}\\"|${'a|'.repeat(k)}\\""'`,
+      }),
+    ],
+    [
+      'quoted depths',
+      (k) => ({
+        a: `sh -c 'sh -c "${'$1'.repeat(k)} x ${'$2'.repeat(k)}"' x '${'$1'.repeat(k)}' ${'y'.repeat(k)}`,
+      }),
+    ],
+    ['members', (k) => ({ command: 'sh', args: ['-c', '$0'.repeat(k), `|${'a'.repeat(k)}`] })],
+    ['a list', (k) => ({ argv: ['bash', '-c', '"$@";'.repeat(k), 'x', ...Array.from({ length: k }, () => '|')] })],
+    ['all of many', (k) => ({ a: `sh -c '${'$@ '.repeat(k)}' ${'a;b '.repeat(k)}` })],
+    [
+      'eval in sh -c',
+      (k) => ({ a: `sh -c 'eval "${'$1;'.repeat(k)}"' x "eval '${'$1;'.repeat(k)}'" ${'y'.repeat(k)}` }),
+    ],
+    ['variables in sh -c', (k) => ({ a: `v='${'a;'.repeat(30)}'; sh -c "w='$v'; ${'$v $w;'.repeat(k)}"` })],
+    ['an alias of itself', (k) => ({ a: `alias a='sh -c "${'$0'.repeat(k)}" "${'|a'.repeat(k)}"'` })],
+    ['written once, run often', (k) => ({ a: `echo '${'rm x;'.repeat(k)}' ${'>a '.repeat(k)};${'sh a;'.repeat(k)}` })],
+    [
+      'written to many, run each',
+      (k) => {
+        const files = Array.from({ length: k }, (_, index) => `f${index}`);
+        return {
+          a: `echo 'rm ${'x;'.repeat(k)}' ${files.map((file) => `>${file}`).join(' ')};sh ${files.join(';sh ')}`,
+        };
+      },
+    ],
+    ['quotes in quotes', (k) => ({ a: `sh -c 'sh -c "\\$0 \\$1" "$0$0" "$@"' ${`"' '"`.repeat(k)}` })],
+    ['printed names', (k) => ({ a: `${'$(echo env) '.repeat(k)} rm` })],
+  ];
+  it.each(NESTED)('that insert what they are given cost what their length costs: %s', (_, call) => {
+    for (const times of [10, 40, 160, 1_000, 16_000]) {
+      const allowance = new Allowance();
+      const argumentsOfCall = call(times);
+      readShell(argumentsOfCall, allowance);
+      const { length } = JSON.stringify(argumentsOfCall);
+      expect([times, allowance.read < 100 * length + 250_000]).toEqual([times, true]);
+    }
+  });
+
+  it('that insert more than is read wait in every tool', () => {
+    for (const times of [1_000, 16_000])
+      for (const [name, call] of NESTED.slice(0, 3))
+        expect([name, times, rules.of('search_docs', call(times))]).toEqual([name, times, 'yellow']);
   });
 
   it('that stand for more than is read wait in every tool, also behind a harmless beginning', () => {

@@ -1,12 +1,13 @@
 import type { ShellFacts, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
+import { Allowance } from './allowance.js';
 import { linesOfList, linesOfMembers } from './joined.js';
 import { type Command, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
 
 /** Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time and never throws. */
-export type ShellReader = (argumentsOfCall: unknown) => ShellFacts;
+export type ShellReader = (argumentsOfCall: unknown, allowance?: Allowance) => ShellFacts;
 
 /** Findings kept, the gravest first. */
 const FINDINGS = 16;
@@ -41,7 +42,7 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
     const names = told(one);
     return names !== '' && names === told(other);
   };
-  return (value) => {
+  return (value, allowance = new Allowance()) => {
     const found: ShellFinding[] = [];
     let more = false;
     // One of each effect at a place: what is said of an argument hides nothing that is said of another.
@@ -59,7 +60,7 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
       }
     };
     const look = (text: string, path: readonly string[]): void => {
-      const reading = readText(text);
+      const reading = readText(text, allowance);
       if (reading !== null) keep({ ...reading, path: [...path] });
     };
     eachText(value, {
@@ -81,28 +82,39 @@ const isSamePath = (one: readonly string[], other: readonly string[]): boolean =
   one.length === other.length && one.every((name, at) => name === other[at]);
 
 /** Reads the text in every way that a tool may: as written, decoded, and as the rest of a quoted string that it closes. */
-function readText(text: string): Found | null {
+function readText(text: string, allowance: Allowance): Found | null {
   if (!mayHoldCommand(text)) return null;
   const visible = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
   const decoded = /[%&]|\\[ux]/.test(visible) ? decodeEscapes(visible) : visible;
   let worst: Found | null = null;
   for (const reading of new Set([text, visible, decoded])) {
-    worst = graver(worst, readPlain(reading, 0));
+    worst = graver(worst, readWhole(reading, allowance));
     // If the caller's tool puts the text between quotes, a quote in the text ends the string early.
-    for (const quote of ["'", '"']) if (reading.includes(quote)) worst = graver(worst, readPlain(quote + reading, 0));
+    for (const quote of ["'", '"'])
+      if (reading.includes(quote)) worst = graver(worst, readWhole(quote + reading, allowance));
   }
   return worst;
 }
 
+function readWhole(text: string, allowance: Allowance): Found | null {
+  allowance.begin(text);
+  const worst = readPlain(text, 0, allowance);
+  return allowance.isSpent ? graver(worst, UNREAD) : worst;
+}
+
+/** Reads a text within a text. */
+const readWithin = (text: string, depth: number, allowance: Allowance): Found | null =>
+  allowance.mayReadAgain(text.length) ? readPlain(text, depth + 1, allowance) : null;
+
 /** A command contains a blank or something that stands for one. A single word, a path or a number does not. */
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
 
-function readPlain(text: string, depth: number): Found | null {
-  const { commands, more } = readCommands(text, mayMatter);
+function readPlain(text: string, depth: number, allowance: Allowance): Found | null {
+  const commands = readCommands(text, mayMatter, allowance);
   // A text that a program is told to run is never a sentence.
   const spoken = depth === 0;
   const shown = spoken && showsCode(text);
-  let worst: Found | null = more ? UNREAD : STOPS_LAST.test(text) ? { ...STOPPED, form: 'command' } : null;
+  let worst: Found | null = STOPS_LAST.test(text) ? { ...STOPPED, form: 'command' } : null;
   const files = new Set<string>();
   const written = new Map<string, string>();
   const functions = new Set<string>();
@@ -120,8 +132,8 @@ function readPlain(text: string, depth: number): Found | null {
     const add = (reading: ShellReading | null): void => {
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
-    add(judge(command, call, sources, depth));
-    worst = graver(worst, assigned(command, call, depth));
+    add(judge(command, call, sources, depth, allowance));
+    worst = graver(worst, assigned(command, call, depth, allowance));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
     add(forkBomb(command, functions));
@@ -133,7 +145,7 @@ function readPlain(text: string, depth: number): Found | null {
     if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
       add(DOWNLOADED);
     if (runsWhatItFetched(call, files)) add(DOWNLOADED);
-    if (depth < DEEPEST) worst = graver(worst, runsWhatItWrote(command, call, written, depth));
+    if (depth < DEEPEST) worst = graver(worst, runsWhatItWrote(command, call, written, depth, allowance));
   }
   return worst;
 }
@@ -378,7 +390,13 @@ const braced = ({ text, quoted }: Word): readonly string[] | null =>
 const byPattern = ({ text, quoted }: Word): boolean =>
   !quoted && /^\/[a-z?*[\]/]{2,64}$/.test(text) && /[?*]/.test(text) && text.lastIndexOf('/') > 0;
 
-function judge(command: Command, call: Called | null, sources: Sources, depth: number): ShellReading | null {
+function judge(
+  command: Command,
+  call: Called | null,
+  sources: Sources,
+  depth: number,
+  allowance: Allowance,
+): ShellReading | null {
   let worst = redirected(command);
   if (call === null) return worst;
   const { program, args, rest } = call;
@@ -389,8 +407,8 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
   if (head !== undefined && head.runs.length > 0 && rest.length > 1 && depth < DEEPEST) {
     const name = head.runs.map(printed);
     if (name.every((part) => part !== null)) {
-      const inner = readPlain([`${name.join('')}${head.text}`, ...rest.slice(1).map(quotedAgain)].join(' '), depth + 1);
-      worst = worse(worst, inner);
+      const line = [`${name.join('')}${head.text}`, ...rest.slice(1).map(quotedAgain)].join(' ');
+      worst = worse(worst, readWithin(line, depth, allowance));
     }
   }
   // The program's name is itself produced by a command: `$(echo cm0= | base64 -d) -rf /`.
@@ -401,7 +419,7 @@ function judge(command: Command, call: Called | null, sources: Sources, depth: n
     head.runs.some((inner) => sources.get(inner) === 'decoded')
   )
     worst = worse(worst, DECODED);
-  worst = worse(worst, interpreted(call, command, sources, depth));
+  worst = worse(worst, interpreted(call, command, sources, depth, allowance));
   worst = worse(worst, scheduled(call, command));
   // Alone the word is one of English; behind sudo or with its folder it is a program.
   if (POWER.has(program) && args.length === 0 && (call.prefixed || /^\/(?:usr\/)?s?bin\//.test(head?.raw ?? '')))
@@ -437,13 +455,18 @@ const LOADS = words(
 const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
 const EXPORTERS = words('export declare typeset readonly setenv');
 /** Judges what a text sets: variables that load code, and values that are commands, which a shell or a program may run later. */
-function assigned({ assigned: own, words: all }: Command, call: Called | null, depth: number): Found | null {
+function assigned(
+  { assigned: own, words: all }: Command,
+  call: Called | null,
+  depth: number,
+  allowance: Allowance,
+): Found | null {
   if (isEnglish(all[0])) return null;
   let worst: Found | null = null;
   const look = (name: string, value: string): void => {
     if (value === '') return;
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
-    if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readPlain(value, depth + 1));
+    if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance));
   };
   for (const { name, value } of own) look(name, value);
   const first = all[0]?.text ?? '';
@@ -498,7 +521,13 @@ function sourceOf({ reads }: Command, call: Called | null, fetches: boolean, sou
 }
 
 /** Judges a shell or another interpreter by what it is given to run. */
-function interpreted(call: Called, command: Command, sources: Sources, depth: number): ShellReading | null {
+function interpreted(
+  call: Called,
+  command: Command,
+  sources: Sources,
+  depth: number,
+  allowance: Allowance,
+): ShellReading | null {
   const { program, args, rest } = call;
   let worst: ShellReading | null = null;
   const evaluates = program === 'eval' || program === 'source' || program === '.';
@@ -522,8 +551,8 @@ function interpreted(call: Called, command: Command, sources: Sources, depth: nu
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
   }
   if (depth >= DEEPEST) return worst;
-  const inner = innerCommand(call);
-  return inner === null ? worst : worse(worst, readPlain(inner, depth + 1));
+  const inner = innerCommand(call, allowance);
+  return inner === null ? worst : worse(worst, readWithin(inner, depth, allowance));
 }
 
 /** A word as a shell would read it again as one. */
@@ -532,16 +561,19 @@ const quotedAgain = ({ text }: Word): string => quoted(text);
 
 const POSITIONS = /"?\$\{?[0-9@*]\}?"?/g;
 /** `sh -c '$0 -rf /' rm`: what stands behind the text stands in it. */
-const positioned = (text: string, given: readonly string[]): string =>
-  given.length === 0
-    ? text
-    : text.replaceAll(POSITIONS, (place) => {
-        const all = place.includes('@') || place.includes('*');
-        return (all ? given.slice(1) : given.slice(Number(/[0-9]/.exec(place)?.[0])).slice(0, 1)).map(quoted).join(' ');
-      });
+function positioned(text: string, given: readonly string[], allowance: Allowance): string {
+  if (given.length === 0 || !text.includes('$')) return text;
+  const words = given.map(quoted);
+  const all = words.slice(1).join(' ');
+  return text.replaceAll(POSITIONS, (place) => {
+    const digit = /[0-9]/.exec(place)?.[0];
+    const inserted = digit === undefined ? all : (words[Number(digit)] ?? '');
+    return allowance.mayInsert(inserted.length) ? inserted : '';
+  });
+}
 
 /** The text that a program is told to run as a command. */
-function innerCommand({ program, args }: Called): string | null {
+function innerCommand({ program, args }: Called, allowance: Allowance): string | null {
   const behind = (...options: readonly string[]): string | null => {
     const at = args.findIndex((arg) => options.includes(arg.toLowerCase()));
     return at >= 0 ? (args[at + 1] ?? null) : null;
@@ -552,7 +584,7 @@ function innerCommand({ program, args }: Called): string | null {
       return at >= 0 ? args.slice(at + 1).join(' ') : null;
     }
     const at = args.findIndex((arg) => /^-[a-z]{0,4}c$/.test(arg));
-    return at >= 0 ? positioned(args[at + 1] ?? '', args.slice(at + 2)) : null;
+    return at >= 0 ? positioned(args[at + 1] ?? '', args.slice(at + 2), allowance) : null;
   }
   switch (program) {
     case 'powershell':
@@ -656,6 +688,7 @@ function runsWhatItWrote(
   { program, args }: Called,
   written: Map<string, string>,
   depth: number,
+  allowance: Allowance,
 ): Found | null {
   const copied = program === 'tee' && command.reads !== null;
   const text = printed(copied ? (command.reads as Command) : command);
@@ -670,5 +703,5 @@ function runsWhatItWrote(
   if (held === undefined || name === undefined) return null;
   // Read once, however often it is run.
   written.delete(name);
-  return readPlain(held, depth + 1);
+  return readWithin(held, depth, allowance);
 }

@@ -1,0 +1,53 @@
+/**
+ * What may be inserted into a text, for the variables that it sets and the arguments that it is given together: `$a` and `$1`, two
+ * characters, can stand for thousands each time, and again in what they are inserted into.
+ */
+const MOST_INSERTED = 8_192;
+/** A text within a text is read again, at most as often as texts may be nested, and by a few roads: so many times the text's length. */
+const TIMES_AGAIN = 8;
+/** Characters that a request may have read again besides. */
+const MOST_AGAIN = 65_536;
+
+/**
+ * What reading the texts of one request may cost, shared by every depth of every text: texts within texts multiply what they insert. The
+ * cost is counted in characters, so that it is the same on every machine.
+ */
+export class Allowance {
+  #inserted = 0;
+  #again = MOST_AGAIN;
+  #isSpent = false;
+  #read = 0;
+
+  /** Characters read and inserted so far. */
+  get read(): number {
+    return this.#read;
+  }
+
+  /** Something of the text that was begun last was not read. */
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
+  begin(text: string): void {
+    this.#inserted = 0;
+    this.#isSpent = false;
+    this.#again += TIMES_AGAIN * text.length;
+    this.#read += text.length;
+  }
+
+  /** Whether so many more characters may be inserted. */
+  mayInsert(length: number): boolean {
+    this.#inserted += length;
+    if (this.#inserted > MOST_INSERTED) this.#isSpent = true;
+    else this.#read += length;
+    return !this.#isSpent;
+  }
+
+  /** Whether so many more characters, which stand within a text that was read, may be read. */
+  mayReadAgain(length: number): boolean {
+    this.#again -= length;
+    if (this.#again < 0) this.#isSpent = true;
+    else this.#read += length;
+    return !this.#isSpent;
+  }
+}
