@@ -6,6 +6,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import type { ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { oneLine } from '../domain/printable.js';
 import type { DevelopmentFile } from '../stack/development-file.js';
+import type { ProcessName, ServiceKey } from '../stack/services.js';
 import { CliError } from './errors.js';
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -217,9 +218,12 @@ export async function pendingRow(id: string): Promise<PendingRequest> {
   }
 }
 
+/** A service with one name for its address and its certificate. */
+type AskedService = Extract<ServiceKey, ProcessName>;
+
 /** Calls a service of the running stack like the console: with its workload certificate and the operator's token. */
 export async function asConsole<T>(
-  service: 'hil' | 'ledger' | 'proxy',
+  service: AskedService,
   method: string,
   path: string,
   body?: object,
@@ -229,7 +233,7 @@ export async function asConsole<T>(
 }
 
 export async function textAsConsole(
-  service: 'hil' | 'ledger' | 'proxy',
+  service: AskedService,
   method: string,
   path: string,
   body?: object,

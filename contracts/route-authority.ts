@@ -1,8 +1,3 @@
-/**
- * The services whose routes are all governed by caller id and capability: HIL, identity, ledger, policy engine, brain, and the operators'
- * routes of the proxy.
- */
-export type GovernedService = 'hil' | 'identity' | 'ledger' | 'policy-engine' | 'brain' | 'proxy';
 export type RouteMethod = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
 
 /** Caller ids. A workload's id is `service-<name>`, from its SPIFFE id; all agents share `agent-workload`. */
@@ -19,6 +14,9 @@ export const CALLER_IDS = {
   simulator: 'service-simulator',
 } as const;
 export type CallerId = (typeof CALLER_IDS)[keyof typeof CALLER_IDS];
+
+/** A service whose routes are all governed by caller id and capability (of the proxy, those for operators), by its name as a caller. */
+export type GovernedService = CallerId extends infer Id ? (Id extends `service-${infer Name}` ? Name : never) : never;
 
 /**
  * Who may call one route. `path` is a template of literal segments and whole-segment `{param}` parts. It must match the whole path; a

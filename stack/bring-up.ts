@@ -7,8 +7,7 @@ import { needed } from '../api/plugins/start.js';
 import { PROXY } from '../api/proxy/service.js';
 import { WORKER } from '../api/worker/service.js';
 import type { Config } from '../config/env.js';
-import type { PROXY_SETTINGS } from '../config/proxy.js';
-import type { CALL_STORE_SETTINGS, ENGINE_SETTINGS } from '../config/shared.js';
+import type { ENGINE_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { replaceFile, tightenFile } from '../adapters/store/durable-file.js';
 import { logStream } from '../adapters/store/log-stream.js';
@@ -62,10 +61,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
   const failure = new Promise<never>((_, reject) => (failed = reject));
   failure.catch(() => undefined);
   const connecting = once(() => connect(config.engine, starting, undo));
-  const { callStore, upstream } = config.of(WORKER) as {
-    readonly callStore: Config<typeof CALL_STORE_SETTINGS>;
-    readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
-  };
+  const { callStore, upstream } = config.of(WORKER);
   const tools = once(() =>
     upstream.upstreamUrl === undefined
       ? startTools(config.development.demoUpstreamPort, stateDir, undo)
@@ -216,10 +212,7 @@ function developmentFile(
     readonly ports: ReadonlyMap<string, Ports>;
   },
 ): DevelopmentFile {
-  const { own, upstream } = config.of(PROXY) as {
-    readonly own: Config<typeof PROXY_SETTINGS>;
-    readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
-  };
+  const { own, upstream } = config.of(PROXY);
   const agent = pki.agents['support-bot'];
   const listening = SERVICES.flatMap((service) => {
     const { port, healthPort } = at.ports.get(service.name) ?? {};
@@ -234,7 +227,7 @@ function developmentFile(
           },
         ];
   });
-  const addresses = Object.fromEntries(listening.map(({ key, url }) => [key, { url }])) as unknown as ServiceAddresses;
+  const addresses = Object.fromEntries(listening.map(({ key, url }) => [key, { url }])) as ServiceAddresses;
   return {
     mode: own.mode,
     ...addresses,

@@ -1,18 +1,13 @@
 import type { Found } from '../activities/clients/detected-upstream.js';
 import type { Mode } from '../contracts/call.js';
+import type { ServiceKey } from './services.js';
 
 interface Address {
   readonly url: string;
 }
 
-/** Every service that listens, by its key; named here are those that the command line and the tests ask. */
-export interface ServiceAddresses {
-  readonly proxy: Address;
-  readonly brain: Address;
-  readonly policy: Address;
-  readonly hil: Address;
-  readonly ledger: Address;
-}
+/** Every service that listens, by its key. */
+export type ServiceAddresses = Readonly<Record<ServiceKey, Address>>;
 
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
 export interface DevelopmentFile extends ServiceAddresses {

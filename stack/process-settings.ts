@@ -88,11 +88,14 @@ export const FREE_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
     .map(({ variable }) => [variable, '0']),
 );
 
+/** A service as far as its settings go. */
+type Settled<Groups extends SettingGroups> = Pick<ServiceDeclaration, 'name'> & { readonly settings: Groups };
+
 /** Settings as they were read, and those of each service by its name. */
 export interface ProcessConfig {
   readonly shared: Config<typeof SHARED_SETTINGS>;
   readonly engine: Config<typeof ENGINE_SETTINGS>;
-  of(service: Pick<ServiceDeclaration, 'name'>): GroupConfig<SettingGroups>;
+  of<Groups extends SettingGroups>(service: Settled<Groups>): GroupConfig<Groups>;
 }
 
 /** The settings of `gate start`, typed and frozen. Throws ConfigError with every fault of every service at once. */
@@ -100,11 +103,13 @@ export function readStartConfig(
   env: Env,
 ): ProcessConfig & { readonly development: Config<typeof DEVELOPMENT_SETTINGS> } {
   const config = readGroups('gate start', START_SETTINGS, env);
-  const of = ({ name }: Pick<ServiceDeclaration, 'name'>): GroupConfig<SettingGroups> => {
+  const of = <Groups extends SettingGroups>({ name }: Settled<Groups>): GroupConfig<Groups> => {
     const mine = inService(name, '');
     return Object.fromEntries(
-      Object.entries(config).flatMap(([key, group]) => (key.startsWith(mine) ? [[key.slice(mine.length), group]] : [])),
-    );
+      Object.entries<unknown>(config).flatMap(([key, group]) =>
+        key.startsWith(mine) ? [[key.slice(mine.length), group]] : [],
+      ),
+    ) as GroupConfig<Groups>;
   };
   const faults = SERVICES.flatMap((service) => faultsOf(service, of(service)));
   if (faults.length > 0) throw new ConfigError('gate start', faults);

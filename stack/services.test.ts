@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ServiceDeclaration } from '../api/plugins/declaration.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { settingLines } from '../config/setting-lines.js';
+import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
 import { APART_SETTINGS, defaultPort, START_SETTINGS } from './process-settings.js';
 import { commandOf, keyOf, SERVICES, workloadOf } from './services.js';
 
@@ -15,6 +16,13 @@ describe('the list of services', () => {
     distinct(SERVICES.map(keyOf));
     distinct(SERVICES.map(({ prefix }) => prefix));
     distinct(SERVICES.map(commandOf));
+  });
+
+  it('has every service that the authority table governs and that is built', () => {
+    const workloads = SERVICES.map(workloadOf);
+    const governed = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter(({ built }) => built);
+    expect(governed.length).toBeGreaterThan(50);
+    expect(governed.filter(({ service }) => !workloads.includes(service)).map(routeName)).toEqual([]);
   });
 
   it('puts no two listeners on one port', () => {

@@ -13,6 +13,11 @@ import { WORKER } from '../api/worker/service.js';
 const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, WORKER] as const;
 
 export type ProcessName = (typeof LIST)[number]['name'];
+/** A service with a listener of its own: all but those that answer probes alone. */
+type Listening = Exclude<(typeof LIST)[number], { readonly calledBy: 'probes' }>;
+/** Where `.gate/dev.json` has the services that listen. */
+export type ServiceKey = NonNullable<Listening['key']>;
+
 export const SERVICES: readonly (ServiceDeclaration & { readonly name: ProcessName })[] = LIST;
 export const PROCESS_NAMES: readonly ProcessName[] = LIST.map(({ name }) => name);
 

@@ -59,22 +59,45 @@ export interface ServiceDeclaration<Name extends string = string, Port = unknown
 }
 
 /** A declaration as a service writes it: its functions get exactly the configuration that its settings define. */
-interface TypedDeclaration<Name extends string, Port, Groups extends SettingGroups, Apart extends SettingGroups>
-  extends Omit<ServiceDeclaration<Name, Port>, 'settings' | 'apart' | 'faults' | 'open'> {
+interface TypedDeclaration<
+  Name extends string,
+  Port,
+  Groups extends SettingGroups,
+  Apart extends SettingGroups,
+  Key extends string,
+  CalledBy extends ServiceDeclaration['calledBy'],
+> extends Omit<ServiceDeclaration<Name, Port>, 'settings' | 'apart' | 'faults' | 'open' | 'key' | 'calledBy'> {
+  readonly key?: Key;
+  readonly calledBy: CalledBy;
   readonly settings: Groups;
   readonly apart?: Apart;
   faults?(config: GroupConfig<Groups>): readonly (string | null)[];
   open(): Promise<{ open(opening: Opening<GroupConfig<Groups> & Partial<GroupConfig<Apart>>>): Promise<Opened<Port>> }>;
 }
 
+/** A declaration as the list of services has it: with its settings and how it is called, so that what names a service is derived from it. */
+export interface DeclaredService<
+  Name extends string,
+  Port,
+  Groups extends SettingGroups,
+  Key extends string,
+  CalledBy extends ServiceDeclaration['calledBy'],
+> extends ServiceDeclaration<Name, Port> {
+  readonly settings: Groups;
+  readonly key?: Key;
+  readonly calledBy: CalledBy;
+}
+
 export const declareService = <
   const Name extends string,
   Port,
   Groups extends SettingGroups,
+  const CalledBy extends ServiceDeclaration['calledBy'],
   Apart extends SettingGroups = Record<never, never>,
+  const Key extends string = Name,
 >(
-  declaration: TypedDeclaration<Name, Port, Groups, Apart>,
-): ServiceDeclaration<Name, Port> => declaration;
+  declaration: TypedDeclaration<Name, Port, Groups, Apart, Key, CalledBy>,
+): DeclaredService<Name, Port, Groups, Key, CalledBy> => declaration;
 
 /** A service as used from another process. */
 export interface Remote<Port> {

@@ -161,7 +161,7 @@ function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFil
       const port = defaultPort(service);
       return port === null ? [] : [[keyOf(service), { url: `https://${service.name}:${port}` }]];
     }),
-  ) as unknown as ServiceAddresses;
+  ) as ServiceAddresses;
   const agentOf = (name: keyof typeof agents) => ({ cert: at(`${name}.crt`), key: at(`${name}.key`) });
   return {
     ...addresses,
