@@ -70,6 +70,8 @@ export interface LiteOptions {
   readonly clock?: Clock;
   /** For tests of a full disk. */
   readonly maxPages?: number;
+  /** Runs inside each transaction right before it is committed; for tests of a commit that fails. */
+  readonly beforeCommit?: () => void;
   /** A call must have begun within this time; later it is abandoned without an effect. */
   readonly callDeadlineMs?: number;
   /** The activities over their ports; a test of what a crash leaves puts itself between them. */
@@ -107,6 +109,7 @@ export async function startLite({
   child,
   clock = machineClock,
   maxPages,
+  beforeCommit,
   callDeadlineMs = CALL_DEADLINE_MS,
   compose = createActivities,
   ...options
@@ -138,6 +141,7 @@ export async function startLite({
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = liteMetrics(registry);
+  if (beforeCommit) file.beforeCommit(beforeCommit);
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
   const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey);
   const links = createSignInLinks<LiteOperator>(now);
@@ -149,7 +153,12 @@ export async function startLite({
     payloadKeys: keys.ring,
     clock: now,
     perAgent: { rows: config.maxParkedCalls, bytes: config.maxParkedBytes },
-    alone: (forget) => file.onUndone(forget),
+    alone: (forget) =>
+      file.onUndone(() => {
+        forget();
+        // What was read before the undo may be remembered after it, before the turn is over.
+        setImmediate(forget);
+      }),
   });
   let stopping = false;
   const tools = await upstreamOf(config, child, logger, () => stopping);
@@ -200,14 +209,7 @@ export async function startLite({
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
     onAlarm: alarmsTold(logger, registry),
-    // The claim is on disk before a byte leaves: after a crash nobody can take the call for one that was not tried.
-    upstream: {
-      ...(upstream ?? noUpstream),
-      async callTool(caller, request, limits) {
-        await file.durable();
-        return (upstream ?? noUpstream).callTool(caller, request, limits);
-      },
-    },
+    upstream: upstream ?? noUpstream,
     ...(tools && { definitions: createReviewGuard(tools, pins) }),
     deliver: async (callback) => {
       await file.durable();

@@ -52,6 +52,9 @@ const TOMBSTONE_LIVES = 12;
 const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
   Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
 
+/** Moves by which something happens that an undone record would not know of: the tool is called, a decider is told, a callback leaves. */
+const IRREVOCABLE: ReadonlySet<CallMove> = new Set<CallMove>(['claim', 'approve', 'deny', 'expire']);
+
 /** Seconds until the hit that is in the way leaves the window; a whole window where waiting for hits would not help. */
 const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
   Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
@@ -395,6 +398,7 @@ export function storedCalls({
           if (applied && patch.result) kept.holdResult(correlationId, patch.result);
           return { applied, record: (closed ? told : changed)(opened) };
         },
+        { onDisk: IRREVOCABLE.has(move) },
       );
       if (moved) return moved;
       const record = await find(correlationId);

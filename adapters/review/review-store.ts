@@ -75,6 +75,9 @@ export function reviewStoreOver(
   const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
 
+  // A version that was undone never was: the row that stands is not older than it.
+  alone?.(() => seen.clear());
+
   const ask = askedOf(db);
   const room = perAgent && waitingRoom({ ask: (...of) => asked(() => ask(...of)), clock, limits: perAgent, alone });
 

@@ -66,12 +66,13 @@ export interface Jobs {
   read<Result, Then>(job: () => Job<Result>, then: (result: Result) => Then): Promise<Then>;
   /**
    * In a transaction, in which no other job comes between. With `durable: false` the commit may skip the sync to disk, and the next
-   * durable one carries it along.
+   * durable one carries it along. With `onDisk` also a job that stands at once resolves only when what it did, or found, is on disk, and
+   * rejects when that was undone: for what cannot be taken back afterwards.
    */
   write<Result, Then>(
     job: () => Job<Result>,
     then: (result: Result) => Then,
-    options?: { readonly durable?: boolean },
+    options?: { readonly durable?: boolean; readonly onDisk?: boolean },
   ): Promise<Then>;
   /** Only where several processes write: holds whoever asks for the same key back until the end of the transaction. */
   alone(key: string): Job<void>;
@@ -127,7 +128,14 @@ export function jobsInFile(file: LocalFile): Jobs {
   };
   return {
     read: async (job, then) => then(done(job())),
-    write: async (job, then) => then(file.apply(() => done(job()))),
+    async write(job, then, { onDisk = false } = {}) {
+      const result = file.apply(() => done(job()));
+      // Asked for in the same turn: later, an undo in between would go unseen.
+      const stands = onDisk ? file.durable() : null;
+      const answer = then(result);
+      await stands;
+      return answer;
+    },
     *alone() {},
     async ready() {
       await assertWritable(connection);

@@ -86,6 +86,24 @@ describe('one file that one process writes', () => {
     expect(seen()).toEqual([2]);
   });
 
+  it('tells whoever waits for the disk only after an undo that what he applied before it is gone, and nobody who came later', async () => {
+    let failing = true;
+    file.beforeCommit(() => {
+      if (failing) throw new Error('database or disk is full');
+    });
+    const onDisk = file.durableFromHere();
+    insert(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    failing = false;
+    await expect(onDisk()).rejects.toMatchObject({ code: 'store_unavailable' });
+    const next = file.durableFromHere();
+    insert(2);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await next();
+    await expect(onDisk()).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(seen()).toEqual([2]);
+  });
+
   it('keeps a transaction whose job refused before it changed anything', async () => {
     insert(1);
     const refuse = () => {

@@ -20,10 +20,16 @@ export interface LocalFile {
    */
   apply<Result>(job: () => Result): Result;
   /**
-   * Resolves when everything applied before this call would survive kill -9 and power loss. Rejects with `store_unavailable` when it
-   * was undone instead: nothing that was learnt from it may then leave the process.
+   * Resolves when everything applied and not undone before this call would survive kill -9 and power loss. Rejects with
+   * `store_unavailable` when it is undone instead: nothing that was learnt from it may then leave the process. Only for whoever calls it
+   * in the turn in which he applied or read: of what was undone before the call it says nothing.
    */
   durable(): Promise<void>;
+  /**
+   * For whoever awaits something else between what he applies, or reads, and his wait for the disk: called before the first of it, it
+   * returns that wait, which rejects also when anything was undone in between.
+   */
+  durableFromHere(): () => Promise<void>;
   /** The same connection under Kysely; its statements join the open transaction. */
   store<Tables>(): Store<Tables>;
   /** Runs inside each transaction, right before it is committed. */
@@ -96,6 +102,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   let scheduled = false;
   let closed = false;
   let broken: GateError | null = null;
+  let undone: { readonly count: number; readonly why: GateError } | null = null;
 
   const begin = () => {
     if (broken) throw broken;
@@ -110,6 +117,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   const undo = (error: unknown): GateError => {
     const known = new GateError('store_unavailable', `${name}: ${wordsOf(error)}`, { cause: error });
     open = false;
+    undone = { count: (undone?.count ?? 0) + 1, why: known };
     try {
       if (connection.isTransaction) connection.exec('ROLLBACK');
     } catch {
@@ -190,6 +198,10 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
         return wait(waiting);
       }
       return syncing ? wait(syncing) : Promise.resolve();
+    },
+    durableFromHere() {
+      const before = undone?.count ?? 0;
+      return () => (undone && undone.count > before ? Promise.reject(undone.why) : opened.durable());
     },
     store<Tables>() {
       return { ...sqliteStore<Tables>(connection, { beforeWrite: begin }), close: () => Promise.resolve() };

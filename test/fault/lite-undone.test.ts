@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { keysBeside } from '../../lite/keys.js';
+import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
+import { eventually } from '../support/stack.js';
+
+/**
+ * A transaction that the file does not take, once: what was done in it never was. The tool's list of definitions takes its time, so that a
+ * commit falls between a call's claim and the attempt.
+ */
+let tools: EchoTools;
+let gate: LiteFixture;
+/** Which of the next commits fails, counted from one; 0 for none. */
+let failing = 0;
+const beforeCommit = () => {
+  if (failing > 0 && --failing === 0) throw new Error('database or disk is full');
+};
+const LIST_MS = 30;
+const LISTED = { tools: [{ name: 'wire_transfer', description: 'pays', inputSchema: { type: 'object' } }] };
+
+beforeEach(async () => {
+  failing = 0;
+  tools = await echoTools();
+  const { answer } = tools;
+  tools.answer = async (request) => {
+    if (request['method'] !== 'tools/list') return answer(request);
+    await new Promise((resolve) => setTimeout(resolve, LIST_MS));
+    return { jsonrpc: '2.0', id: request['id'] ?? null, result: LISTED };
+  };
+  gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url }, { beforeCommit });
+});
+afterEach(async () => {
+  failing = 0;
+  await gate.close();
+  await tools.close();
+});
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const parked = async (id: string) => {
+  const { status, body } = await gate.call('wire_transfer', { id });
+  expect(status).toBe(202);
+  return textOf(body['pending_id'] ?? body['correlation_id']);
+};
+const decide = (pending: string, decision: 'approve' | 'deny') =>
+  gate.send('POST', `/decide/${pending}`, { body: { decision, reason: null } });
+const alarmsIn = async () => {
+  const ledger = openLedgerReadOnly(gate.ledger, { sidecarKeys: keysBeside(gate.ledger) });
+  try {
+    expect(await ledger.verify()).toMatchObject({ valid: true });
+    return (await ledger.newest(400)).map(({ event_kind: kind }) => kind).filter((kind) => kind?.startsWith('alarm.'));
+  } finally {
+    await ledger.close();
+  }
+};
+const UNDER_WAY = new Set<unknown>(['store_unavailable', 'pipeline_unavailable']);
+/** What the call came to, asked again until it is no longer under way. */
+const ended = (id: string) =>
+  eventually('the end of the call', async () => {
+    const { status, body } = await gate.call('wire_transfer', { id });
+    return status === 200 || (status !== 202 && !UNDER_WAY.has(body['error'])) ? (body['error'] ?? 'done') : null;
+  });
+const settledAs = (pending: string) =>
+  eventually('the row of a decided call', async () => {
+    const { body } = await gate.send('GET', `/pending?id=${pending}`);
+    const [row] = body as unknown as readonly JsonObject[];
+    return row?.['status'] !== 'pending' && row?.['status'];
+  });
+const commitsOf = async (work: () => Promise<unknown>) => {
+  failing = 1_000_000;
+  await work();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const commits = 1_000_000 - failing;
+  failing = 0;
+  return commits;
+};
+
+describe('a commit that fails once', () => {
+  it('at any moment of an approved call: one effect at most, told as it is, and no alarm', async () => {
+    const counted = await parked(randomUUID());
+    const commits = await commitsOf(() => decide(counted, 'approve'));
+    expect(commits).toBeGreaterThan(2);
+    for (let nth = 1; nth <= commits; nth += 1) {
+      const id = randomUUID();
+      const pending = await parked(id);
+      tools.executed.length = 0;
+      failing = nth;
+      const first = await decide(pending, 'approve');
+      await new Promise((resolve) => setTimeout(resolve, 3 * LIST_MS));
+      failing = 0;
+      expect([200, 503]).toContain(first.status);
+      const again = await decide(pending, 'approve');
+      if (again.status !== 200)
+        expect({ nth, ...again.body }).toMatchObject({
+          nth,
+          error: expect.stringMatching(/^(already_decided|not_pending)$/),
+        });
+      const end = await ended(id);
+      // An attempt that could not begin was not made; of one whose result was lost nobody can say how it ended. Neither is repeated.
+      expect(['done', 'attempt_not_begun', 'server_execution_uncertain']).toContain(end);
+      expect({ nth, effects: tools.executed.length }).toEqual({ nth, effects: end === 'attempt_not_begun' ? 0 : 1 });
+      expect(await settledAs(pending)).toBe('approved');
+    }
+    expect(await alarmsIn()).toEqual([]);
+  }, 120_000);
+});
