@@ -80,7 +80,7 @@ function soleMember(item: unknown): unknown {
 const MIXED_COLUMNS = 8;
 
 /** What the objects of a list hold under each of their names, with the words between them: `[{"type": "text", "value": "-f"}, …]`. */
-function columnsOf(list: readonly unknown[]): readonly (readonly [string, readonly string[]])[] {
+export function columnsOf(list: readonly unknown[]): readonly (readonly [string, readonly string[]])[] {
   const columns = new Map<string, (readonly [at: number, text: string])[]>();
   const words: (readonly [at: number, text: string])[] = [];
   for (const [at, item] of list.entries()) {

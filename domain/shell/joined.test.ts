@@ -249,10 +249,141 @@ describe('a command in pieces', () => {
       expect(rules.of('write_file', { path: 'package.json', content })).toBe('green');
   });
 
-  it('waits where an object holds more programs than are read', () => {
-    const many = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`name of ${at}.`, 'cat']));
-    expect(rules.of('list_files', { ...many, args: ['x'] })).toBe('yellow');
-    expect(rules.of('list_files', many)).toBe('green');
+  it('is found behind any padding: members, words, levels, folders, blanks and commands before it', () => {
+    const nine = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`a${at}`, `w${at}`]));
+    const plain = { shell: 'none', tty: 'no', umask: '022', nice: '0', host: 'a', zone: 'b', label: 'c', group: 'd' };
+    const roots = [
+      { command: { ...plain, limit: 'e', program: 'rm' }, args: ['-rf', '/'] },
+      { command: { ...nine, program: 'rm' }, args: ['-rf', '/'] },
+      {
+        command: { ...nine, ...Object.fromEntries(Object.keys(nine).map((key) => [`cat_${key}`, 'cat'])), x: 'rm' },
+        args: ['-rf', '/'],
+      },
+      {
+        command: { a: 'w0', b: 'w1', c: 'w2', d: 'w3', e: 'w4', f: 'w5', g: 'w6', h: 'w7', i: 'w8', program: 'rm' },
+        args: ['-rf', '/'],
+      },
+      { command: `/bin/${'./'.repeat(130)}rm`, args: ['-rf', '/'] },
+      { command: `${' '.repeat(300)}rm`, args: ['-rf', '/'] },
+      { command: `${'true; '.repeat(60)}rm`, args: ['-rf', '/'] },
+      { command: `${'true; '.repeat(600)}rm`, args: ['-rf'], path: '/' },
+      { command: `${'true; '.repeat(600)}`, args: 'rm -rf', path: '/' },
+      { argv: [`/bin/${'../bin/'.repeat(40)}rm`, '-rf', '/'] },
+      { argv: [`${' '.repeat(300)}rm`, '-rf', '/'] },
+      { command: ['env', ...'BCDEFGHIJ'.split('').map((name) => `${name}=1`), 'rm'], args: ['-rf', '/'] },
+      { command: [...Array.from({ length: 100 }, () => 'sudo'), 'rm'], args: ['-rf'], path: '/' },
+      { command: { a: { b: { c: { d: { e: 'rm' } } } } }, args: ['-rf', '/'] },
+      { command: 'rm', args: [[[[[['-rf', '/']]]]]] },
+      { command: 'rm', args: { a: { b: { c: { d: { e: { f: '-rf' } } } } } }, path: '/' },
+      { x: { shell: 'none', program: 'rm' }, args: ['-rf', '/'] },
+      { command: 'rm', args: { command: 'cat', x: '-rf', y: '/' } },
+      { command: ['sh', '-c', '$0 -rf /'], args: ['rm'] },
+      {
+        command: [
+          { type: 'text', text: 'sudo' },
+          { type: 'text', text: 'rm' },
+        ],
+        args: ['-rf', '/'],
+      },
+    ];
+    expect(verdicts(roots)).toEqual(all(roots, 'red'));
+    const changing = [
+      { command: { ...plain, limit: 'e', name: 'kubectl' }, args: ['delete', 'ns', 'prod'] },
+      {
+        command: [
+          { type: 'text', text: 'git' },
+          { type: 'text', text: 'push' },
+        ],
+        args: ['--force'],
+      },
+    ];
+    expect(verdicts(changing)).toEqual(all(changing, 'yellow'));
+  });
+
+  it('waits where more may be put together than is read', () => {
+    const deep = (value: unknown, levels: number): unknown => (levels === 0 ? value : deep({ x: value }, levels - 1));
+    const many = Object.fromEntries(Array.from({ length: 4_000 }, (_, at) => [`name of ${at}.`, 'cat']));
+    const unread = [
+      { ...many, args: ['x'] },
+      { command: deep('ls', 80), args: ['x'] },
+      { command: 'cat', args: deep('x', 80) },
+      {
+        command: Object.fromEntries(Object.entries(many).map(([name], at) => [name, `cat ${at}`])),
+        args: ['x'.repeat(5_000)],
+      },
+    ];
+    expect(verdicts(unread)).toEqual(all(unread, 'yellow'));
+    const harmless = [many, { filter: deep('rm', 20), args: ['x'] }, { query: 'rm', filter: deep('x', 80) }];
+    expect(verdicts(harmless)).toEqual(all(harmless, 'green'));
+  });
+
+  it('is found however its program is spelt', () => {
+    const roots = [
+      { prog: '\\rm', args: ['-rf', '/'] },
+      { prog: '\\rm', flags: '-rf', path: '/' },
+      { app: 'FOO=1 rm', args: ['-rf', '/'] },
+      { tool: 'r\\m', args: ['-rf', '/'] },
+      { app: "r''m", options: { a: '-rf' }, z: '/' },
+      { app: 'sudo rm', args: ['-rf', '/'] },
+      { app: '! rm', args: ['-rf', '/'] },
+      { app: '>/dev/null rm', args: ['-rf', '/'] },
+      { command: 'bin/rm', cwd: '/', args: ['-rf', '/'] },
+      { command: 'usr/bin/rm', cwd: '/', args: ['-rf', '/'] },
+      { command: 'sudo bin/rm', cwd: '/', args: ['-rf', '/'] },
+      { command: '>/dev/null rm', args: ['-rf', '/'] },
+      { command: '! rm', args: ['-rf', '/'] },
+      { command: '!rm', args: ['-rf', '/'] },
+      { command: '{ rm', args: ['-rf', '/'] },
+      { command: '<x rm', args: ['-rf', '/'] },
+      { command: '>x rm', args: ['-rf', '/'] },
+      { command: '#x\nrm', args: ['-rf', '/'] },
+      { command: 'r%6d', args: ['-rf', '/'] },
+    ];
+    expect(verdicts(roots)).toEqual(all(roots, 'red'));
+    const hidden = [
+      { command: '${X}rm', args: ['-rf', '/'] },
+      { command: '$X', args: ['-rf', '/'] },
+      { command: '"$X"', args: ['-rf', '/'] },
+      { command: '%X%', args: ['-rf', '/'] },
+      { command: 'r?', args: ['-rf', '/'] },
+      { command: 'r*', args: ['-rf', '/'] },
+      { command: 'r[m]', args: ['-rf', '/'] },
+      { command: 'FOO=1 r?', args: ['-rf', '/'] },
+      { command: { x: 'r?' }, args: ['-rf', '/'] },
+      { command: ['r?'], flags: '-rf', path: '/' },
+      { path: '/a', command: '/bin/r?', args: ['-rf', '/'] },
+      { command: '$(cat /tmp/x)', args: ['-rf', '/'] },
+      { app: '$(which rm)', args: ['-rf', '/srv'] },
+      { tool: '`which rm`', args: ['-rf', '/srv'] },
+    ];
+    expect(verdicts(hidden)).toEqual(all(hidden, 'yellow'));
+  });
+
+  it('is not seen in what ordinary arguments have beside options', () => {
+    const fields = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`field_${at}`, `it's (${at})`]));
+    const body = 'A paragraph that "quotes", counts; and asks: what is $5 & more? '.repeat(80);
+    const harmless = [
+      { filter: fields, options: { sort: '-created', limit: 5 } },
+      { query: { bool: { must: [{ match: { message: { query: 'rm', operator: 'and' } } }] } }, options: { size: 10 } },
+      { title: 'On finding', body, options: { notify: true } },
+      {
+        file: { name: 'a.txt', path: 'docs/a.txt', content: body, mime: 'text/plain', ...fields },
+        options: { overwrite: true },
+      },
+      { file: 'src/**/*.ts', args: ['--fix'] },
+      { file: 'https://a.example/x?y=z', options: { depth: 1 } },
+      { file: `${'iVBORw0KGgo'.repeat(20_000)}==`, options: { name: 'a.png' } },
+      { pattern: 'src/*', options: { recursive: true } },
+      { glob: '**/*.ts', args: ['-l'] },
+      { path: '$HOME/notes', args: ['-la'] },
+      { command: '$HOME/bin/tsc', args: ['--noEmit'] },
+      { run: 'tests/*', options: { verbose: true } },
+      { command: 'npm', args: ['run', 'build'], env: { A: '1' } },
+      { command: { program: 'git', subcommand: 'log', path: '/etc', ...fields }, args: ['--oneline'] },
+      { command: '/start', options: { lang: 'en' } },
+      { process: { id: 1, name: "Bob's", owner: 'a=b', state: '(idle)' }, params: { verbose: true } },
+    ];
+    expect(verdicts(harmless)).toEqual(all(harmless, 'green'));
   });
 
   it.each<readonly [string, (length: number) => object]>([

@@ -1,26 +1,13 @@
-import { type Member, numberOf, scalarsIn, unpacked } from '../argument-texts.js';
-
-/** Whether a text begins with the name of a known program. */
-export type StartsCommand = (text: string) => boolean;
-
-/** The first words of a command in which its program is looked for; before it are only `sudo -u root` and the like. */
-const HEAD = 8;
-/** The longest text of a member that is taken for a program, with words of its own: `git push`. */
-const LONGEST_PROGRAM = 256;
-/** Programs read among the members of one object. */
-const PROGRAMS = 8;
-
-/** Joins a list of words into the command line that passes them to its program one by one. */
-const commandLine = (items: readonly string[]): string =>
-  items.map((item) => (/[\s'"|&;<>()$`\\]/.test(item) ? `'${item.replaceAll("'", `'\\''`)}'` : item)).join(' ');
+import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_OTHER, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
+import { columnsOf, type Member, numberOf, scalarsIn, unpacked } from '../argument-texts.js';
+import { commandLine, type NamedProgram, programAlone, programNamed, type StartsCommand } from './named-program.js';
 
 /**
  * The command lines that a tool may make of a list: each item one word, and all of them one text. None for plain data, so that it costs no
  * more than a look at each item.
  */
 export function linesOfList(items: readonly string[], startsCommand: StartsCommand): readonly string[] {
-  const plain = !items.some((item) => hasSigns(item));
-  if (plain && !items.slice(0, HEAD).some(startsCommand)) return [];
+  if (!items.some((item) => hasSigns(item) || startsCommand(item))) return [];
   const [passed, joined] = [commandLine(items), items.join(' ')];
   return passed === joined ? [joined] : [passed, joined];
 }
@@ -33,30 +20,29 @@ const hasSigns = (item: string): boolean =>
 const isAddress = (item: string): boolean =>
   /^https?:\/\//.test(item) && !/[^\w.~:/?#@!*+,;=%&-]|[;&](?!\w{1,64}=)/.test(item);
 
-const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
-/** Names of members that hold a program, without separators and in lower case. */
-const NAMES_PROGRAM = names(
-  `command cmd program exe executable exec binary bin run shell process entrypoint commandname commandline programname file argv0
-  interpreter utility`,
-);
-/** Names of members that hold the arguments of a program. */
-const NAMES_ARGUMENTS = names(
-  `args argv arguments argument arg params parameters options opts flags switches commandargs cmdargs programargs extraargs arglist
-  argumentlist operands`,
-);
-/** Names of members that hold the word behind a program: `delete`. */
-const NAMES_VERB = names('subcommand verb action operation op');
-/** Members beside a program that no tool hands to it. */
-const NAMES_OTHER = names(
-  `cwd workingdirectory workdir workingdir timeout timeoutms timeoutsecs timeoutseconds env environment user username description reason
-  explanation purpose justification rationale title comment note message summary prompt thought intent id session sessionid background
-  async wait encoding`,
-);
+/** Characters that may be looked through and put together for the objects of one call. */
+const BUDGET = 1 << 22;
+/** Objects and lists in one another that are looked through for words; a request has no more levels, unless it packs them into a text. */
+const DEEPEST = 64;
+
+/** What the objects of one call may cost together, however deep they are in one another: what each looks through, and the lines made of it. */
+export class JoiningBudget {
+  #left = BUDGET;
+  spend(cost: number): boolean {
+    this.#left -= cost;
+    return this.#left >= 0;
+  }
+}
 
 export interface MembersLine {
   /** The name of the member that holds the program. */
   readonly name: string;
   readonly line: string;
+}
+/** What was read of an object. Where it is not whole, a program was named, but not all that it may be given could be told. */
+export interface Reading {
+  readonly lines: readonly MembersLine[];
+  readonly isWhole: boolean;
 }
 
 type Kind = 'program' | 'verb' | 'arguments' | 'other' | 'any';
@@ -68,82 +54,168 @@ interface Piece {
   /** The member is an object with a program of its own: `{"program": "rm"}`. */
   readonly holdsProgram: boolean;
 }
-interface Program {
+interface Program extends NamedProgram {
   readonly at: number;
-  readonly program: string;
-  /** What the member holds beside the program. */
-  readonly own: readonly string[];
+  /** The text that names it. */
+  readonly text: string;
   readonly isNamed: boolean;
-  readonly isWord: boolean;
+}
+
+/** Looks at one object, within the budget. Whatever a bound leaves out is remembered. */
+class Look {
+  isWhole = true;
+
+  constructor(
+    private readonly budget: JoiningBudget,
+    private readonly startsCommand: StartsCommand,
+  ) {}
+
+  private spend(cost: number): boolean {
+    if (!this.budget.spend(cost)) this.isWhole = false;
+    return this.isWhole;
+  }
+  /** Whether what is in a value may be looked at. */
+  private enters(depth: number): boolean {
+    if (depth >= DEEPEST) this.isWhole = false;
+    return this.spend(1);
+  }
+
+  programs(name: string, value: unknown, at: number): Program[] {
+    const isNamed = NAMES_PROGRAM.has(plain(name));
+    return [...new Set(this.programTexts(value, isNamed))].flatMap((text) => {
+      const named = isNamed ? programNamed(text, this.startsCommand) : programAlone(text, this.startsCommand);
+      if (named === null) return [];
+      const isHidden = named.isHidden && !NAMES_FILE_TOO.has(plain(name));
+      return named.heads.length === 0 ? [] : [{ at, text, heads: named.heads, isHidden, isNamed }];
+    });
+  }
+
+  /**
+   * What may name a program: a text, a list of words, a member of an object. Under a name that says so every text of the object is one,
+   * because the author of a call chooses the order of its members.
+   */
+  private programTexts(value: unknown, isNamed: boolean, depth = 0): readonly string[] {
+    if (isNamed && depth > 0 && typeof value === 'string' && !this.spend(value.length)) return [];
+    const here = isNamed ? opened(value) : value;
+    if (typeof here === 'string') return [here];
+    if (typeof here !== 'object' || here === null || !this.enters(depth)) return [];
+    const within = (held: readonly unknown[]) => held.flatMap((item) => this.programTexts(item, isNamed, depth + 1));
+    if (Array.isArray(here)) {
+      const words = scalarsIn(here).filter((word) => word.trim() !== '');
+      if (!isNamed) return words.length === 1 ? words : here.length === 1 ? within(here) : [];
+      const lists = [words, ...columnsOf(here).map(([, column]) => column)];
+      return [...lists.flatMap((list) => [commandLine(list), list.join(' ')]), ...within(here.filter(isObject))];
+    }
+    const entries = Object.entries(here);
+    if (isNamed) return within(entries.map(([, item]) => item));
+    const named = entries.filter(([name]) => NAMES_PROGRAM.has(plain(name)));
+    return within((named.length === 0 && entries.length === 1 ? entries : named).map(([, item]) => item));
+  }
+
+  /** The words of a value and of the lists and objects in it, but for those that no tool hands to a program. */
+  words(value: unknown, depth = 0, found: string[] = []): string[] {
+    if (typeof value === 'string' && !this.spend(value.length)) return found;
+    const here = opened(value);
+    if (typeof here === 'string') found.push(here);
+    else if (typeof here === 'number' || typeof here === 'boolean') found.push(String(here));
+    else if (typeof here === 'object' && here !== null && this.enters(depth))
+      for (const [name, item] of Array.isArray(here) ? here.map((item) => ['', item] as const) : Object.entries(here))
+        if (kindOf(name) !== 'other') this.words(item, depth + 1, found);
+    return found;
+  }
+
+  /** The words of a member with its name, in the spellings that programs take: `--force`, `-f`, `--output x`, `if=x`. */
+  private spelled(name: string, value: unknown, isOwn: boolean, depth = 0): readonly string[] {
+    const here = opened(value);
+    if (isObject(here) && this.enters(depth))
+      return Object.entries(here).flatMap(([inner, item]) =>
+        this.spelled(inner, item, kindOf(inner) === 'any', depth + 1),
+      );
+    const words = this.words(here);
+    if (!isOwn || !/^[\w.-]{1,64}$/.test(name)) return words;
+    if (here === false || here === null) return [];
+    const option = name.startsWith('-') ? name : name.length === 1 ? `-${name}` : `--${name}`;
+    if (here === true) return [option];
+    return [option, ...words, ...(Array.isArray(here) ? [] : words.map((word) => `${name}=${word}`))];
+  }
+
+  /** `{"rm": "-rf /"}`: the name of the member is the program. */
+  linesOfName(name: string, value: unknown): MembersLine[] {
+    if (NAMES_PROGRAM.has(plain(name)) || !this.startsCommand(name)) return [];
+    const words = this.words(value);
+    return words[0] !== undefined && isOption(words[0]) ? [{ name, line: `${name} ${words.join(' ')}` }] : [];
+  }
+
+  linesOfProgram(one: Program, pieces: readonly Piece[], isGiven: boolean, hasOption: boolean): MembersLine[] {
+    const { at, isNamed } = one;
+    if (!this.spend(pieces.length)) return [];
+    const { name, words: held } = pieces[at] as Piece;
+    if (!this.spend(held.length)) return [];
+    const place = held.indexOf(one.text);
+    const own = place < 0 ? [] : held.toSpliced(place, 1);
+    const beside = pieces.filter(
+      ({ kind, holdsProgram }, other) =>
+        other !== at && kind !== 'other' && (isNamed || kind === 'arguments' || !holdsProgram),
+    );
+    const orders: (readonly string[])[] = isGiven
+      ? [wordsOf(beside.filter(({ kind }) => kind === 'arguments' || kind === 'program'))]
+      : [];
+    // A search has options and a path too: {"pattern": "rm", "options": {...}, "path": "/src"}.
+    if (isNamed || hasOption || own.some(isOption)) {
+      const ranked = inOrder(beside, OPTIONS_FIRST);
+      orders.push(wordsOf(beside), wordsOf(ranked), wordsOf(inOrder(beside, OPTIONS_LAST)));
+      if (isNamed) orders.push(ranked.flatMap((piece) => this.spelled(piece.name, piece.value, piece.kind === 'any')));
+    }
+    const lines = new Set<string>();
+    for (const order of orders)
+      for (const words of own.length === 0 ? [order] : [[...own, ...order], order]) {
+        if (words.length === 0) continue;
+        for (const line of [commandLine(words), words.join(' ')])
+          for (const head of one.heads) {
+            if (!this.spend(head.length + line.length)) break;
+            lines.add(`${head} ${line}`.trimStart());
+          }
+      }
+    return [...lines].map((line) => ({ name, line }));
+  }
 }
 
 /**
  * The command lines that a tool may make of the members of an object: `{"command": "rm", "args": ["-rf"], "path": "/"}`. The author of a call
- * chooses the order of its members, and a tool may know them by name, so they are read as written, and as a command line has them: a verb,
- * arguments, options, the rest, by their numbers. A member holds a program by its name, or where it is nothing but the name of one beside
- * arguments: a member named so, or options. Null for an object with more programs than are read.
+ * chooses the order of its members, and a tool may know them by name, so each program is put before the arguments alone; before all members
+ * as written; before them as a command line has them, with options first and with options last; and before their names as options. A member
+ * holds a program by its name, or where it is nothing but a program beside arguments: a member named so, or options.
  */
 export function linesOfMembers(
   members: readonly Member[],
   startsCommand: StartsCommand,
-): readonly MembersLine[] | null {
-  const byName = members.flatMap(([name, value]) => linesOfName(name, value, startsCommand));
-  const programs = members.flatMap(([name, value], at) => {
-    const isNamed = NAMES_PROGRAM.has(plain(name));
-    return [...new Set(programsIn(value, isNamed))]
-      .filter((program) => startsCommand(program) || (isNamed && SHELL_SIGNS.test(program)))
-      .map((program) => ({ at, program }));
-  });
-  if (programs.length === 0 || members.length + byName.length < 2) return byName;
-  const holders = new Set(programs.flatMap(({ at }) => (isObject(opened(members[at]?.[1])) ? [at] : [])));
+  budget: JoiningBudget,
+): Reading {
+  const look = new Look(budget, startsCommand);
+  const byName = members.flatMap(([name, value]) => look.linesOfName(name, value));
+  const found = members.flatMap(([name, value], at) => look.programs(name, value, at));
+  if (found.length === 0 || members.length + byName.length < 2)
+    return { lines: byName, isWhole: look.isWhole || !members.some(([name]) => saysProgram(name, startsCommand)) };
+  const holders = new Set(found.flatMap(({ at }) => (isObject(opened(members[at]?.[1])) ? [at] : [])));
   const pieces = members.map(([name, value], at): Piece => {
     const kind = kindOf(name);
-    return { name, kind, value, words: kind === 'other' ? [] : wordsIn(value), holdsProgram: holders.has(at) };
+    return { name, kind, value, words: kind === 'other' ? [] : look.words(value), holdsProgram: holders.has(at) };
   });
-  const given = pieces.filter(({ holdsProgram }) => !holdsProgram);
+  const given = pieces.filter(({ kind, holdsProgram }) => kind === 'arguments' || !holdsProgram);
   const isGiven = given.some(({ kind, words }) => kind === 'arguments' && words.length > 0);
   const hasOption = given.some(({ words }) => words.some(isOption));
-  const wanted = programs.flatMap(({ at, program }): Program[] => {
-    const { name, words, holdsProgram } = pieces[at] as Piece;
-    const own = holdsProgram ? words.toSpliced(words.indexOf(program), 1) : [];
-    const isNamed = NAMES_PROGRAM.has(plain(name));
-    const isWord = !/\s/.test(program.trim());
-    return isNamed || (isWord && (isGiven || hasOption || own.some(isOption)))
-      ? [{ at, program, own, isNamed, isWord }]
-      : [];
-  });
-  if (wanted.length > PROGRAMS) return null;
-  return [...byName, ...wanted.flatMap((one) => linesOfProgram(one, pieces, isGiven, hasOption))];
-}
-
-function linesOfProgram(one: Program, pieces: readonly Piece[], isGiven: boolean, hasOption: boolean): MembersLine[] {
-  const { at, program, own, isNamed } = one;
-  const beside = pieces.filter(({ kind, holdsProgram }, place) => place !== at && kind !== 'other' && !holdsProgram);
-  const named = beside.filter(({ kind }) => kind === 'arguments' || kind === 'program');
-  const orders: (readonly string[])[] = isGiven ? [wordsOf(named)] : [];
-  // A search has options and a path too: {"pattern": "rm", "options": {...}, "path": "/src"}.
-  if (isNamed || hasOption || own.some(isOption)) {
-    const ranked = inOrder(beside, OPTIONS_FIRST);
-    orders.push(wordsOf(beside), wordsOf(ranked), wordsOf(inOrder(beside, OPTIONS_LAST)));
-    if (isNamed) orders.push(ranked.flatMap(({ name, kind, value }) => spelled(name, value, kind === 'any')));
-  }
-  const lines = new Set(
-    orders.flatMap((order) => {
-      const words = [...own, ...order];
-      return words.length === 0 ? [] : [commandLine(words), words.join(' ')];
-    }),
+  const wanted = found.filter(
+    ({ at, isNamed }) => isNamed || isGiven || hasOption || (holders.has(at) && pieces[at]?.words.some(isOption)),
   );
-  return [...lines].map((line) => ({ name: (pieces[at] as Piece).name, line: `${program} ${line}` }));
+  if (wanted.length === 0) return { lines: byName, isWhole: true };
+  const lines = wanted.flatMap((one) => look.linesOfProgram(one, pieces, isGiven, hasOption));
+  const isHidden = (isGiven || hasOption) && wanted.some((one) => one.isHidden);
+  return { lines: [...byName, ...lines], isWhole: look.isWhole && !isHidden };
 }
 
-/** `{"rm": "-rf /"}`: the name of the member is the program. */
-function linesOfName(name: string, value: unknown, startsCommand: StartsCommand): MembersLine[] {
-  const mayBeOption =
-    typeof value === 'string' ? '-[{"'.includes(value.trimStart().charAt(0)) : typeof value === 'object';
-  if (!mayBeOption || NAMES_PROGRAM.has(plain(name)) || !startsCommand(name)) return [];
-  const words = wordsIn(value);
-  return words[0] !== undefined && isOption(words[0]) ? [{ name, line: `${name} ${words.join(' ')}` }] : [];
-}
+/** Whether a member that could not be looked through may be a program or its arguments. */
+const saysProgram = (name: string, startsCommand: StartsCommand): boolean =>
+  NAMES_PROGRAM.has(plain(name)) || NAMES_ARGUMENTS.has(plain(name)) || startsCommand(name);
 
 /** The members as a command line has them, each found by its name or its look, whatever the order they are written in. */
 function inOrder(pieces: readonly Piece[], ranks: readonly (Kind | 'option')[]): readonly Piece[] {
@@ -173,59 +245,6 @@ const kindOf = (name: string): Kind => {
   return NAMES_OTHER.has(known) ? 'other' : 'any';
 };
 
-/** How deep a member is looked through for its program and its words. */
-const DEEPEST = 4;
-
-/** `\\rm`, `'rm'`, `FOO=1 rm`, `cd / && rm`, `$(which rm)`: only a shell says which program that is. */
-const SHELL_SIGNS = /[\\'"`$=;&|(]/;
-
-/**
- * What may name a program: a text, a short list of words, a member of an object. Under a name that says so every text of the object is
- * one, because the author of a call chooses the order of its members.
- */
-function programsIn(value: unknown, isNamed: boolean, depth = 0): readonly string[] {
-  const here = isNamed ? opened(value) : value;
-  if (typeof here === 'string') return here.length <= LONGEST_PROGRAM ? [here] : [];
-  const within = (held: readonly unknown[]) =>
-    depth >= DEEPEST ? [] : held.flatMap((item) => programsIn(item, isNamed, depth + 1)).slice(0, PROGRAMS + 1);
-  if (Array.isArray(here)) {
-    if (here.length === 0 || here.length > HEAD) return [];
-    const line = scalarsIn(here).join(' ');
-    return [...(line.length <= LONGEST_PROGRAM ? [line] : []), ...(isNamed ? within(here.filter(isObject)) : [])];
-  }
-  if (!isObject(here)) return [];
-  const entries = Object.entries(here);
-  if (isNamed) return within(entries.map(([, item]) => item));
-  const [, held] =
-    entries.find(([name]) => NAMES_PROGRAM.has(plain(name))) ?? (entries.length === 1 ? entries[0] : undefined) ?? [];
-  return within([held]);
-}
-
-const plain = (name: string): string => (name.length > 32 ? '' : name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const opened = (value: unknown): unknown => (typeof value === 'string' ? (unpacked(value) ?? value) : value);
-
-/** The words of a value and of the lists and objects in it, but for those that no tool hands to a program. */
-function wordsIn(value: unknown, depth = 0, found: string[] = []): string[] {
-  const here = opened(value);
-  if (typeof here === 'string') found.push(here);
-  else if (typeof here === 'number' || typeof here === 'boolean') found.push(String(here));
-  else if (depth < DEEPEST && Array.isArray(here)) for (const item of here) wordsIn(item, depth + 1, found);
-  else if (depth < DEEPEST && isObject(here))
-    for (const [name, item] of Object.entries(here)) if (kindOf(name) !== 'other') wordsIn(item, depth + 1, found);
-  return found;
-}
-
-/** The words of a member with its name, in the spellings that programs take: `--force`, `-f`, `--output x`, `if=x`. */
-function spelled(name: string, value: unknown, isOwn: boolean, depth = 0): readonly string[] {
-  const here = opened(value);
-  if (isObject(here) && depth < DEEPEST)
-    return Object.entries(here).flatMap(([inner, item]) => spelled(inner, item, kindOf(inner) === 'any', depth + 1));
-  const words = wordsIn(here);
-  if (!isOwn || !/^[\w.-]{1,64}$/.test(name)) return words;
-  if (here === false || here === null) return [];
-  const option = name.startsWith('-') ? name : name.length === 1 ? `-${name}` : `--${name}`;
-  if (here === true) return [option];
-  return [option, ...words, ...(Array.isArray(here) ? [] : words.map((word) => `${name}=${word}`))];
-}

@@ -2,7 +2,7 @@ import type { ShellFacts, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
-import { linesOfList, linesOfMembers } from './joined.js';
+import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { type Command, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
 
@@ -63,15 +63,16 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
       const reading = readText(text, allowance);
       if (reading !== null) keep({ ...reading, path: [...path] });
     };
+    const joining = new JoiningBudget();
     eachText(value, {
       text: look,
       list: (items, path) => {
         for (const line of linesOfList(items, startsCommand)) look(line, path);
       },
       members: (members, path) => {
-        const lines = linesOfMembers(members, startsCommand);
-        if (lines === null) keep({ ...UNREAD, path: [...path] });
-        for (const { name, line } of lines ?? []) look(line, [...path, name]);
+        const { lines, isWhole } = linesOfMembers(members, startsCommand, joining);
+        for (const { name, line } of lines) look(line, [...path, name]);
+        if (!isWhole) keep({ ...DECODED, form: 'command', path: [...path] });
       },
     });
     return { worst: found[0]?.effect ?? 'none', found, more };
@@ -362,12 +363,11 @@ const namesProgram = (word: string): boolean =>
   isKnownProgram(word) || [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
 /** Whether a text begins with the name of a program that this file knows, in whatever folder it is. */
 const startsCommand = (text: string): boolean => {
-  const [first = ''] = text.slice(0, LONGEST_PATH).trimStart().split(/\s/, 1);
+  const [first = ''] = text.trimStart().split(/\s/, 1);
   const plain = /[^\0-\x7f]/.test(first) ? first.normalize('NFKC').replaceAll(INVISIBLE, '') : first;
   const program = baseName({ text: plain, raw: plain, quoted: false, runs: [] });
   return namesProgram(program) || SHELL_WORDS.has(program);
 };
-const LONGEST_PATH = 256;
 const SHELL_WORDS = words('eval source .');
 const PRINTERS = words('echo printf which type');
 /** They run later what they are given. Words of English too, so they count as programs only where they are given something. */

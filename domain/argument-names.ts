@@ -1,0 +1,27 @@
+const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
+
+/** A name as the lists below have it: `Sub-Command` and `sub_command` are `subcommand`. */
+export const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** Arguments that hold a program. */
+export const NAMES_PROGRAM = names(
+  `command cmd program prog exe executable exec binary bin run shell process entrypoint commandname commandline programname file argv0
+  interpreter utility`,
+);
+/** Of these, the ones that as often hold a file, a job or a pattern of them. */
+export const NAMES_FILE_TOO = names('run process file');
+/** Arguments that hold the arguments of a program. */
+export const NAMES_ARGUMENTS = names(
+  `args argv arguments argument arg params parameters options option opts flags flag switches commandargs commandarguments cmdargs
+  programargs extraargs extraarguments additionalargs commandoptions commandflags arglist argumentlist operands`,
+);
+/** Arguments that hold the word behind a program: `delete`. */
+export const NAMES_VERB = names(
+  'subcommand subcmd verb action actiontype actionname operation operationtype operationname op optype',
+);
+/** Arguments beside a program that no tool hands to it. */
+export const NAMES_OTHER = names(
+  `cwd workingdirectory workdir workingdir timeout timeoutms timeoutsecs timeoutseconds env environment user username description reason
+  explanation purpose justification rationale title comment note message summary prompt thought intent id session sessionid background
+  async wait encoding`,
+);
