@@ -32,7 +32,7 @@ export type DecisionVerdict =
       readonly summary: CallSummary | null;
     };
 
-/** Less than the time after which a host begins the next attempt: two attempts never park at once. */
+/** Less than the time after which a runner begins the next attempt: two attempts never park at once. */
 const OPEN_LIMIT_MS = 4_000;
 
 export interface ReviewActivityOptions {
@@ -272,7 +272,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
   };
 }
 
-/** A call that was closed under its waiting host: the host goes on from there, and the operator is told why, which is no deadline. */
+/** A call that was closed under its waiting runner: the runner goes on from there, and the operator is told why, which is no deadline. */
 function closedAsTampered(record: CallRecord, decision: SignedDecision): DecisionVerdict {
   const settled = settledOf(record);
   return {

@@ -81,9 +81,9 @@ export function createUpstreamActivities({
   return {
     /**
      * The one attempt: claims the record before a byte is sent, stores the outcome before it returns. Whoever does not get the claim sends
-     * nothing and returns what the record says, so a second run never is a second effect. `version` is what the host knows the
+     * nothing and returns what the record says, so a second run never is a second effect. `version` is what the runner knows the
      * record to have reached: an older one is closed as tampered, and so is an approval that HIL did not sign for this very action.
-     * What may run, and until when, is the record's word; the host may only shorten the time.
+     * What may run, and until when, is the record's word; the runner may only shorten the time.
      */
     async callUpstream(
       { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,

@@ -118,7 +118,7 @@ export async function asLite<T>(
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  const another = notGatesWords(response.status, text);
+  const another = whyNotGate(response.status, text);
   if (another !== null) throw notGate(url, another);
   if (response.ok) return JSON.parse(text) as T;
   if (response.status === 401 && given === undefined)
@@ -153,7 +153,7 @@ const notGate = (url: string, words: string) =>
 async function assertLite(url: string): Promise<void> {
   const answer = await reached(url, '/health', {});
   const text = await answer.text();
-  const words = notGatesWords(answer.status, text);
+  const words = whyNotGate(answer.status, text);
   if (words !== null) throw notGate(url, words);
   const health: unknown = JSON.parse(text);
   if (typeof health !== 'object' || health === null || !('ledger' in health))
@@ -161,7 +161,7 @@ async function assertLite(url: string): Promise<void> {
 }
 
 /** Why an answer cannot be Gate's own, which is JSON and names each refusal; `null` where it may be. */
-function notGatesWords(status: number, text: string): string | null {
+function whyNotGate(status: number, text: string): string | null {
   try {
     const body: unknown = JSON.parse(text);
     const refusal = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';

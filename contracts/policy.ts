@@ -90,7 +90,7 @@ export type SqlFinding = z.infer<typeof sqlFinding>;
  * The SQL found in the arguments. The policy engine computes it from `arguments` and sets it as `input.sql`; a caller's field of that name
  * is overwritten.
  */
-export const sqlFacts = z.object({
+export const sqlInArguments = z.object({
   worst: sqlFinding.shape.effect,
   /** Worst first. */
   found: z.array(sqlFinding),
@@ -107,7 +107,7 @@ export const sqlFacts = z.object({
     }),
   ),
 });
-export type SqlFacts = z.infer<typeof sqlFacts>;
+export type SqlInArguments = z.infer<typeof sqlInArguments>;
 
 /** One text of the arguments that is a shell command which does more than look. */
 export const shellFinding = z.object({
@@ -126,14 +126,14 @@ export const shellFinding = z.object({
 export type ShellFinding = z.infer<typeof shellFinding>;
 
 /** The shell commands found in the arguments. Set by the policy engine as `input.shell`, like `input.sql`. */
-export const shellFacts = z.object({
+export const shellInArguments = z.object({
   worst: z.enum(['none', ...shellFinding.shape.effect.options]),
   /** Gravest first: one per effect and path, commands before prose. */
   found: z.array(shellFinding),
   /** True when there are more than are listed. */
   more: z.boolean(),
 });
-export type ShellFacts = z.infer<typeof shellFacts>;
+export type ShellInArguments = z.infer<typeof shellInArguments>;
 
 export const approvalTier = z.enum(['auto', 'standard', 'strict']);
 export type ApprovalTier = z.infer<typeof approvalTier>;

@@ -20,7 +20,7 @@ export function sqliteFault(error: unknown): number {
 }
 
 /** SQLite's faults in the words of whoever has to mend them; other errors in their own. */
-export function wordsOf(error: unknown): string {
+export function storeFaultText(error: unknown): string {
   switch (sqliteFault(error)) {
     case 5:
     case 6:

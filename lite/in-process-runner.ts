@@ -18,7 +18,7 @@ import { type Clock, machineClock } from './clock.js';
 import type { CallRunner } from '../domain/pipeline/call-runner.js';
 
 /** The pipeline in one process. The record is its journal: what it says of a call is where the call goes on after a restart. */
-export interface InProcessHost extends CallRunner, DecisionSender {
+export interface InProcessRunner extends CallRunner, DecisionSender {
   /**
    * Goes on with every open call that nothing runs and appends rows that are due; returns how many it found. Calls that wait although
    * their record does not say so are let go before. For the start.
@@ -59,13 +59,13 @@ interface Run {
   readonly done: Promise<void>;
 }
 
-export function createInProcessHost({
+export function createInProcessRunner({
   calls,
   activities,
   logger,
   clock = machineClock,
   onResumed,
-}: InProcessOptions): InProcessHost {
+}: InProcessOptions): InProcessRunner {
   const runs = new Map<string, Run>();
   const background = new Set<Promise<void>>();
   const following = new Set<string>();

@@ -4,7 +4,7 @@ import type { VerifyResult } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
 import { openLedgerReadOnly } from '../adapters/ledger/read-only.js';
 import { createFile, PRIVATE_FILE } from '../adapters/store/durable-file.js';
-import { wordsOf } from '../domain/store-faults.js';
+import { storeFaultText } from '../domain/store-faults.js';
 import { keysBeside } from './keys.js';
 
 /** Verifies a ledger file without touching it; with the keys of `keysOf` beside it, the seal and the sidecars too. */
@@ -28,7 +28,7 @@ export async function backupLedger(file: string, output: string): Promise<number
     const { page_count: pages } = connection.prepare('pragma page_count').get() as { page_count: number };
     return pages;
   } catch (error) {
-    throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
+    throw new GateError('store_unavailable', `${file}: ${storeFaultText(error)}`, { cause: error });
   } finally {
     connection.close();
   }

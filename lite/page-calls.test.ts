@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { lateWords } from './page-calls.js';
+import { lateText } from './page-calls.js';
 
 describe('what the page says of a decision that was not taken', () => {
-  const words = (code: string) => lateWords(code, null, 0) ?? '';
+  const words = (code: string) => lateText(code, null, 0) ?? '';
 
   it('about a call whose record is not what Gate wrote: that, and no word of having come too late', () => {
     expect(words('call_tampered')).toBe(

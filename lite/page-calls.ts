@@ -86,7 +86,7 @@ function atAGlance({ waiting, next, calls, chain, nowMs }: MainPage): string {
   const last = newest
     ? `<a href="#lately">last verdict</a> ${shownTime(newest.timestamp, nowMs)}: ${outcomeOf(newest, [])} ${text(said(newest.tool_type ?? ''))}`
     : 'no call yet';
-  return `<ul class="glance" role="list"><li>${waiting.length === 0 ? 'nothing waits for you' : `<a href="#waiting">${waits}</a>${ends}`}</li><li>${last}</li><li>${chainWords(chain)}</li></ul>`;
+  return `<ul class="glance" role="list"><li>${waiting.length === 0 ? 'nothing waits for you' : `<a href="#waiting">${waits}</a>${ends}`}</li><li>${last}</li><li>${chainText(chain)}</li></ul>`;
 }
 
 function card(
@@ -119,7 +119,7 @@ function card(
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
     <label><span>Reason${which}</span> <input name="reason" maxlength="1000" autocomplete="off" placeholder="optional; Enter denies"></label>
     <button name="decision" value="deny">Deny${which}</button>
-    <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveWords(contract)}${which}</button>
+    <button name="decision" value="approve" class="go"${whole ? '' : ' disabled'}>${approveText(contract)}${which}</button>
   </form>
   <small>call <code>${text(row.correlation_id)}</code></small>
 </article>`;
@@ -149,7 +149,7 @@ function shownCall({ verdict, since }: ShownCall, nowMs: number): string {
 }
 
 /** The chain as it is now: how long, where its head is, and where it does not hold. */
-function chainWords(chain: VerifyResult | null): string {
+function chainText(chain: VerifyResult | null): string {
   if (chain === null) return '<span class="bad" role="alert">The ledger cannot be read now.</span>';
   if (!chain.valid)
     return `<span class="bad" role="alert">The ledger does not hold from entry ${chain.first_invalid_seq ?? '-'} on: <code>npx gate verify</code> says more. Decide nothing on what it says.</span>`;
@@ -158,7 +158,7 @@ function chainWords(chain: VerifyResult | null): string {
 }
 
 /** Names the effect: Gate executes what was asked for under the execution contract; a decision's caller acts itself. */
-const approveWords = (contract: CallContract | null): string =>
+const approveText = (contract: CallContract | null): string =>
   contract === SERVER_EXECUTION_CONTRACT ? 'Approve and execute' : 'Approve';
 
 function outcomeOf({ policy_decision: decision }: LedgerEntry, since: readonly string[]): string {
@@ -172,17 +172,17 @@ function outcomeOf({ policy_decision: decision }: LedgerEntry, since: readonly s
 }
 
 /** What a decision came to, read from the row and the record and not from what was asked for. */
-export function decidedWords(row: PendingRequest, record: CallRecord | null): string {
+export function decidedText(row: PendingRequest, record: CallRecord | null): string {
   const call = `<b>${text(said(toolOf(row)))}</b> for ${text(said(row.agent_id))}`;
   const reason = row.decision_reason === null ? '' : ` Reason: ${text(said(row.decision_reason))}.`;
   if (row.status === 'denied')
     return notice('good', `Denied: ${call}. Nothing was executed; its agent is told so.${reason}`);
   if (row.status !== 'approved') return '';
-  const [kind, words] = record === null ? (['good', ''] as const) : executionWords(record);
+  const [kind, words] = record === null ? (['good', ''] as const) : executionText(record);
   return notice(kind, `Approved: ${call}. ${words}${reason}`);
 }
 
-function executionWords({ state, outcome, evidence }: CallRecord): readonly ['good' | 'bad', string] {
+function executionText({ state, outcome, evidence }: CallRecord): readonly ['good' | 'bad', string] {
   if (evidence.call.contract !== SERVER_EXECUTION_CONTRACT)
     return ['good', 'Gate executes nothing here: its agent asked for the decision, and may act now.'];
   if (!isFinal(state, evidence.call.contract))
@@ -196,7 +196,7 @@ function executionWords({ state, outcome, evidence }: CallRecord): readonly ['go
 }
 
 /** Why a decision came too late, by what stands in the row. */
-export function lateWords(code: string, row: PendingRequest | null, nowMs: number): string | null {
+export function lateText(code: string, row: PendingRequest | null, nowMs: number): string | null {
   const call = row ? `${text(said(toolOf(row)))} for ${text(said(row.agent_id))}` : 'this call';
   if (code === 'already_decided' && row?.decided_by)
     return `This call is ${row.status} already, by ${text(row.decided_by)}${row.decided_at ? ` (${shownTime(row.decided_at, nowMs)})` : ''}: ${call}. The first decision stands; yours was not taken.`;

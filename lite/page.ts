@@ -9,7 +9,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { GateError } from '../domain/errors.js';
 import type { Access, LiteOperator } from './access.js';
-import { callsOf, decidedWords, lateWords, mainPage } from './page-calls.js';
+import { callsOf, decidedText, lateText, mainPage } from './page-calls.js';
 import { layout, line, loginForm } from './page-layout.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
@@ -212,7 +212,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     } catch (error) {
       if (!(error instanceof GateError) || error.status >= 500) throw error;
       const row = UUID.test(id) ? await options.review(operator, id) : null;
-      const words = lateWords(error.code, row, options.now()) ?? text(error.message);
+      const words = lateText(error.code, row, options.now()) ?? text(error.message);
       return main(reply, { id: session, operator }, { status: error.status, said: notice('bad', words) });
     }
   });
@@ -222,6 +222,6 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const row = id === undefined ? null : await options.review(operator, id);
     if (!row) return '';
     const wait = row.status === 'approved' ? EXECUTION_SHOWN_MS : 0;
-    return decidedWords(row, await options.endOf(row.correlation_id, wait));
+    return decidedText(row, await options.endOf(row.correlation_id, wait));
   }
 }

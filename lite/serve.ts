@@ -36,7 +36,7 @@ import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { Store } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
 import { logStream } from '../adapters/store/log-stream.js';
-import { sqliteFault, wordsOf } from '../domain/store-faults.js';
+import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
 import type { Found } from '../activities/clients/detected-upstream.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -45,7 +45,7 @@ import { createAccess, type Access, type LiteOperator } from './access.js';
 import { ownDecideToken, type OwnDecideToken } from './decide-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createLiteApp } from './app.js';
-import { createInProcessHost } from './in-process-runner.js';
+import { createInProcessRunner } from './in-process-runner.js';
 import { liteKeys } from './keys.js';
 import { loadLedgerReads } from './ledger-routes.js';
 import { logText } from './log-text.js';
@@ -103,7 +103,7 @@ const IDLE_CLIENT_MS = 5_000;
 const MAX_IN_FLIGHT = 2_000;
 const CLEANING_EVERY_MS = 10 * 60_000;
 
-/** The lite edition: the pipeline on the in-process host over one file, behind one plain listener. Rejects with one clear line. */
+/** The lite edition: the pipeline on the in-process runner over one file, behind one plain listener. Rejects with one clear line. */
 export async function startLite({
   config,
   child,
@@ -226,7 +226,7 @@ export async function startLite({
     now,
   };
   const activities = compose(ports, () => file.durable());
-  const host = createInProcessHost({
+  const runner = createInProcessRunner({
     calls,
     activities,
     logger,
@@ -239,7 +239,7 @@ export async function startLite({
     if (!serving) return;
     undone = { count: (undone?.count ?? 0) + 1, why };
     logger.error({ reason: why.message }, 'the file did not take a transaction; calls go on from what it holds');
-    host.lookAgain();
+    runner.lookAgain();
   });
   const notices =
     config.webhookUrl || config.slackWebhookUrl
@@ -254,7 +254,7 @@ export async function startLite({
       : null;
   const decideRow = createDecisions({
     reviews,
-    sender: host,
+    sender: runner,
     decisionKey: keys.decisionKey,
     clock: now,
     decisionLifeMs: 10_000,
@@ -334,17 +334,17 @@ export async function startLite({
     await startChild();
     found = (await tools?.look?.()) ?? null;
     serving = true;
-    resumed = await host.resume();
+    resumed = await runner.resume();
     await listen();
   } catch (error) {
     serving = false;
-    await host.close();
+    await runner.close();
     await inspector.close();
     await evaluator.close();
     await upstream?.close();
     await file.close();
     throw sqliteFault(error) > 0
-      ? new GateError('store_unavailable', `${ledgerFile}: ${wordsOf(error)}`, { cause: error })
+      ? new GateError('store_unavailable', `${ledgerFile}: ${storeFaultText(error)}`, { cause: error })
       : error;
   }
   const clean = () =>
@@ -405,7 +405,7 @@ export async function startLite({
       await loading;
       // Answers under way drain; then the calls they belong to; then what is written of them.
       await drain();
-      await host.close();
+      await runner.close();
       await inspector.close();
       await evaluator.close();
       await notices?.close();
@@ -431,7 +431,7 @@ export async function startLite({
     const closing = app.close();
     const watch = setInterval(() => {
       const waitedMs = Date.now() - began;
-      if (waitedMs > (host.busy() === 0 ? IDLE_CLIENT_MS : config.upstreamTimeoutSecs * 1000 + IDLE_CLIENT_MS))
+      if (waitedMs > (runner.busy() === 0 ? IDLE_CLIENT_MS : config.upstreamTimeoutSecs * 1000 + IDLE_CLIENT_MS))
         app.server.closeAllConnections();
     }, 100);
     await closing.finally(() => clearInterval(watch));
@@ -463,11 +463,11 @@ export async function startLite({
   }
 
   /** A call whose transaction was rolled back is answered with the cause, not with the error that followed from it. */
-  async function startSaying(...asked: Parameters<typeof host.start>): ReturnType<typeof host.start> {
+  async function startSaying(...asked: Parameters<typeof runner.start>): ReturnType<typeof runner.start> {
     const before = undone?.count ?? 0;
     const undoneMeanwhile = () => (undone && undone.count > before ? undone.why : null);
     try {
-      const summary = await host.start(...asked);
+      const summary = await runner.start(...asked);
       const why = undoneMeanwhile();
       if (why && !(await calls.find(asked[0].correlation_id))) throw why;
       return summary;

@@ -3,7 +3,7 @@ import { GateError } from '../domain/errors.js';
 import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { sqliteStore } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
-import { wordsOf } from '../domain/store-faults.js';
+import { storeFaultText } from '../domain/store-faults.js';
 import { forgetPinsIn, pinOwnersIn, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
@@ -25,7 +25,7 @@ export async function pinOwners(
       )
       .all() as unknown as (PinOwner & { readonly tools: number; readonly since: string })[];
   } catch (error) {
-    throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
+    throw new GateError('store_unavailable', `${file}: ${storeFaultText(error)}`, { cause: error });
   } finally {
     connection.close();
   }

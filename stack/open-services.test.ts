@@ -8,7 +8,7 @@ import type { Listener, Opened, Opening, ServiceDeclaration } from '../api/plugi
 import { createService, type TlsMaterial } from '../api/plugins/service.js';
 import { StartError } from '../config/start-error.js';
 import { type DevPki, ensureDevelopmentPki } from './certificates/dev-pki.js';
-import { type Host, openServices } from './open-services.js';
+import { openServices, type ServiceProcess } from './open-services.js';
 import { Undo } from './undo.js';
 
 const logger = pino({ level: 'silent' });
@@ -61,7 +61,7 @@ function held(): { readonly until: Promise<void>; letGo(): void } {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-const hostOf = (services: readonly ServiceDeclaration[], more: Partial<Host> = {}): Host => ({
+const processOf = (services: readonly ServiceDeclaration[], more: Partial<ServiceProcess> = {}): ServiceProcess => ({
   services,
   together: true,
   trustDomain: 'gate.local',
@@ -92,7 +92,7 @@ describe('the services of a process', () => {
         told.push('hil has started');
       },
     });
-    const open = openServices(hostOf([proxy, ledger, hil]));
+    const open = openServices(processOf([proxy, ledger, hil]));
     while (!told.includes('hil listens')) await turn();
     expect(told).toEqual(['ledger begins to listen', 'hil begins to listen', 'hil listens']);
     listen.letGo();
@@ -109,7 +109,7 @@ describe('the services of a process', () => {
   });
 
   it('begin what nobody waits for when they are told to, not before', async () => {
-    const { begin } = await openServices(hostOf([declared('brain', { begin: () => void told.push('begun') })]));
+    const { begin } = await openServices(processOf([declared('brain', { begin: () => void told.push('begun') })]));
     expect(told).toEqual([]);
     begin();
     expect(told).toEqual(['begun']);
@@ -119,7 +119,7 @@ describe('the services of a process', () => {
     const targets: unknown[] = [];
     const opens = (store: string) =>
       openServices(
-        hostOf([
+        processOf([
           declared(
             'ledger',
             {
@@ -148,7 +148,7 @@ describe('the services of a process', () => {
       },
     });
     const hil = declared('hil', { open: () => Promise.reject(new StartError('hil: no key')) });
-    const open = openServices(hostOf([ledger, hil], { givingUp: () => void told.push('giving up') })).catch(
+    const open = openServices(processOf([ledger, hil], { givingUp: () => void told.push('giving up') })).catch(
       (error: Error) => void told.push(error.message),
     );
     while (!told.includes('giving up')) await turn();
@@ -164,7 +164,7 @@ describe('the services of a process', () => {
   it('are waited for when one cannot start, and agents are not let in', async () => {
     const slow = held();
     const open = openServices(
-      hostOf([
+      processOf([
         declared('proxy', listening('proxy'), { calledBy: 'agents' }),
         declared('brain', { start: () => Promise.reject(new StartError('brain: no model')) }),
         declared('hil', {
@@ -189,7 +189,7 @@ describe('the services of a process', () => {
       { ...listening('proxy'), start: async () => stop.abort(new StartError('stopped')) },
       { calledBy: 'agents' },
     );
-    await expect(openServices(hostOf([proxy], { signal: stop.signal }))).rejects.toThrow('stopped');
+    await expect(openServices(processOf([proxy], { signal: stop.signal }))).rejects.toThrow('stopped');
     expect(told).toEqual([]);
   });
 
@@ -198,7 +198,7 @@ describe('the services of a process', () => {
     ['EACCES', 'port 8081 of the brain may not be opened by this user; free it or set GATE_BRAIN_PORT'],
   ])('say which setting holds a port that cannot be had: %s', async (code, words) => {
     const refused = () => Promise.reject(Object.assign(new Error('listen'), { code, port: 8081 }));
-    await expect(openServices(hostOf([declared('brain', listening('brain', refused))]))).rejects.toThrow(words);
+    await expect(openServices(processOf([declared('brain', listening('brain', refused))]))).rejects.toThrow(words);
     await undo.all(logger);
     expect(told.at(-1)).toBe('brain closes');
   });
@@ -222,13 +222,13 @@ describe('the services of a process', () => {
       counting('worker', { metricsBeside: 'ledger', calledBy: 'probes' }),
       counting('brain'),
     ];
-    await openServices(hostOf([ledger, worker, brain]));
+    await openServices(processOf([ledger, worker, brain]));
     const metrics = await shown.get('ledger')?.();
     expect(metrics).toContain('gate_worker_total');
     expect(metrics).toContain('gate_ledger_total');
     expect(metrics).toContain('process_cpu_seconds_total');
     expect(metrics).not.toContain('gate_brain_total');
-    await openServices(hostOf([worker], { together: false }));
+    await openServices(processOf([worker], { together: false }));
     expect(await shown.get('worker')?.()).not.toContain('gate_ledger_total');
   });
 });
@@ -256,7 +256,7 @@ describe('a neighbour', () => {
       },
     });
     const proxy = asks(brain, ({ neighbour }) => neighbour(brain));
-    await openServices(hostOf([proxy, { ...proxy, name: 'worker' }, brain]));
+    await openServices(processOf([proxy, { ...proxy, name: 'worker' }, brain]));
     expect(told).toEqual(['the port of brain', 'the port of brain']);
     expect(opened).toBe(1);
   });
@@ -266,14 +266,16 @@ describe('a neighbour', () => {
     const proxy = asks(brain, async ({ readinessOf }) =>
       Promise.resolve(readinessOf(brain)()).catch((error: Error) => error.message),
     );
-    await openServices(hostOf([proxy, brain]));
+    await openServices(processOf([proxy, brain]));
     expect(told).toEqual(['brain: no model']);
   });
 
   it('apart that answers nobody is a mistake of the declaration, and said', async () => {
     const brain = declared('brain', {});
     const proxy = asks(brain, ({ neighbour }) => neighbour(brain));
-    await expect(openServices(hostOf([proxy], { together: false }))).rejects.toThrow('proxy asks brain, which it does');
+    await expect(openServices(processOf([proxy], { together: false }))).rejects.toThrow(
+      'proxy asks brain, which it does',
+    );
   });
 
   describe('apart', () => {
@@ -315,7 +317,7 @@ describe('a neighbour', () => {
       );
       try {
         await openServices(
-          hostOf([proxy], {
+          processOf([proxy], {
             together: false,
             tlsOf: () => pki.services.proxy,
             addressOf: () => `https://127.0.0.1:${port}`,

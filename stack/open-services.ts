@@ -8,8 +8,8 @@ import { type Neighbours, neighboursOf } from './neighbours.js';
 import { portTaken } from './port-taken.js';
 import type { Undo } from './undo.js';
 
-/** A process that services are opened in. */
-export interface Host {
+/** What a process gives the services that it opens. */
+export interface ServiceProcess {
   readonly services: readonly ServiceDeclaration[];
   /** Every service there is; otherwise it is one. */
   readonly together: boolean;
@@ -43,8 +43,8 @@ const SERVICE_LIMIT_MS = 10_000;
  * it. Then they listen while the long part of their start goes on, and agents are let in last. Whatever is open is on `undo`, also
  * when this throws: StartError in one line for what an operator can mend.
  */
-export async function openServices(host: Host): Promise<OpenServices> {
-  const { services, undo, logger, trustDomain, together } = host;
+export async function openServices(owner: ServiceProcess): Promise<OpenServices> {
+  const { services, undo, logger, trustDomain, together } = owner;
   const openings = new Map<string, Promise<Opened<unknown>>>();
   const registries = new Map<string, Registry>();
 
@@ -75,12 +75,12 @@ export async function openServices(host: Host): Promise<OpenServices> {
   let parts: SharedParts | undefined;
 
   function openingOf(service: ServiceDeclaration): Opening<GroupConfig<SettingGroups>> {
-    const shared = (): SharedParts => (parts ??= host.shared(neighbours.neighbour));
-    const neighbours: Neighbours = neighboursOf(service, { ...host, opened, remotes, shared });
+    const shared = (): SharedParts => (parts ??= owner.shared(neighbours.neighbour));
+    const neighbours: Neighbours = neighboursOf(service, { ...owner, opened, remotes, shared });
     return {
       ...neighbours,
-      config: host.configOf(service),
-      tls: host.tlsOf(service),
+      config: owner.configOf(service),
+      tls: owner.tlsOf(service),
       trustDomain,
       logger,
       registry: registryOf(service),
@@ -88,11 +88,11 @@ export async function openServices(host: Host): Promise<OpenServices> {
       shared: shared(),
       storeTarget(store) {
         if (!service.stores.includes(store)) throw new Error(`${service.name} does not declare the store ${store}`);
-        return host.storeTarget(store);
+        return owner.storeTarget(store);
       },
       onStop: (phase, what, step, limitMs) => undo.push(phase, what, step, limitMs),
-      say: host.say,
-      failed: host.failed,
+      say: owner.say,
+      failed: owner.failed,
     };
   }
 
@@ -124,12 +124,12 @@ export async function openServices(host: Host): Promise<OpenServices> {
   try {
     all = await Promise.all(services.map(opened).filter((each) => each !== null));
   } catch (error) {
-    host.givingUp?.(error);
+    owner.givingUp?.(error);
     // What is still on its way puts itself on `undo`, and what it needs must be there until then.
     await Promise.allSettled(openings.values());
     throw error;
   }
-  host.signal?.throwIfAborted();
+  owner.signal?.throwIfAborted();
   const starting = all.map((each) => each.start?.());
   const listening = services.filter(({ calledBy }) => calledBy !== 'agents').map(listen);
   try {
@@ -139,7 +139,7 @@ export async function openServices(host: Host): Promise<OpenServices> {
     await Promise.allSettled([...starting, ...listening]);
     throw error;
   }
-  host.signal?.throwIfAborted();
+  owner.signal?.throwIfAborted();
   await Promise.all(services.filter(({ calledBy }) => calledBy === 'agents').map(listen));
   return {
     ports,

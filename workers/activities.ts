@@ -66,7 +66,7 @@ export type GateActivities = InspectionActivities &
   CallbackActivities &
   ReconcileActivities;
 
-/** Every activity of Gate over its ports; both hosts of the pipeline run these. */
+/** Every activity of Gate over its ports; both runners of the pipeline call these. */
 export function createActivities(ports: ActivityPorts): GateActivities {
   const { calls, ledger, now } = ports;
   const clock = now ? { now } : {};

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { sqliteStore } from '../store/database.js';
-import { sqliteFault, wordsOf } from '../../domain/store-faults.js';
+import { sqliteFault, storeFaultText } from '../../domain/store-faults.js';
 import { createLedgerReader } from './ledger-reader.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
@@ -89,7 +89,7 @@ export function openLedgerReadOnly(
     connection.close();
     release();
     throw refused(
-      sqliteFault(error) === CORRUPT ? `${file}: ${wordsOf(error)}` : `${file} is not a ledger file`,
+      sqliteFault(error) === CORRUPT ? `${file}: ${storeFaultText(error)}` : `${file} is not a ledger file`,
       error,
     );
   }
@@ -103,7 +103,7 @@ function opened(file: string): Untouched {
   try {
     return openUntouched(resolve(file));
   } catch (error) {
-    throw refused(`${file}: ${wordsOf(error)}`, error);
+    throw refused(`${file}: ${storeFaultText(error)}`, error);
   }
 }
 

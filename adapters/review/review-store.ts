@@ -8,7 +8,7 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { askedOf, statement } from '../store/jobs.js';
-import { createTurns } from '../../domain/keyed-queue.js';
+import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
@@ -70,7 +70,7 @@ export function reviewStoreOver(
   { payloadKeys, clock = Date.now, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
-  const oneAtATime = createTurns();
+  const oneAtATime = createKeyedQueue();
   const sealing = reviewSealing(payloadKeys);
   const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];

@@ -5,7 +5,7 @@ import type { Migration } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import { privateDatabase } from './durable-file.js';
 import { migrate, sqliteStore, type Store } from './database.js';
-import { wordsOf } from '../../domain/store-faults.js';
+import { storeFaultText } from '../../domain/store-faults.js';
 
 /**
  * One SQLite file that this process alone writes, shared by every authority of it. What is written is visible to this process at
@@ -65,7 +65,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
     if (!memory) privateDatabase(file);
     connection = new DatabaseSync(file);
   } catch (error) {
-    throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
+    throw new GateError('store_unavailable', `${file}: ${storeFaultText(error)}`, { cause: error });
   }
   try {
     // This module syncs the log itself, off the event loop; NORMAL still syncs around checkpoints, as WAL needs it. A migration that a power
@@ -88,7 +88,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   } catch (error) {
     connection.close();
     if (error instanceof GateError) throw error;
-    throw new GateError('store_unavailable', `${file}: ${wordsOf(error)}`, { cause: error });
+    throw new GateError('store_unavailable', `${file}: ${storeFaultText(error)}`, { cause: error });
   }
   // Closing a descriptor drops this process's POSIX locks on that file; SQLite locks the database and its index, never the log.
   const log = memory ? null : openSync(`${file}-wal`, 'r+');
@@ -115,7 +115,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   };
 
   const undo = (error: unknown): GateError => {
-    const known = new GateError('store_unavailable', `${name}: ${wordsOf(error)}`, { cause: error });
+    const known = new GateError('store_unavailable', `${name}: ${storeFaultText(error)}`, { cause: error });
     open = false;
     undone = { count: (undone?.count ?? 0) + 1, why: known };
     try {
@@ -217,7 +217,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
         connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
         return null;
       } catch (error) {
-        return wordsOf(error);
+        return storeFaultText(error);
       } finally {
         connection.close();
       }

@@ -11,7 +11,7 @@ export type ReadinessChecks = Readonly<
 >;
 
 /** Constant facts to show, such as the mode of the process. */
-export type ReadinessFacts = Readonly<Record<string, string>>;
+export type ReadinessDetails = Readonly<Record<string, string>>;
 
 const PROBE_LIMIT_MS = 2_000;
 
@@ -23,7 +23,7 @@ export function healthApp(
   service: string,
   registry: Registry,
   checks: ReadinessChecks,
-  facts: ReadinessFacts = {},
+  facts: ReadinessDetails = {},
 ): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true, schemaController: ownCompilersOnly });
   app.get('/health', () => ({ status: 'ok', service }));
@@ -44,7 +44,7 @@ export function registerProbes(
     showsDetails = () => true,
     mayReadMetrics = () => undefined,
   }: {
-    readonly facts?: ReadinessFacts;
+    readonly facts?: ReadinessDetails;
     readonly showsDetails?: (request: FastifyRequest) => boolean;
     readonly mayReadMetrics?: (request: FastifyRequest) => void;
   } = {},

@@ -8,7 +8,7 @@ import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.j
 import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
 import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
-import { healthApp, type ReadinessChecks, type ReadinessFacts } from './health.js';
+import { healthApp, type ReadinessChecks, type ReadinessDetails } from './health.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
@@ -40,7 +40,7 @@ export interface ServiceOptions {
   readonly errorBody?: ErrorBody;
   readonly readiness?: ReadinessChecks;
   /** Shown by /readyz beside the checks. */
-  readonly facts?: ReadinessFacts;
+  readonly facts?: ReadinessDetails;
   /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }

@@ -1,5 +1,5 @@
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
-import { createTurns } from '../../domain/keyed-queue.js';
+import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { agentKey, rateLimited, type Refused, type Refusals } from './refusals.js';
 
 /** What one agent may do within a minute beside tool calls; 0 is no limit. */
@@ -34,7 +34,7 @@ export function createAgentLimits({
   const controls = slidingBudget(limits.controls, WINDOW_MS);
   const replays = slidingBudget(limits.replays, WINDOW_MS);
   const bytes = slidingBudget(limits.replayedBytes, WINDOW_MS);
-  const oneAtATime = createTurns();
+  const oneAtATime = createKeyedQueue();
   const keyOf = ({ caller }: AskedAgain) => agentKey(caller);
 
   async function refuse(secs: number, refused: Refused): Promise<void> {

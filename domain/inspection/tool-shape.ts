@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { foldedWords } from './fold.js';
+import { words } from '../text.js';
 
 /** What a tool does, judged by its name. `unknown` when no word of it is known. */
 export type ToolShape = 'retrieve' | 'modify' | 'delete' | 'money' | 'identity' | 'deploy' | 'execute' | 'unknown';
-
-const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 const RETRIEVE = words(
   'read list get search fetch find query lookup look view show describe count check inspect browse scan preview summarize summarise head stat status select poll download open tail diff compare validate verify ping monitor',

@@ -1,7 +1,7 @@
 import type { AppendReceipt } from '../../contracts/ledger.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
-import { wordsOf } from '../store-faults.js';
+import { storeFaultText } from '../store-faults.js';
 import { canonicalContent, CONTENT_FIELDS } from './canonical-bytes.js';
 import { answers, type AppendCall, type ChainedRow, type ChainHead, type Judgement, type StoredRow } from './chain.js';
 import type { SidecarKind } from './entry.js';
@@ -159,7 +159,7 @@ export const brokenTail = (fault: string): GateError =>
 export const asUnavailable = (error: unknown): GateError =>
   error instanceof GateError
     ? error
-    : new GateError('ledger_store_unavailable', `the ledger store failed: ${wordsOf(error)}`, { cause: error });
+    : new GateError('ledger_store_unavailable', `the ledger store failed: ${storeFaultText(error)}`, { cause: error });
 
 /** Runs a read. Everything it throws, synchronously or later, becomes `ledger_store_unavailable`. */
 export async function reading<Result>(read: () => Promise<Result>): Promise<Result> {

@@ -35,7 +35,7 @@ export class PipelineUnavailable extends Error {
 
 /** What a verdict is made with. Each may be met twice after a crash. */
 export interface JudgeSteps {
-  /** The host's clock, epoch milliseconds. */
+  /** The runner's clock, epoch milliseconds. */
   now(): number;
   inspect(call: CallInput): Promise<Inspected>;
   evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated>;
@@ -48,11 +48,11 @@ export interface JudgeSteps {
 }
 
 /**
- * What a host gives the pipeline. Temporal's host answers with activities, timers and updates; the in-process host with direct calls
+ * What a runner gives the pipeline. Temporal's answers with activities, timers and updates; the in-process runner with direct calls
  * behind a journal. Each step may be met twice after a crash and then gives the first answer.
  */
 export interface PipelineSteps {
-  /** The host's clock, epoch milliseconds; the same at every replay. */
+  /** The runner's clock, epoch milliseconds; the same at every replay. */
   now(): number;
   /** `judgeCall`, as one step or as its two halves: nothing of it but the committed verdict is remembered. */
   judge(call: CallInput): Promise<CallSummary>;
@@ -142,7 +142,7 @@ export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<Cal
 /** What inspection found; or how a call was closed that cannot be judged any more. */
 export type Looked = { readonly inspected: Inspected } | { readonly closed: CallSummary };
 
-/** The first half of `judgeCall`, for a host that runs it as a step of its own. It changes nothing of the record of a call that can be judged. */
+/** The first half of `judgeCall`, for a runner that takes it as a step of its own. It changes nothing of the record of a call that can be judged. */
 export async function inspectCall(
   call: CallInput,
   steps: Pick<JudgeSteps, 'now' | 'inspect' | 'abandonCall' | 'closeTampered'>,

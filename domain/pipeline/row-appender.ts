@@ -1,6 +1,6 @@
 import type { ReachedRecord } from '../../contracts/call.js';
 
-/** How a host brings rows to the ledger. */
+/** How a runner brings rows to the ledger. */
 export interface RowSteps {
   /** Whether the ledger took every row that is due, at once. Never throws. `reached` is the record as the step before left it. */
   now(reached: ReachedRecord): Promise<boolean>;

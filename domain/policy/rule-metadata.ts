@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 
 /** What a rule file says about one of its rules. */
-export interface RuleFacts {
+export interface RuleMetadata {
   /** `deny`, `review`, or the name of a rule that has metadata. */
   readonly rule: string;
   readonly title: string | null;
@@ -14,8 +14,8 @@ export interface RuleFacts {
 export const packageOf = (body: string): string | null => /^package[ \t]+([\w.]+)[ \t]*$/m.exec(body)?.[1] ?? null;
 
 /** The rules of a file that deny, ask for review, or carry metadata, in order (OPA's manual, "Annotations"). */
-export function rulesOf(body: string): readonly RuleFacts[] {
-  const found: RuleFacts[] = [];
+export function rulesOf(body: string): readonly RuleMetadata[] {
+  const found: RuleMetadata[] = [];
   let annotation: string[] | null = null;
   let metadata: Readonly<Record<string, unknown>> = {};
   const lines = body.split('\n');

@@ -1,4 +1,5 @@
 import type { Command } from './lexer.js';
+import { words } from '../text.js';
 
 /**
  * From the least to the worst. `changes` destroys, stops or alters something. `takes_over` runs code from elsewhere, gives somebody a
@@ -22,7 +23,6 @@ export interface Call {
 
 type Judge = (call: Call) => ShellReading | null;
 
-export const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 const changes = (kind: string): ShellReading => ({ effect: 'changes', kind });
 const takesOver = (kind: string): ShellReading => ({ effect: 'takes_over', kind });
 

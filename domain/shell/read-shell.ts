@@ -1,13 +1,14 @@
-import type { ShellFacts, ShellFinding } from '../../contracts/policy.js';
+import type { ShellInArguments, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { type Command, readCommands, type Word } from './lexer.js';
-import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading, words } from './programs.js';
+import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading } from './programs.js';
+import { words } from '../text.js';
 
 /** Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time and never throws. */
-export type ShellReader = (argumentsOfCall: unknown, allowance?: Allowance) => ShellFacts;
+export type ShellReader = (argumentsOfCall: unknown, allowance?: Allowance) => ShellInArguments;
 
 /** Findings kept, the gravest first. */
 const FINDINGS = 16;

@@ -1,8 +1,8 @@
-import type { SqlFacts } from '../../contracts/policy.js';
+import type { SqlInArguments } from '../../contracts/policy.js';
 import { LONGEST_NAME, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from './vocabulary.js';
 
-type Place = SqlFacts['other'][number];
+type Place = SqlInArguments['other'][number];
 type Role = Place['role'];
 
 /** Names of arguments in lower case, grouped by what the rules and the reader do with their values. */
@@ -44,7 +44,7 @@ const actsFirst = (text: string): boolean => {
 /** Collects the texts of a call that are not proven to be one plain SQL read. */
 export interface AskedTexts {
   note(text: string, path: readonly string[], isName: boolean): void;
-  places(proven: { readonly read: boolean; readonly withPlaces: boolean }): SqlFacts['other'];
+  places(proven: { readonly read: boolean; readonly withPlaces: boolean }): SqlInArguments['other'];
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { SqlFinding, SqlFacts } from '../../contracts/policy.js';
+import type { SqlFinding, SqlInArguments } from '../../contracts/policy.js';
 import { eachText, lowered, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
@@ -42,9 +42,9 @@ export interface SqlReaderOptions {
  * Finds the SQL in the arguments of a call. The result depends only on the arguments and on `share`, the call's part of the request's
  * reading budget (1 for a single call). Takes linear time and never throws.
  */
-export type SqlReader = (argumentsOfCall: unknown, share?: number) => SqlFacts;
+export type SqlReader = (argumentsOfCall: unknown, share?: number) => SqlInArguments;
 
-const NOTHING: SqlFacts = { worst: 'none', found: [], more: false, other: [] };
+const NOTHING: SqlInArguments = { worst: 'none', found: [], more: false, other: [] };
 
 /** The calls of a batch share the budget of one call, so a hundred calls cost no more than one. */
 const budgetOf = (share: number): Budget => ({

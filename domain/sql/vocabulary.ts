@@ -1,4 +1,4 @@
-const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
+import { words } from '../text.js';
 
 /** Words that start a statement in some dialect. Only a text that starts with one of them goes to the parser. */
 export const STATEMENT_WORDS = words(

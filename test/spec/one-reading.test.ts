@@ -8,7 +8,7 @@ import type { HeldRows } from '../../contracts/ledger.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
-import { createInProcessHost } from '../../lite/in-process-runner.js';
+import { createInProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { type Counted, type CountedCalls, countedCalls, countedCallsInFile } from '../support/counted-calls.js';
 import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../support/pipeline-fixture.js';
@@ -72,7 +72,7 @@ const EDITIONS: Readonly<Record<string, Edition>> = {
   lite: {
     costs: LITE,
     open: (folder) => countedCallsInFile(join(folder, 'counted.db'), KEYS),
-    host: (calls, activities) => createInProcessHost({ calls, activities, logger: pino({ level: 'silent' }) }),
+    host: (calls, activities) => createInProcessRunner({ calls, activities, logger: pino({ level: 'silent' }) }),
   },
 };
 

@@ -3,7 +3,7 @@ import { callStoreInFile } from '../../adapters/call-record/call-store.js';
 import { ledgerInFile } from '../../adapters/ledger/ledger-in-file.js';
 import { reviewStoreOver } from '../../adapters/review/review-store.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
-import { createInProcessHost } from '../../lite/in-process-runner.js';
+import { createInProcessRunner } from '../../lite/in-process-runner.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
@@ -25,7 +25,7 @@ serveHost(async (config) => {
     durable: () => file.durable(),
   };
   return composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
-    const host = createInProcessHost({ calls, activities, logger: quietLogger });
+    const host = createInProcessRunner({ calls, activities, logger: quietLogger });
     await host.resume();
     return { runner: host, sender: host };
   });

@@ -23,7 +23,7 @@ import { decisionVerifierFor, signDecision } from '../../domain/review/decision-
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
-import { createInProcessHost, type InProcessHost } from '../../lite/in-process-runner.js';
+import { createInProcessRunner, type InProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
@@ -40,7 +40,7 @@ export interface PipelineFixture {
   readonly ledger: LedgerStore;
   readonly reviews: ReviewStore;
   readonly activities: GateActivities;
-  readonly host: InProcessHost;
+  readonly host: InProcessRunner;
   readonly verifyDecision: ActivityPorts['verifyDecision'];
   /** HIL's side of a decision, as its route and lite's page call it. */
   readonly decide: ReturnType<typeof createDecisions>;
@@ -206,7 +206,7 @@ export async function openPipeline({
     waitForLedgerMs: 30_000,
   };
   const activities = compose(ports);
-  const host = createInProcessHost({ calls, activities, logger: pino({ level: 'silent' }), clock });
+  const host = createInProcessRunner({ calls, activities, logger: pino({ level: 'silent' }), clock });
 
   const unstaged: PipelineFixture['unstaged'] = ({ arguments: given = { path: 'a.txt' }, ...overrides } = {}) => {
     const body: JsonObject = {

@@ -2,7 +2,7 @@ import type { ComplianceRegister } from '../../../contracts/compliance.js';
 import type { Assurance } from '../../ledger/assurance/assurance.js';
 import { reading } from '../../../domain/ledger/chain-store.js';
 import { type GoneFrom, windowVacuumed } from '../../ledger/vacuum/gone.js';
-import { countFact, noFacts } from '../../../domain/evidence/compliance/counts.js';
+import { countRow, noCounts } from '../../../domain/evidence/compliance/counts.js';
 import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
@@ -33,16 +33,16 @@ export const createComplianceEvidence =
   ({ reader, assurance, coldExports, goneFrom, clock }: EvidenceOptions): ComplianceEvidence =>
   async ({ from, to, ...scope }) => {
     const verification = await assurance.verifyAssured();
-    const facts = noFacts();
+    const counts = noCounts();
     for await (const page of reader.pages({ ...scope, from, to, hiding: 'erased' }))
-      for (const row of page) countFact(facts, row);
+      for (const row of page) countRow(counts, row);
     // Checked after reading: rows that were vacuumed meanwhile are missing too.
     const tenant = scope.demoPrefix === undefined ? scope.tenant : undefined;
     const gone = await reading(() => goneFrom({ from, to, tenant }));
     if (gone) throw windowVacuumed(gone);
     return complianceRegister({
       window: { from, to },
-      facts,
+      counts,
       verification,
       coldExports: await coldExports({ from, to }),
       generatedAt: new Date(clock()).toISOString(),

@@ -15,7 +15,7 @@ import type { Assurance } from '../../ledger/assurance/assurance.js';
 import { type CommittedWalk, freshWalk } from '../../ledger/assurance/fresh-walk.js';
 import { canonicalContent, canonicalEntry, CONTENT_FIELDS } from '../../../domain/ledger/canonical-bytes.js';
 import { asUnavailable, ENTRY_COLUMNS } from '../../../domain/ledger/chain-store.js';
-import { countFact, type Facts, noFacts } from '../../../domain/evidence/compliance/counts.js';
+import { countRow, type WindowCounts, noCounts } from '../../../domain/evidence/compliance/counts.js';
 import { complianceRegister } from '../../../domain/evidence/compliance/register.js';
 import { entryHash } from '../../../domain/ledger/entry-hash.js';
 import { scan } from '../../ledger/rows.js';
@@ -248,7 +248,7 @@ async function writeFiles(
   const generatedAt = new Date(clock()).toISOString();
   const gone = await goneFrom({ tenant, from, to });
   if (gone && !request.markVacuumed) throw windowVacuumed(gone);
-  const facts: Facts = noFacts();
+  const counts: WindowCounts = noCounts();
   const inventory = emptyInventory();
   try {
     const entries = hashedFile(join(folder, 'entries.ndjson'));
@@ -260,7 +260,7 @@ async function writeFiles(
       await writeLines(entries, rows.map(lineOf));
       for (const row of rows) {
         const entry = toEntry(row);
-        countFact(facts, entry);
+        countRow(counts, entry);
         countNames(inventory, entry);
         low ??= entry.seq;
         high = entry.seq;
@@ -305,7 +305,7 @@ async function writeFiles(
     };
     const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
     const pointers = await coldExports(window);
-    const document = { tenant, window, generatedAt, facts, inventory };
+    const document = { tenant, window, generatedAt, counts, inventory };
     const { cryptographic_verification: cryptography } = verification;
     const optional = {
       ...(request.documentation && {
@@ -315,7 +315,7 @@ async function writeFiles(
       ...(request.includeCompliance && {
         compliance_register: add(
           'compliance_register.json',
-          json(complianceRegister({ window, facts, verification, coldExports: pointers.length, generatedAt })),
+          json(complianceRegister({ window, counts, verification, coldExports: pointers.length, generatedAt })),
         ),
       }),
       ...(anchorsFile.count > 0 && { anchors: anchorsFile }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { callRows, type TestCall } from '../../../test/support/ledger-calls.js';
-import { countFact, noFacts } from './counts.js';
+import { countRow, noCounts } from './counts.js';
 
 /** An entry with only the fields that are counted. */
 const entry = (fields: Partial<LedgerEntry>): LedgerEntry =>
@@ -9,24 +9,24 @@ const entry = (fields: Partial<LedgerEntry>): LedgerEntry =>
 
 describe('what rows say is counted by any text that is in them', () => {
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('a signal or a provenance named %s', (text) => {
-    const facts = noFacts();
+    const counts = noCounts();
     for (let row = 0; row < 2; row++) {
-      countFact(facts, entry({ signal: text }));
-      countFact(facts, entry({ event_kind: 'hil.approved', policy_decision: { approver_provenance: text } }));
+      countRow(counts, entry({ signal: text }));
+      countRow(counts, entry({ event_kind: 'hil.approved', policy_decision: { approver_provenance: text } }));
     }
-    for (const counts of [facts.signals.byKey(), facts.provenance.byKey()]) {
-      expect(Object.entries(counts)).toEqual([[text, 2]]);
-      expect(JSON.stringify(counts)).toBe(`{${JSON.stringify(text)}:2}`);
+    for (const each of [counts.signals.byKey(), counts.provenance.byKey()]) {
+      expect(Object.entries(each)).toEqual([[text, 2]]);
+      expect(JSON.stringify(each)).toBe(`{${JSON.stringify(text)}:2}`);
     }
   });
 
   it('more texts than fit are counted together', () => {
-    const facts = noFacts();
-    for (let row = 0; row < 6_000; row++) countFact(facts, entry({ signal: `signal-${row}` }));
-    expect(facts.signals.size()).toBe(5_000);
-    expect(facts.signals.byKey()).toMatchObject({ 'signal-0': 1, 'signal-4999': 1, '(others)': 1_000 });
-    expect(facts.signals.others()).toBe(1_000);
-    expect(facts.denySignals.count).toBe(6_000);
+    const counts = noCounts();
+    for (let row = 0; row < 6_000; row++) countRow(counts, entry({ signal: `signal-${row}` }));
+    expect(counts.signals.size()).toBe(5_000);
+    expect(counts.signals.byKey()).toMatchObject({ 'signal-0': 1, 'signal-4999': 1, '(others)': 1_000 });
+    expect(counts.signals.others()).toBe(1_000);
+    expect(counts.denySignals.count).toBe(6_000);
   });
 });
 
@@ -37,11 +37,11 @@ const entriesOf = (...calls: readonly Omit<TestCall, 'name'>[]): LedgerEntry[] =
     .map((row, index) => ({ ...row, seq: index + 1 }) as unknown as LedgerEntry);
 
 function factsOf(...calls: readonly Omit<TestCall, 'name'>[]) {
-  const facts = noFacts();
+  const counts = noCounts();
   const rows = entriesOf(...calls);
-  for (const row of rows) countFact(facts, row);
+  for (const row of rows) countRow(counts, row);
   const kindsAt = (seqs: readonly number[]) => seqs.map((seq) => rows[seq - 1]?.event_kind);
-  return { facts, kindsAt };
+  return { counts, kindsAt };
 }
 
 describe('a call counts as denied by what became of it', () => {
@@ -57,17 +57,17 @@ describe('a call counts as denied by what became of it', () => {
     ['executed while observed, with an injection', { injected: true, mode: 'observe', outcome: 'completed' }, []],
     ['refused for an injection', { injected: true }, ['proxy.verdict']],
   ])('%s', (_what, call, denials) => {
-    const { facts, kindsAt } = factsOf(call);
-    expect(facts.verdicts.count).toBe(1);
-    expect(facts.denials.count).toBe(denials.length);
-    expect(kindsAt(facts.denials.samples)).toEqual(denials);
+    const { counts, kindsAt } = factsOf(call);
+    expect(counts.verdicts.count).toBe(1);
+    expect(counts.denials.count).toBe(denials.length);
+    expect(kindsAt(counts.denials.samples)).toEqual(denials);
   });
 
   it('a parked call with a signal is no denial with a signal, and a refused one is', () => {
-    const facts = noFacts();
+    const counts = noCounts();
     for (const row of entriesOf({ tier: 'yellow' }, { tier: 'red', mode: 'observe' }, { tier: 'red' }))
-      countFact(facts, { ...row, ...(row.event_kind === 'proxy.verdict' && { signal: 'scope_tool' }), signature: 's' });
-    expect(facts).toMatchObject({ denials: { count: 1 }, signedDenials: { count: 1 }, denySignals: { count: 1 } });
-    expect(facts.signals.byKey()).toEqual({ scope_tool: 1 });
+      countRow(counts, { ...row, ...(row.event_kind === 'proxy.verdict' && { signal: 'scope_tool' }), signature: 's' });
+    expect(counts).toMatchObject({ denials: { count: 1 }, signedDenials: { count: 1 }, denySignals: { count: 1 } });
+    expect(counts.signals.byKey()).toEqual({ scope_tool: 1 });
   });
 });

@@ -9,80 +9,80 @@ const ATTESTED = new Set(['webauthn', 'oidc', 'saml']);
 const NOBODY = new Set(['system', 'auth-disabled']);
 
 /** A count of rows, and the places of the first few of them. */
-export interface Fact {
+export interface Count {
   count: number;
   readonly samples: number[];
 }
 
 /** What the rows of a window say, counted without judging it. */
-export interface Facts {
+export interface WindowCounts {
   rows: number;
-  readonly verdicts: Fact;
+  readonly verdicts: Count;
   /** Calls refused for good, by the verdict or later by a person, as the reports count them. */
-  readonly denials: Fact;
-  readonly signedDenials: Fact;
-  readonly denySignals: Fact;
-  readonly humanDecisions: Fact;
-  readonly attestedDecisions: Fact;
-  readonly otherDecisions: Fact;
-  readonly narrowed: Fact;
-  readonly committedPayloads: Fact;
-  readonly committedEvidence: Fact;
-  readonly signedRows: Fact;
+  readonly denials: Count;
+  readonly signedDenials: Count;
+  readonly denySignals: Count;
+  readonly humanDecisions: Count;
+  readonly attestedDecisions: Count;
+  readonly otherDecisions: Count;
+  readonly narrowed: Count;
+  readonly committedPayloads: Count;
+  readonly committedEvidence: Count;
+  readonly signedRows: Count;
   readonly provenance: Tally;
   readonly signals: Tally;
 }
 
-const fact = (): Fact => ({ count: 0, samples: [] });
+const none = (): Count => ({ count: 0, samples: [] });
 
-export const noFacts = (): Facts => ({
+export const noCounts = (): WindowCounts => ({
   rows: 0,
-  verdicts: fact(),
-  denials: fact(),
-  signedDenials: fact(),
-  denySignals: fact(),
-  humanDecisions: fact(),
-  attestedDecisions: fact(),
-  otherDecisions: fact(),
-  narrowed: fact(),
-  committedPayloads: fact(),
-  committedEvidence: fact(),
-  signedRows: fact(),
+  verdicts: none(),
+  denials: none(),
+  signedDenials: none(),
+  denySignals: none(),
+  humanDecisions: none(),
+  attestedDecisions: none(),
+  otherDecisions: none(),
+  narrowed: none(),
+  committedPayloads: none(),
+  committedEvidence: none(),
+  signedRows: none(),
   provenance: tally(),
   signals: tally(),
 });
 
-function seen(into: Fact, seq: number): void {
+function seen(into: Count, seq: number): void {
   into.count += 1;
   if (into.samples.length < SAMPLES) into.samples.push(seq);
 }
 
-/** Counts one row. Rows must come in chain order; the same rows give the same facts. */
-export function countFact(facts: Facts, row: LedgerEntry): void {
+/** Counts one row. Rows must come in chain order; the same rows give the same counts. */
+export function countRow(counts: WindowCounts, row: LedgerEntry): void {
   const { seq, event_kind: kind } = row;
   const text = (field: string) => (typeof row[field] === 'string' ? row[field] : null);
   const signal = text('signal');
   const signed = text('signature') !== null;
-  facts.rows += 1;
-  if (signed) seen(facts.signedRows, seq);
-  if (text('payload_sha256') !== null) seen(facts.committedPayloads, seq);
-  if (text('brain_evidence_sha256') !== null) seen(facts.committedEvidence, seq);
-  if (kind === 'agent.envelope_narrowed') seen(facts.narrowed, seq);
-  if (kind === 'proxy.verdict') seen(facts.verdicts, seq);
+  counts.rows += 1;
+  if (signed) seen(counts.signedRows, seq);
+  if (text('payload_sha256') !== null) seen(counts.committedPayloads, seq);
+  if (text('brain_evidence_sha256') !== null) seen(counts.committedEvidence, seq);
+  if (kind === 'agent.envelope_narrowed') seen(counts.narrowed, seq);
+  if (kind === 'proxy.verdict') seen(counts.verdicts, seq);
   if (isDenial(judgedBy(row))) {
-    seen(facts.denials, seq);
-    if (signed) seen(facts.signedDenials, seq);
+    seen(counts.denials, seq);
+    if (signed) seen(counts.signedDenials, seq);
     if (signal !== null) {
-      seen(facts.denySignals, seq);
-      facts.signals.add(signal);
+      seen(counts.denySignals, seq);
+      counts.signals.add(signal);
     }
   }
   if (kind === 'hil.approved' || kind === 'hil.denied') {
     const said = row.policy_decision?.['approver_provenance'];
     const provenance = typeof said === 'string' ? said : 'unrecorded';
-    facts.provenance.add(provenance);
-    if (NOBODY.has(provenance)) seen(facts.otherDecisions, seq);
-    else seen(facts.humanDecisions, seq);
-    if (ATTESTED.has(provenance)) seen(facts.attestedDecisions, seq);
+    counts.provenance.add(provenance);
+    if (NOBODY.has(provenance)) seen(counts.otherDecisions, seq);
+    else seen(counts.humanDecisions, seq);
+    if (ATTESTED.has(provenance)) seen(counts.attestedDecisions, seq);
   }
 }

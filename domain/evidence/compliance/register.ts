@@ -1,6 +1,6 @@
 import type { ComplianceControl, ComplianceRegister } from '../../../contracts/compliance.js';
 import type { AssuredVerifyResult, CryptographicVerification } from '../../../contracts/ledger-evidence.js';
-import type { Fact, Facts } from './counts.js';
+import type { Count, WindowCounts } from './counts.js';
 
 const DISCLAIMER =
   'This register counts and samples facts that Gate logged. It is no statement that any law, standard or control is met, and its ' +
@@ -8,7 +8,7 @@ const DISCLAIMER =
 
 export interface RegisterInput {
   readonly window: { readonly from: string; readonly to: string };
-  readonly facts: Facts;
+  readonly counts: WindowCounts;
   readonly verification: AssuredVerifyResult;
   /** Cold exports whose rows overlap the window. */
   readonly coldExports: number;
@@ -17,13 +17,13 @@ export interface RegisterInput {
 
 /** The register of a window. A pure function of logged facts: the same window gives the same bytes, except for `generated_at`. */
 export function complianceRegister(input: RegisterInput): ComplianceRegister {
-  const { facts, verification, window, generatedAt } = input;
+  const { counts, verification, window, generatedAt } = input;
   const { cryptographic_verification: cryptography } = verification;
   return {
     schema_version: '3',
     generated_at: generatedAt,
     window: { from: window.from, to: window.to },
-    row_count: facts.rows,
+    row_count: counts.rows,
     chain_verify: {
       valid: verification.valid,
       entries_checked: verification.entries_checked,
@@ -41,15 +41,15 @@ export function complianceRegister(input: RegisterInput): ComplianceRegister {
 }
 
 const rows = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-const chainWords = ({ valid }: AssuredVerifyResult): string =>
+const chainText = ({ valid }: AssuredVerifyResult): string =>
   valid ? 'the walk of the chain found every row as it was appended' : 'the walk of the chain found a fault';
 /** Says "no row is signed" whatever the status, because without signatures nothing was verified. */
-const signatureWords = ({ status, nothing_signed }: CryptographicVerification): string =>
+const signatureText = ({ status, nothing_signed }: CryptographicVerification): string =>
   nothing_signed ? `no row is signed${status === 'verified' ? '' : ` (${status})`}` : `row signatures: ${status}`;
-const samplesOf = (...facts: readonly Fact[]): number[] =>
-  [...new Set(facts.flatMap(({ samples }) => samples))].sort((a, b) => a - b).slice(0, 5);
+const samplesOf = (...counts: readonly Count[]): number[] =>
+  [...new Set(counts.flatMap(({ samples }) => samples))].sort((a, b) => a - b).slice(0, 5);
 
-function controls({ facts, verification, coldExports }: RegisterInput): ComplianceControl[] {
+function controls({ counts, verification, coldExports }: RegisterInput): ComplianceControl[] {
   const { cryptographic_verification: cryptography, valid } = verification;
   const cryptographicStatus = cryptography.status;
   const control = (
@@ -67,118 +67,118 @@ function controls({ facts, verification, coldExports }: RegisterInput): Complian
     sample_seqs,
     narrative,
   });
-  const decisions = facts.humanDecisions.count;
+  const decisions = counts.humanDecisions.count;
   const oversight = {
     human_decisions: decisions,
-    attested: facts.attestedDecisions.count,
-    not_human: facts.otherDecisions.count,
-    provenance_summary: facts.provenance.byKey(),
+    attested: counts.attestedDecisions.count,
+    not_human: counts.otherDecisions.count,
+    provenance_summary: counts.provenance.byKey(),
   };
   const oversightWords =
-    `${rows(decisions, 'decision')} by a person, ${facts.attestedDecisions.count} of them by one who signed in ` +
-    `with webauthn, oidc or saml; ${rows(facts.otherDecisions.count, 'decision')} by nobody.`;
+    `${rows(decisions, 'decision')} by a person, ${counts.attestedDecisions.count} of them by one who signed in ` +
+    `with webauthn, oidc or saml; ${rows(counts.otherDecisions.count, 'decision')} by nobody.`;
   return [
     control(
       ['EU-AI-Act-Article-14', 'EU AI Act', 'Human oversight'],
       decisions,
       oversight,
-      samplesOf(facts.humanDecisions),
+      samplesOf(counts.humanDecisions),
       oversightWords,
     ),
     control(
       ['EU-AI-Act-Article-15', 'EU AI Act', 'Accuracy, robustness and cybersecurity'],
-      facts.denials.count,
+      counts.denials.count,
       {
-        denials: facts.denials.count,
-        denials_signed: facts.signedDenials.count,
+        denials: counts.denials.count,
+        denials_signed: counts.signedDenials.count,
         cryptographic_status: cryptographicStatus,
         nothing_signed: cryptography.nothing_signed,
       },
-      samplesOf(facts.denials),
-      `${rows(facts.denials.count, 'denied call')}, ${facts.signedDenials.count} of them in a signed row; ${signatureWords(cryptography)}.`,
+      samplesOf(counts.denials),
+      `${rows(counts.denials.count, 'denied call')}, ${counts.signedDenials.count} of them in a signed row; ${signatureText(cryptography)}.`,
     ),
     control(
       ['EU-AI-Act-Article-50', 'EU AI Act', 'Transparency'],
-      facts.verdicts.count,
-      { interactions: facts.verdicts.count, chain_valid: valid },
-      samplesOf(facts.verdicts),
-      `${rows(facts.verdicts.count, 'call')} with a verdict row; ${chainWords(verification)}.`,
+      counts.verdicts.count,
+      { interactions: counts.verdicts.count, chain_valid: valid },
+      samplesOf(counts.verdicts),
+      `${rows(counts.verdicts.count, 'call')} with a verdict row; ${chainText(verification)}.`,
     ),
     control(
       ['ISO-27001-8.13', 'ISO/IEC 27001', 'Information backup'],
       coldExports,
       { cold_exports: coldExports, chain_valid: valid },
       [],
-      `${rows(coldExports, 'cold export')} with rows of the window; ${chainWords(verification)}.`,
+      `${rows(coldExports, 'cold export')} with rows of the window; ${chainText(verification)}.`,
     ),
     control(
       ['SOC2-CC7.2', 'SOC 2', 'Monitoring for anomalies'],
-      facts.verdicts.count,
+      counts.verdicts.count,
       {
-        verdicts: facts.verdicts.count,
-        denials_with_signal: facts.denySignals.count,
-        signals: facts.signals.byKey(),
+        verdicts: counts.verdicts.count,
+        denials_with_signal: counts.denySignals.count,
+        signals: counts.signals.byKey(),
       },
-      samplesOf(facts.denySignals),
-      `${rows(facts.verdicts.count, 'verdict')}, ${facts.denySignals.count} of them denied with a signal.`,
+      samplesOf(counts.denySignals),
+      `${rows(counts.verdicts.count, 'verdict')}, ${counts.denySignals.count} of them denied with a signal.`,
     ),
     control(
       ['SOC2-CC7.3', 'SOC 2', 'Evaluation of security events'],
       decisions,
       { human_decisions: decisions },
-      samplesOf(facts.humanDecisions),
+      samplesOf(counts.humanDecisions),
       `${rows(decisions, 'parked call')} decided by a person.`,
     ),
     control(
       ['SOC2-CC6.1', 'SOC 2', 'Logical access'],
-      facts.narrowed.count,
-      { envelopes_narrowed: facts.narrowed.count },
-      samplesOf(facts.narrowed),
-      `${rows(facts.narrowed.count, 'envelope')} of an agent narrowed.`,
+      counts.narrowed.count,
+      { envelopes_narrowed: counts.narrowed.count },
+      samplesOf(counts.narrowed),
+      `${rows(counts.narrowed.count, 'envelope')} of an agent narrowed.`,
     ),
     control(
       ['NIST-AI-RMF-MEASURE-2.7', 'NIST AI RMF', 'Security and resilience'],
-      facts.verdicts.count,
+      counts.verdicts.count,
       {
-        verdicts: facts.verdicts.count,
+        verdicts: counts.verdicts.count,
         cryptographic_status: cryptographicStatus,
         nothing_signed: cryptography.nothing_signed,
-        signed_rows: facts.signedRows.count,
+        signed_rows: counts.signedRows.count,
       },
-      samplesOf(facts.verdicts),
-      `${rows(facts.verdicts.count, 'verdict')}; ${signatureWords(cryptography)}.`,
+      samplesOf(counts.verdicts),
+      `${rows(counts.verdicts.count, 'verdict')}; ${signatureText(cryptography)}.`,
     ),
     control(
       ['NIST-AI-RMF-MANAGE-4.1', 'NIST AI RMF', 'Post-deployment monitoring'],
-      facts.denials.count + decisions + facts.narrowed.count,
+      counts.denials.count + decisions + counts.narrowed.count,
       {
-        denials: facts.denials.count,
+        denials: counts.denials.count,
         human_decisions: decisions,
-        envelopes_narrowed: facts.narrowed.count,
+        envelopes_narrowed: counts.narrowed.count,
       },
-      samplesOf(facts.denials, facts.humanDecisions, facts.narrowed),
-      `${rows(facts.denials.count, 'denial')}, ${rows(decisions, 'human decision')}, ${rows(facts.narrowed.count, 'narrowed envelope')}.`,
+      samplesOf(counts.denials, counts.humanDecisions, counts.narrowed),
+      `${rows(counts.denials.count, 'denial')}, ${rows(decisions, 'human decision')}, ${rows(counts.narrowed.count, 'narrowed envelope')}.`,
     ),
     control(
       ['NIST-AI-RMF-GOVERN-1.2', 'NIST AI RMF', 'Accountability'],
       decisions,
       oversight,
-      samplesOf(facts.humanDecisions),
+      samplesOf(counts.humanDecisions),
       oversightWords,
     ),
     control(
       ['NIST-GenAI-Profile-Content-Provenance', 'NIST AI 600-1', 'Content provenance'],
-      facts.committedPayloads.count + facts.committedEvidence.count + facts.signedRows.count,
+      counts.committedPayloads.count + counts.committedEvidence.count + counts.signedRows.count,
       {
-        payload_sha256: facts.committedPayloads.count,
-        brain_evidence_sha256: facts.committedEvidence.count,
-        signed_rows: facts.signedRows.count,
+        payload_sha256: counts.committedPayloads.count,
+        brain_evidence_sha256: counts.committedEvidence.count,
+        signed_rows: counts.signedRows.count,
         cryptographic_status: cryptographicStatus,
         nothing_signed: cryptography.nothing_signed,
       },
-      samplesOf(facts.committedPayloads, facts.committedEvidence, facts.signedRows),
-      `${rows(facts.committedPayloads.count, 'row')} committed to its payload, ${facts.committedEvidence.count} to evidence of the ` +
-        `inspection, ${facts.signedRows.count} signed; ${signatureWords(cryptography)}.`,
+      samplesOf(counts.committedPayloads, counts.committedEvidence, counts.signedRows),
+      `${rows(counts.committedPayloads.count, 'row')} committed to its payload, ${counts.committedEvidence.count} to evidence of the ` +
+        `inspection, ${counts.signedRows.count} signed; ${signatureText(cryptography)}.`,
     ),
   ];
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { callRows } from '../../../test/support/ledger-calls.js';
 import { decisionOf } from '../../../test/support/pipeline-fixture.js';
-import { countFact, noFacts } from '../compliance/counts.js';
+import { countRow, noCounts } from '../compliance/counts.js';
 import { annexIvDocumentation, countNames, emptyInventory, postMarketMonitoringPlan } from './documents.js';
 
 describe('names in the documents of a bundle', () => {
@@ -16,7 +16,7 @@ describe('names in the documents of a bundle', () => {
         policy_decision: null,
       } as unknown as LedgerEntry);
     const window = { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' };
-    const input = { tenant: 'acme', window, generatedAt: window.to, facts: noFacts(), inventory };
+    const input = { tenant: 'acme', window, generatedAt: window.to, counts: noCounts(), inventory };
     expect(annexIvDocumentation(input)).toMatchObject({
       points: expect.arrayContaining([
         expect.objectContaining({
@@ -34,12 +34,12 @@ describe('names in the documents of a bundle', () => {
 describe('documentation after Annex IV, of rows that calls left', () => {
   const window = { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' };
   const documented = (rows: readonly LedgerEntry[]) => {
-    const [facts, inventory] = [noFacts(), emptyInventory()];
+    const [counts, inventory] = [noCounts(), emptyInventory()];
     for (const row of rows) {
-      countFact(facts, row);
+      countRow(counts, row);
       countNames(inventory, row);
     }
-    const { points } = annexIvDocumentation({ tenant: 'acme', window, generatedAt: window.to, facts, inventory }) as {
+    const { points } = annexIvDocumentation({ tenant: 'acme', window, generatedAt: window.to, counts, inventory }) as {
       points: { point: string }[];
     };
     return (point: string) => points.find((one) => one.point === point);

@@ -1,6 +1,6 @@
 import type { Json } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import type { Facts } from '../compliance/counts.js';
+import type { WindowCounts } from '../compliance/counts.js';
 import { type Tally, tally } from '../reports/facts.js';
 
 /** Names that appear in the rows of a window, with their counts. Beyond a limit they are counted together. */
@@ -42,14 +42,14 @@ interface DocumentInput {
   readonly tenant: string;
   readonly window: { readonly from: string; readonly to: string };
   readonly generatedAt: string;
-  readonly facts: Facts;
+  readonly counts: WindowCounts;
   readonly inventory: Inventory;
 }
 
-const counts = (names: Tally) => ({ names: names.byKey(), more: names.others() > 0 });
+const countsOf = (names: Tally) => ({ names: names.byKey(), more: names.others() > 0 });
 
 /** The points of Annex IV (Regulation (EU) 2024/1689) for which the log has facts. */
-export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inventory }: DocumentInput): unknown => ({
+export const annexIvDocumentation = ({ tenant, window, generatedAt, counts, inventory }: DocumentInput): unknown => ({
   schema_version: '1',
   generated_at: generatedAt,
   tenant,
@@ -58,23 +58,23 @@ export const annexIvDocumentation = ({ tenant, window, generatedAt, facts, inven
     {
       point: '1',
       title: 'General description: agents and tools seen',
-      agents: counts(inventory.agents),
-      tools: counts(inventory.tools),
+      agents: countsOf(inventory.agents),
+      tools: countsOf(inventory.tools),
     },
-    { point: '2(b)', title: 'Design: policy bundles in force', policy_bundles: counts(inventory.policyBundles) },
+    { point: '2(b)', title: 'Design: policy bundles in force', policy_bundles: countsOf(inventory.policyBundles) },
     {
       point: '2(e)',
       title: 'Human oversight measures: decisions taken',
-      decisions: facts.humanDecisions.count,
-      provenance: facts.provenance.byKey(),
+      decisions: counts.humanDecisions.count,
+      provenance: counts.provenance.byKey(),
     },
     {
       point: '3',
       title: 'Monitoring and control: verdicts and denials',
-      verdicts: facts.verdicts.count,
-      denials: facts.denials.count,
+      verdicts: counts.verdicts.count,
+      denials: counts.denials.count,
     },
-    { point: '2(h)', title: 'Cybersecurity: denials with a signal', signals: facts.signals.byKey() },
+    { point: '2(h)', title: 'Cybersecurity: denials with a signal', signals: counts.signals.byKey() },
   ],
   not_in_a_log: ['intended purpose', 'training data', 'validation and testing', 'standards applied', 'EU declaration'],
   disclaimer: DISCLAIMER,
@@ -85,7 +85,7 @@ export const postMarketMonitoringPlan = ({
   tenant,
   window,
   generatedAt,
-  facts,
+  counts,
   inventory,
 }: DocumentInput): unknown => ({
   schema_version: '1',
@@ -93,17 +93,17 @@ export const postMarketMonitoringPlan = ({
   tenant,
   window,
   collected: [
-    { what: 'verdict of every tool call', where: 'proxy.verdict', rows: facts.verdicts.count },
+    { what: 'verdict of every tool call', where: 'proxy.verdict', rows: counts.verdicts.count },
     {
       what: 'denials with the signal that led to them',
       where: 'proxy.verdict, signal',
-      rows: facts.denySignals.count,
-      signals: facts.signals.byKey(),
+      rows: counts.denySignals.count,
+      signals: counts.signals.byKey(),
     },
     {
       what: 'decisions of people on parked calls',
       where: 'hil.approved, hil.denied',
-      rows: facts.humanDecisions.count,
+      rows: counts.humanDecisions.count,
     },
     { what: 'agents in use', where: 'agent_id', names: inventory.agents.size() },
   ],

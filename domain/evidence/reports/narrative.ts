@@ -264,19 +264,19 @@ async function deepReviewOf(findings: AsyncIterable<readonly Fact[]>): Promise<D
 
 type Numbers = Omit<Narrative, 'headline' | 'story'>;
 
-const spanWords = (window: NarrativeWindow): string =>
+const spanText = (window: NarrativeWindow): string =>
   window === '1d' ? 'the last 24 hours' : `the last ${DAYS[window]} days`;
 
 function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string {
   const who = quoted(agent_id, 80);
-  if (total === 0) return `No request of ${who} is recorded in ${spanWords(window)}.`;
+  if (total === 0) return `No request of ${who} is recorded in ${spanText(window)}.`;
   const waiting = hil.pending > 0 ? ` (${hil.pending} still waiting)` : '';
   const parts = [
     ...(outcomes.allowed > 0 ? [`${outcomes.allowed} allowed`] : []),
     ...(outcomes.denied > 0 ? [`${outcomes.denied} denied`] : []),
     ...(outcomes.reviewed > 0 ? [`${outcomes.reviewed} sent to a person${waiting}`] : []),
   ];
-  return `In ${spanWords(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
+  return `In ${spanText(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
 }
 
 /** One sentence per kind of fact; sentences without facts are left out. */

@@ -38,7 +38,7 @@ export function summaryOf(fact: Fact): string {
     case 'call.abandoned':
       return `${tool} was closed without being executed${because(reasoning)}`;
     case 'deep_review_finding':
-      return `deep review judged a call ${text(decision?.['verdict']) ?? 'without verdict'}${deltaWords(decision?.['brain_delta'])}${because(text(decision?.['reasoning']) ?? reasoning)}`;
+      return `deep review judged a call ${text(decision?.['verdict']) ?? 'without verdict'}${deltaText(decision?.['brain_delta'])}${because(text(decision?.['reasoning']) ?? reasoning)}`;
     default: {
       const [subject, verb] = kind.split('.', 2) as [string, string | undefined];
       if (subject === 'agent' && verb !== undefined)
@@ -71,7 +71,7 @@ function executionSummary({ decision, reasoning }: Fact, tool: string): string {
   }
 }
 
-const deltaWords = (delta: unknown): string => {
+const deltaText = (delta: unknown): string => {
   if (delta === 'Escalated') return ', graver than inspection did';
   return delta === 'Downgraded' ? ', milder than inspection did' : '';
 };
