@@ -433,6 +433,22 @@ describe('hostile texts', () => {
     expect(read({ sql: 'select 1' }).worst).toBe('read');
   });
 
+  it('joins the head of a statement with other members, however many, at the cost of their length', () => {
+    for (const [head, value] of [
+      ['DROP TABLE', 'a b'],
+      ['DROP', 'table'],
+      ['DROP', 'user x'],
+      ['DELETE FROM', '/*'],
+      ['GRANT ALL', '"'],
+    ]) {
+      const reading = (length: number) => {
+        const args = Object.fromEntries(Array.from({ length: length / 8 }, (_, at) => [`m${at}x`, value]));
+        return () => void read({ ...args, head, head2: head, 'DROP TABLE': head });
+      };
+      expect([head, value, growthFault(reading, 4_000)]).toEqual([head, value, null]);
+    }
+  });
+
   it.each([
     ['brackets without end', `select ${'('.repeat(100_000)}`],
     ['brackets that the parser refuses', `select ${'('.repeat(8_000)}1${')'.repeat(8_000)}`],
@@ -515,7 +531,43 @@ describe('a statement in pieces', () => {
       ]),
       'yellow',
     ],
+    [{ query: 'DROP TABLE', rest: 'users cascade' }, 'yellow'],
+    [{ what: 'DELETE FROM', name: 'users where true' }, 'yellow'],
+    [{ what: 'TRUNCATE', name: 'users,orders' }, 'yellow'],
+    [{ what: 'DROP TABLE', name: 'users; --' }, 'yellow'],
+    [{ what: 'INSERT INTO', rest: 'users VALUES (1)' }, 'yellow'],
+    [{ rest: 'VALUES (1)', what: 'INSERT INTO', name: 'users' }, 'yellow'],
+    [{ what: 'DROP TABLE', note: 'as we said on Monday', name: 'users cascade', by: 'Ada' }, 'yellow'],
+    [{ verb: 'DROP', note: 'as we said', kind: 'TABLE', name: 'users cascade' }, 'yellow'],
+    [{ what: 'DROP TABLE', name: `users; -- ${'x'.repeat(300)}` }, 'yellow'],
+    [{ what: 'DROP TABLE', name: `"${'x'.repeat(300)}"` }, 'yellow'],
+    [{ what: 'DROP TABLE', name: `/*${'x'.repeat(300)}*/users` }, 'yellow'],
+    [{ what: 'DROP TABLE', name: `${' '.repeat(300)}users` }, 'yellow'],
+    [{ what: 'DROP TABLE IF EXISTS', name: 'users cascade' }, 'yellow'],
+    [{ what: 'UPDATE users SET', value: 'admin = true' }, 'yellow'],
+    [{ what: 'INSERT INTO users VALUES', value: '(1, 2)' }, 'yellow'],
+    [{ what: 'DROP /* x */ TABLE', name: 'users' }, 'yellow'],
+    [{ what: 'DROP TABLE', names: ['users', 'orders'] }, 'yellow'],
+    [{ what: 'DROP TABLE', of: { name: 'users' } }, 'yellow'],
+    [{ what: 'please run DROP TABLE', name: 'users' }, 'yellow'],
+    [{ 'DROP TABLE': 'users', x: 1 }, 'yellow'],
     [{ name: 'users', statement: 'TRUNCATE TABLE' }, 'red'],
+    [
+      {
+        a: 'DROP TABLE',
+        ...Object.fromEntries(filler.map((row) => [row, `${row} x `.repeat(15)])),
+        z: 'DROP TABLE users',
+      },
+      'red',
+    ],
+    [
+      {
+        a: 'DROP TABLE',
+        ...Object.fromEntries(filler.map((row) => [row, `${row} x `.repeat(15)])),
+        z: 'users cascade',
+      },
+      'yellow',
+    ],
     [{ q: packed('DROP TABLE users', 11) }, 'red'],
     [{ q: JSON.stringify({ c: 'DROP TABLE users', p: 'x'.repeat(70_000) }) }, 'red'],
   ];
@@ -546,9 +598,77 @@ describe('a statement in pieces', () => {
     },
     { messages: ['please delete', 'the old report'].map((text) => ({ type: 'text', text })) },
     { page: JSON.stringify({ text: 'x'.repeat(70_000), title: 'Update' }) },
+    { subject: 'Delete all the old drafts', body: `Hi Ada, ${'please look at them first. '.repeat(40)}` },
+    { title: 'Drop table', body: 'reservations for Fridays', labels: ['restaurant', 'ui'] },
+    { title: 'Create view counts', body: 'as requested by marketing', due: 'next week' },
+    { title: 'Update all packages', body: 'Set the version in package.json', state: 'open' },
+    { title: 'How do I delete from a table?', body: 'the rows that are old', tag: 'sql' },
   ];
+  it('is no English title over an English text', () => {
+    const wrong: string[] = [];
+    for (const title of [
+      'Update all',
+      'Delete from the list',
+      'Call all of them',
+      'Grant all',
+      'Insert into',
+      'Create view',
+    ])
+      for (const body of HARMLESS_TEXTS) {
+        const args = { title, body, state: 'is open' };
+        const verdict = rules.of('search', args);
+        if (verdict !== 'green') wrong.push(`${verdict}: ${title}: ${body}`);
+      }
+    expect(wrong).toEqual([]);
+  });
   it('is not put together from words and data', () => {
     for (const args of DATA) expect([args, rules.of('search', args)]).toEqual([args, 'green']);
+  });
+});
+
+describe('a function that acts, in a part of a statement', () => {
+  it.each<[string, object]>([
+    ['list_files', { where: 'id = 1 or pg_terminate_backend(7)' }],
+    ['list_rows', { columns: 'pg_terminate_backend(1)' }],
+    ['list_rows', { where: "id = 1 or setval('s',1) > 0" }],
+    ['list_rows', { order_by: 'pg_sleep(10)' }],
+    ['list_rows', { order_by: 'name desc, wipe_all(1) asc nulls last' }],
+    ['list_rows', { columns: ['id', 'wipe(id)'] }],
+    ['list_rows', { where: 'id = ? and shop.wipe(id)' }],
+    ['list_rows', { where: 'id in (select wipe(1))' }],
+    ['list_rows', { join: 'orders o join wipe(1) w on true' }],
+    ['list_rows', { filter: 'id = 1) or pg_sleep (10) > (1' }],
+    ['list_rows', { table: 'dblink_exec(1)' }],
+    ['list_rows', { where: '1=1 or "pg_sleep"(10)' }],
+    ['list_rows', { where: '1=1 or pg_sleep/**/(10)' }],
+    ['list_rows', { where: '1%3D1%20or%20pg_sleep%2810%29' }],
+    ['list_rows', { where: '1=1 or ｐｇ_sleep(10)' }],
+    ['list_rows', { anything: { deep: ["lo_import('/etc/passwd')"] } }],
+    ['list_rows', { parts: ['pg_terminate_backend', '(7)'] }],
+    ['list_rows', { where: `${'x y '.repeat(20_000)} or pg_sleep(1)` }],
+  ])('waits: %s %j', (tool, args) => {
+    expect(rules.of(tool, args)).toBe('yellow');
+  });
+
+  it.each<[string, object]>([
+    ['list_rows', { where: "lower(name) = 'ada' and created_at > now()" }],
+    ['list_rows', { where: 'id in (1, 2) and (a = ? or b = :b)' }],
+    ['list_rows', { columns: ['count(*)', 'max(price)', 'name'] }],
+    ['list_rows', { order_by: 'lower(name) desc nulls last', group_by: 'date_trunc($1, day)' }],
+    ['list_rows', { where: 'pg_size_pretty(1) is null' }],
+    ['list_rows', { where: 'status (open) of the ticket' }],
+    ['search_docs', { query: 'What does pg_sleep(10) do?' }],
+    ['search', { q: 'the pg_stat_activity view and the setval function' }],
+    ['list_files', { task: 'we render(page) in main()' }],
+  ])('is none that only looks, and no word about one: %s %j', (tool, args) => {
+    expect(rules.of(tool, args)).toBe('green');
+  });
+
+  it('is found in none of the ordinary texts', () => {
+    const ways = ['columns', 'order_by', 'having', 'condition'].map(
+      (name): Way => [`a reader of rows, ${name}`, 'get_rows', (text) => ({ [name]: text })],
+    );
+    expect(rules.measured(ways, HARMLESS_TEXTS, ['green'])).toEqual([]);
   });
 });
 

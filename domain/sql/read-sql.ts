@@ -1,11 +1,19 @@
 import type { SqlFinding, SqlInArguments } from '../../contracts/policy.js';
-import { eachText, lowered, namesAmong } from '../argument-texts.js';
+import { eachText, lowered, namesAmong, scalarsIn } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
 import { createAskedTexts, type SqlArgumentNames } from './asked-texts.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
-import { CHANGING_WORDS, DETERMINERS, OBJECT_WORDS, SESSION_WORDS, STATEMENT_WORDS } from './vocabulary.js';
+import {
+  CHANGING_WORDS,
+  CLAUSE_ARGUMENTS,
+  DETERMINERS,
+  isActingFunction,
+  OBJECT_WORDS,
+  SESSION_WORDS,
+  STATEMENT_WORDS,
+} from './vocabulary.js';
 import type { SqlNode, SqlParser } from './tree.js';
 
 /**
@@ -82,6 +90,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
         budget,
         strict: strict.has(low.at(-1) ?? ''),
         within: low.some((name) => strict.has(name)),
+        clause: CLAUSE_ARGUMENTS.has(low.at(-1) ?? ''),
       };
     };
     /** Reads a text that only results from decoding or joining. Counts changes, but not what merely looks like a statement. */
@@ -107,6 +116,8 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       const sent = /\+|%2b/i.test(plain) ? asFormsSend(plain) : '';
       if (sent !== '') readDerived(sent, path);
     };
+    // What stands in the arguments as it is comes first: joined texts must not use up what is read of them.
+    const joins: (() => void)[] = [];
     eachText(value, {
       text: read,
       // A statement split into pieces: ["DROP", "TABLE", "accounts"]. English words can form one too, so such a list alone never denies a
@@ -123,21 +134,44 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       },
       // A statement's head beside its objects: {"query": "DROP TABLE", "name": "accounts"}.
       members: (members, path) => {
-        const heads = members.filter(
-          ([name, value]) =>
-            typeof value === 'string' && isHead(value) && (strict.has(name.toLowerCase()) || isWholeHead(value)),
-        );
+        const heads = members.flatMap(([name, value], at): Head[] => [
+          ...(isWholeHead(name) ? [{ head: name, name, at: -1, whole: true }] : []),
+          ...(typeof value === 'string' && (isWholeHead(value) || (strict.has(name.toLowerCase()) && isHead(value)))
+            ? [{ head: value, name, at, whole: isWholeHead(value) }]
+            : []),
+        ]);
         if (heads.length === 0) return;
         // Not cut off: what is not read must not hide behind what is.
         if (heads.length > HEADS) keep({ effect: 'unreadable', kind: BEYOND, form: 'phrase' }, path);
-        for (const [name, value] of heads.slice(0, HEADS)) {
-          const others = members.flatMap(([other, one]) => (other !== name && isShort(one) ? [one] : []));
-          // DROP, users, TABLE: the author of a call chooses the order of its members.
-          const kindFirst = others.toSorted((one, other) => Number(isKind(other)) - Number(isKind(one)));
-          if (others.length > 0) readDerived([value, ...kindFirst].join(' '), [...path, name], true);
-        }
+        joins.push(() => {
+          for (const { head, name, at, whole } of heads.slice(0, HEADS)) {
+            const others = members.flatMap(([other, value], place) =>
+              place === at || lists.has(other.toLowerCase()) ? [] : piecesOf(value, whole),
+            );
+            if (others.length === 0) continue;
+            const here = [...path, name];
+            const kinds = [...new Set(others.map((one) => one.trim().toLowerCase()).filter(isKind))];
+            if (kinds.length > KINDS || others.some(isHidden))
+              keep({ effect: 'unreadable', kind: BEYOND, form: 'phrase' }, here);
+            const begun = [head, ...kinds.slice(0, KINDS)].join(' ');
+            const rest = others.filter((one) => !isKind(one.trim().toLowerCase()));
+            // The author of a call chooses the order of its members: DROP, users, TABLE. Names before clauses: INSERT INTO, VALUES (1), users.
+            const named = rest.toSorted((one, other) => Number(!isShort(one)) - Number(!isShort(other)));
+            for (const joined of new Set(
+              [
+                [head, ...others],
+                [begun, ...rest],
+                [begun, ...named],
+              ].map(inLines),
+            ))
+              readDerived(joined, here, true);
+            // What else an object holds, a note or an address, completes no statement.
+            if (rest.length > 1) for (const one of rest) readDerived(inLines([begun, one]), here, true);
+          }
+        });
       },
     });
+    for (const join of joins) join();
     const found = [...kept.values()];
     const other = asked.places(proven);
     if (found.length === 0) return other.length === 0 ? NOTHING : { ...NOTHING, other };
@@ -176,19 +210,57 @@ function runsOf(items: readonly string[], whole: number): readonly string[] {
   return run.length > 0 ? [...runs, run.join(' ')] : runs;
 }
 
+interface Head {
+  readonly head: string;
+  readonly name: string;
+  /** Which of the members it is the value of: -1 for a member's name. */
+  readonly at: number;
+  readonly whole: boolean;
+}
 const isHead = (text: string): boolean => /^\s*[A-Za-z]+(?:\s+[A-Za-z]+){0,2}\s*$/.test(text) && hasChangingWord(text);
-/** `DROP TABLE`, `delete from`, and a DROP alone: other single words begin many a sentence. Anywhere, whatever the name of its argument. */
-const isWholeHead = (text: string): boolean => {
-  const [first = '', second = '', third = ''] = text.trim().toLowerCase().split(/\s+/);
-  if (second === '') return REMOVES.has(first);
-  return CHANGING_WORDS.has(first) && [second, third].some((word) => BEHIND_HEAD.has(word) || OBJECT_WORDS.has(word));
-};
+/**
+ * `DROP TABLE`, `delete from`, `DROP TABLE IF EXISTS`, `update users set`, and a DROP alone: other single words begin many a sentence.
+ * Anywhere, whatever the name of its argument.
+ */
+function isWholeHead(text: string): boolean {
+  if (text.length > LONGEST_HEAD || !hasChangingWord(text)) return false;
+  const { tokens } = lex(text, POSTGRES);
+  if (tokens.length > HEAD_WORDS || tokens.some(({ kind }) => kind === 'text' || kind === 'number')) return false;
+  const words = tokens.flatMap(({ kind, text: word }) => (kind === 'word' ? [word] : []));
+  if (words.length === 1) return tokens.length === 1 && REMOVES.has(words[0] ?? '');
+  return words.some(
+    (word, at) =>
+      CHANGING_WORDS.has(word) &&
+      [words[at + 1], words[at + 2], words.at(-1)].some(
+        (next = '') => BEHIND_HEAD.has(next) || OBJECT_WORDS.has(next) || (next === 'all' && OF_RIGHTS.has(word)),
+      ),
+  );
+}
 const REMOVES = new Set(['drop', 'truncate']);
-const isKind = (text: string): boolean => OBJECT_WORDS.has(text.toLowerCase());
-const BEHIND_HEAD = new Set(['from', 'into', 'all']);
+const isKind = (text: string): boolean => OBJECT_WORDS.has(text);
+const BEHIND_HEAD = new Set(['from', 'into', 'set', 'values']);
+const OF_RIGHTS = new Set(['grant', 'revoke', 'deny']);
+const LONGEST_HEAD = 128;
+const HEAD_WORDS = 8;
 /** Heads of statements among the members of one object that are joined with the others: each costs a text of all of them. */
 const HEADS = 4;
+/** Kinds of objects beside a head, which stand in each of its joined texts. */
+const KINDS = 4;
 const isShort = (value: unknown): value is string => typeof value === 'string' && /^[\w."`-]{1,64}$/.test(value);
+/** What may complete a head: of a long text its beginning does, or nothing. */
+const piecesOf = (value: unknown, whole: boolean): readonly string[] =>
+  (whole ? scalarsIn([value]) : typeof value === 'string' ? [value] : [])
+    .map((text) => text.trimStart().slice(0, LONGEST_PIECE))
+    .filter((text) => text !== '');
+/** A comment or a quote that does not end within what is read of a text: what completes the head may stand behind it. */
+const isHidden = (text: string): boolean =>
+  text.length === LONGEST_PIECE &&
+  [POSTGRES, ...OTHER_LEXINGS].some((lexing) => {
+    const [first] = lex(text, lexing).tokens;
+    return first === undefined || (first.kind === 'symbol' && ['/', '"'].includes(first.text));
+  });
+/** To SQL a line break is a blank; what is English is read line by line. */
+const inLines = (pieces: readonly string[]): string => pieces.join('\n');
 
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
@@ -200,6 +272,8 @@ interface TextOptions {
   readonly strict: boolean;
   /** The argument, or one that encloses it, contains only statements. */
   readonly within: boolean;
+  /** The argument contains a part of a statement that the tool completes. */
+  readonly clause: boolean;
 }
 interface Parsed {
   readonly statements: readonly SqlNode[];
@@ -222,12 +296,12 @@ function asFormsSend(text: string): string {
 
 const BEYOND = 'more text than is read';
 
-/** Every statement contains a match of this. */
-const HINT = /\b(?:[a-z]{2,}|[xs]p_[a-z_]+)\b/i;
+/** Every statement contains a match of this; a function in a part of one may have any name. */
+const HINT = /\b[a-z][a-z_]+\b/i;
 
-function readText(text: string, { parser, budget, strict, within }: TextOptions): TextFinding | null {
+function readText(text: string, { parser, budget, strict, within, clause }: TextOptions): TextFinding | null {
   const other = strict && text.trim() !== '' ? ({ effect: 'text', kind: 'text', form: 'statement' } as const) : null;
-  if (!HINT.test(text)) return other;
+  if (!clause && !HINT.test(text)) return other;
   if (text.length > budget.read) {
     return mayHoldStatement(text) ? { effect: 'unreadable', kind: BEYOND, form: 'statement' } : other;
   }
@@ -259,6 +333,8 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
   }
   const looks = looksOf(text, lexed, parse);
   if (looks) return looks;
+  const acts = clause ? clauseOf(text, lexed, parse) : null;
+  if (acts) return { ...acts, form: 'phrase' };
   const mention = mentionOf(lexed.tokens);
   if (mention) return { ...mention, form: 'mention' };
   const head = headOf(text, lexed.tokens);
@@ -268,6 +344,25 @@ function readText(text: string, { parser, budget, strict, within }: TextOptions)
   return within
     ? { effect: 'unreadable', kind: head.toUpperCase(), form: 'mention' }
     : { effect: 'text', kind: 'text', form: 'mention' };
+}
+
+/** What a tool may put before a condition, a list of columns, an order or a table. */
+const BEFORE_CLAUSE = ['SELECT', 'SELECT 1 ORDER BY', 'SELECT 1 FROM'];
+
+/** What a part of a statement does when its tool completes it: a function that it calls runs. Null for what only reads, and for English. */
+function clauseOf(text: string, lexed: Lexed, parse: PartParser): Reading | null {
+  const { tokens } = lexed;
+  const calls = tokens.some(
+    ({ kind }, at) =>
+      (kind === 'word' || kind === 'name') && tokens[at + 1]?.text === '(' && tokens[at + 1]?.kind === 'symbol',
+  );
+  if (!calls) return null;
+  const filled = tokens.some((token, at) => isPlace(token, tokens[at + 1])) ? withValues(text, tokens) : text;
+  for (const before of BEFORE_CLAUSE) {
+    const parsed = parse(`${before} ${filled}`, lexed);
+    if (parsed) return parsed.reading.effect === 'read' ? null : parsed.reading;
+  }
+  return null;
 }
 
 /** A placeholder for a value: `$1`, `?`, `:name`, `@name`. */
@@ -313,7 +408,7 @@ function mayHoldStatement(text: string): boolean {
   return !head || STATEMENT_WORDS.has(head.text) || /;|\\u00/.test(text) || hasChangingWord(text);
 }
 
-/** Whether a changing word occurs anywhere, also in quotes and comments. Some databases read `1delete` as two words. */
+/** Whether a changing word, or the name of a function that acts, occurs anywhere, also in quotes and comments. Some databases read `1delete` as two words. */
 function hasChangingWord(text: string): boolean {
   const longest = 32;
   let from = 0;
@@ -324,7 +419,7 @@ function hasChangingWord(text: string): boolean {
         .slice(from, at)
         .toLowerCase()
         .replace(/^\d+(?:e\d+)?/, '');
-      if (CHANGING_WORDS.has(word) || /^(?:xp|sp)_[a-z]/.test(word)) return true;
+      if (CHANGING_WORDS.has(word) || /^(?:xp|sp)_[a-z]/.test(word) || isActingFunction(word)) return true;
     }
     from = at + 1;
   }

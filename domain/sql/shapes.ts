@@ -1,6 +1,13 @@
 import type { Token } from './lexer.js';
 import type { Reading } from './statements.js';
-import { CHANGING_WORDS, DETERMINERS, HARMLESS_FUNCTIONS, MODIFIERS, OBJECT_WORDS } from './vocabulary.js';
+import {
+  CHANGING_WORDS,
+  DETERMINERS,
+  HARMLESS_FUNCTIONS,
+  isActingFunction,
+  MODIFIERS,
+  OBJECT_WORDS,
+} from './vocabulary.js';
 
 /**
  * Judges texts that the Postgres grammar rejects by their shape: statements of other databases, fragments after a semicolon, batches. Every
@@ -600,7 +607,9 @@ export function buriedShape(tokens: readonly Token[], text: string): Reading | n
   const asked = askedTokens(tokens, text);
   for (let at = 0; at < tokens.length; at += 1) {
     const [token, next] = [tokens[at] as Token, tokens[at + 1]];
-    if (token.kind !== 'word' || asked[at] === true) continue;
+    if (asked[at] === true) continue;
+    if (callsActing(token, next)) return unreadable('a function that acts');
+    if (token.kind !== 'word') continue;
     if (is(token, 'do') && next?.kind === 'text' && text[next.from] === '$') return unreadable('DO');
     if (is(token, 'drop') && is(next, 'owned') && is(tokens[at + 2], 'by')) return unreadable('DROP OWNED');
     if (is(token, 'select') && callsUnknown(tokens, at + 1)) return unreadable('SELECT of an unknown function');
@@ -699,6 +708,10 @@ const isProcedure = (token: Token | undefined): boolean =>
 const reachesOut = (token: Token, next: Token | undefined): boolean =>
   (isProcedure(token) && (constant(next) || next?.text.startsWith('@') === true)) ||
   (is(token, 'load_file', 'opendatasource', 'openquery', 'openrowset') && symbol(next, '('));
+
+/** `pg_sleep(10)`, `"setval" ('s', 1)`: in a part of a statement it needs no SELECT. */
+const callsActing = ({ kind, text }: Token, next: Token | undefined): boolean =>
+  (kind === 'word' || kind === 'name') && symbol(next, '(') && isActingFunction(text.toLowerCase());
 
 /** Finds a call that does more than look, such as `select pg_sleep(10)` or `select f()`, but not "select item(s)". */
 function callsUnknown(tokens: readonly Token[], from: number): boolean {

@@ -95,3 +95,20 @@ export const HARMLESS_FUNCTIONS = words(
   utc_timestamp uuid var_pop var_samp variance version websearch_to_tsquery week weekday width_bucket word_similarity xmlagg xmlserialize
   year yearweek`,
 );
+
+/** Names of arguments that contain a part of a statement: a condition, columns, an order. */
+export const CLAUSE_ARGUMENTS = words(
+  `columns condition conditions from_clause group_by groupby having join joins order order_by orderby predicate predicates returning
+  select select_list sort_by where where_clause where_condition`,
+);
+
+const ACTING_FUNCTIONS = words(
+  `cursor_to_xml database_to_xml dbms_lock extractvalue get_lock load_extension load_file nextval query_to_json query_to_xml
+  release_all_locks release_lock schema_to_xml set_config setval sys_eval sys_exec table_to_xml txid_current updatexml utl_http writefile`,
+);
+
+/** Functions that touch files, other servers, sessions or sequences, or run a text as SQL; none has the name of a word. */
+export const isActingFunction = (name: string): boolean =>
+  ACTING_FUNCTIONS.has(name) ||
+  (/^(?:pg|lo|dblink|xp|sp)_[a-z]/.test(name) && !HARMLESS_FUNCTIONS.has(name)) ||
+  name === 'dblink';
