@@ -181,8 +181,8 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
   });
 
   app.post('/login', async (request, reply) => {
-    const { token = '' } = (request.body ?? {}) as Record<string, string>;
-    const operator = access.operatorByToken(token);
+    const { token } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+    const operator = typeof token === 'string' ? access.operatorByToken(token) : null;
     if (!operator) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
       return sendDocument(

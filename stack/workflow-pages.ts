@@ -107,8 +107,8 @@ export function createWorkflowPages({
     return reply.redirect(pageOf(call), 303);
   });
   app.post('/sign-in', async (request, reply) => {
-    const { token = '', call } = (request.body ?? {}) as Record<string, string>;
-    if (!isOperator(token)) {
+    const { token, call } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+    if (typeof token !== 'string' || !isOperator(token)) {
       await wrong();
       return signIn(reply, 401, call, "This is not the operator's token.");
     }
@@ -166,7 +166,8 @@ export function createWorkflowPages({
   function targetOf({ url }: FastifyRequest): URL {
     const engine = new URL(uiUrl);
     const target = url.startsWith('/') && !/[\\#]/.test(url) ? new URL(`${engine.origin}${url}`) : null;
-    if (target?.origin !== engine.origin) throw new GateError('invalid_request', 'this is no path of these pages');
+    if (target?.origin !== engine.origin || !isDecodable(url))
+      throw new GateError('invalid_request', 'this is no path of these pages');
     return target;
   }
 
@@ -179,6 +180,16 @@ export function createWorkflowPages({
     });
   }
 }
+
+/** Whether what is encoded in an address can be read: who passes it on decodes it. */
+const isDecodable = (address: string): boolean => {
+  try {
+    decodeURIComponent(address);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 const AWAY = "the engine's pages do not answer; `npx gate doctor` says what runs";
 const LOOPBACK = { allowedHosts: [], loopback: true } as const;

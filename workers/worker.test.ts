@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { REFUSED_PAYLOAD } from './codec.js';
-import { forEngine } from './worker.js';
+import { forEngine, streamsForEngine } from './worker.js';
 
 let gate: PipelineFixture;
 beforeAll(async () => {
@@ -39,16 +39,27 @@ describe('the activities of a worker', () => {
     expect(Object.keys(forEngine(gate.activities))).toEqual(expect.arrayContaining(called));
   });
 
-  it('refuse what no key of Gate has sealed, before anything runs', async () => {
-    const activities = forEngine(gate.activities) as unknown as Record<
+  const POSITIONS = [0, 1, 2, 3, 4];
+  it.each(POSITIONS)('refuse what no key of Gate has sealed as argument %i, before anything runs', async (at) => {
+    const args = POSITIONS.map((position) => (position === at ? REFUSED_PAYLOAD : 'x'));
+    let ran = 0;
+    const streams = streamsForEngine({
+      sweepSink: () => {
+        ran += 1;
+        return Promise.reject(new Error('it ran'));
+      },
+    });
+    const activities = { ...forEngine(gate.activities), ...streams } as unknown as Record<
       string,
       (...args: unknown[]) => Promise<unknown>
     >;
+    expect(Object.keys(activities)).toContain('sweepSink');
     for (const [name, activity] of Object.entries(activities))
-      expect([name, await activity(REFUSED_PAYLOAD, 1).catch((error: Error) => error)]).toEqual([
+      expect([name, await activity(...args).catch((error: Error) => error)]).toEqual([
         name,
         expect.objectContaining({ type: 'unsealed_argument', nonRetryable: true }),
       ]);
+    expect(ran).toBe(0);
   });
 
   it('end at once where a call has no record: nothing holds a place among the tasks of parked calls', async () => {

@@ -672,6 +672,10 @@ describe('the page', () => {
     const parked = await gate.call('wire_transfer', { arguments: { to: '<script>alert(1)</script>' } });
     expect((await gate.send('GET', '/')).body.text).not.toContain('wire_transfer');
     expect(await gate.send('POST', '/login', form({ token: 'wrong' }))).toMatchObject({ status: 401 });
+    for (const body of ['{"token":5}', '{}', '[]', 'null', `{"token":["${OPERATOR}"]}`])
+      expect(
+        await gate.send('POST', '/login', { body, headers: { 'content-type': 'application/json' } }),
+      ).toMatchObject({ status: 401 });
     const login = await gate.send('POST', '/login', form({ token: OPERATOR }));
     expect(login.status).toBe(303);
     const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
