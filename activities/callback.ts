@@ -10,16 +10,23 @@ const KIND = { approved: 'approve', denied: 'deny', expired: null, aborted: null
 export interface CallbackActivityOptions {
   readonly calls: CallStore;
   readonly deliver: DeliverCallback;
+  readonly durableFromHere?: (() => () => Promise<void>) | undefined;
   /** Counts, logs and writes the row that says so; false where the ledger does not take it now. */
   readonly reportStuck: (correlationId: string, duty: 'callback', reason: string) => Promise<boolean>;
 }
 
-export const createCallbackActivities = ({ calls, deliver: send, reportStuck }: CallbackActivityOptions) => ({
+export const createCallbackActivities = ({
+  calls,
+  deliver: send,
+  durableFromHere,
+  reportStuck,
+}: CallbackActivityOptions) => ({
   /**
    * Reports how a parked call was settled to its caller's address (docs/architecture/reviews.md#callbacks). At least once: the receiver
    * tells repeats apart by `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
    */
   async deliver(correlationId: string): Promise<void> {
+    const onDisk = durableFromHere?.();
     const record = await calls.find(correlationId);
     const url = record?.evidence.callback_url;
     if (!record || !url) return;
@@ -36,6 +43,8 @@ export const createCallbackActivities = ({ calls, deliver: send, reportStuck }: 
       decider_note: record.decision?.reason ?? null,
       decided_at: record.decision?.decided_at ?? null,
     });
+    // What is told cannot be taken back.
+    await onDisk?.();
     try {
       await send({ url, body, correlationId });
     } catch (error) {

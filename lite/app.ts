@@ -38,8 +38,8 @@ export interface LiteAppOptions {
   readonly ledger: LedgerInFile;
   readonly policies: Pick<PolicySet, 'ready'>;
   readonly decide: (decision: Decision) => Promise<PendingRequest>;
-  /** Resolves when what was done so far is on disk; rejects when it was undone. */
-  readonly durable: () => Promise<void>;
+  /** Called when a request comes. What it returns waits until everything the answer rests on is on disk, and rejects when that was undone. */
+  readonly durableFromHere: () => (correlationId: string) => Promise<void>;
   readonly allowedHosts: readonly string[];
   readonly loopback: boolean;
   readonly classing: ToolClassing;
@@ -76,13 +76,18 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     pendingPaths: ['/pending/:correlation_id', '/pending/by-correlation/:correlation_id'],
   });
 
+  const begun = new WeakMap<object, (correlationId: string) => Promise<void>>();
   app.addHook('onRequest', (request, reply, done) => {
+    begun.set(request, options.durableFromHere());
     void reply.header('X-Gate-Mode', mode);
     done(isAllowedAddress(request, options) ? undefined : new GateError('host_not_allowed'));
   });
   // No answer leaves before what it says is on disk: the one place where requests wait for the shared sync.
-  app.addHook('onSend', async (_request, _reply, payload) => {
-    await options.durable();
+  app.addHook('onSend', async (request, _reply, payload) => {
+    const onDisk = begun.get(request) ?? options.durableFromHere();
+    // The answer that says why this one may not leave rests on nothing.
+    begun.delete(request);
+    await onDisk(request.correlationId);
     return payload;
   });
 

@@ -141,6 +141,7 @@ export function createInProcessRunner({
         return appended.then(() => true);
       },
     });
+    const undosBefore = undos;
     let decided: CallSummary | null = null;
     let decidable: AbortController | null = null;
     // From the first step on, so that a decision can come as soon as its review row is visible.
@@ -179,7 +180,9 @@ export function createInProcessRunner({
         let reason = 'the attempt was under way when the process ended';
         if (permitted.state !== 'intended') {
           try {
-            const reached = await activities.callUpstream(input, claimNotAfterMs, undefined, permitted.version);
+            // A version from before an undo may never have been: what stands is then not older for it.
+            const version = undos === undosBefore ? permitted.version : undefined;
+            const reached = await activities.callUpstream(input, claimNotAfterMs, undefined, version);
             if (reached.state !== 'intended') return reached;
           } catch (error) {
             reason = `the attempt failed: ${errorText(error)}`;
@@ -269,6 +272,7 @@ export function createInProcessRunner({
   let troubledMs: number | null = null;
   let lookedMs = Number.NEGATIVE_INFINITY;
   let next: { readonly atMs: number; readonly earlier: AbortController } | null = null;
+  let undos = 0;
   /** The store undid a transaction, and nothing has been stored since. */
   let undone = false;
   function lookAgain(): void {
@@ -400,6 +404,7 @@ export function createInProcessRunner({
     },
 
     lookAgain() {
+      undos += 1;
       undone = true;
       lookAgain();
     },

@@ -38,6 +38,7 @@ import { openLocalFile } from '../adapters/store/local-file.js';
 import { logStream } from '../adapters/store/log-stream.js';
 import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
 import type { Found } from '../activities/clients/detected-upstream.js';
+import type { AlarmKind } from '../activities/ledger.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
@@ -185,14 +186,9 @@ export async function startLite({
   let deliver: ReturnType<typeof sender> | undefined;
   const evaluator = createLocalEvaluator(policies);
   const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
+  const tellAlarm = alarmsTold(logger, registry);
   const ports: ActivityPorts = {
-    calls: {
-      ...calls,
-      async keepInspection(...found) {
-        await calls.keepInspection(...found);
-        await file.durable();
-      },
-    },
+    calls,
     inspector: {
       inspect(request) {
         metrics.inspected();
@@ -208,11 +204,16 @@ export async function startLite({
     reviews: reviewsOf(reviews),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
-    onAlarm: alarmsTold(logger, registry),
+    // An alarm about what the file holds rests on it; any other has been heard, whatever becomes of its row.
+    onAlarm(...alarm) {
+      const [, , kind] = alarm;
+      if (ABOUT_WHAT_IS_STORED.has(kind)) told(() => tellAlarm(...alarm));
+      else tellAlarm(...alarm);
+    },
+    durableFromHere: () => file.durableFromHere(),
     upstream: upstream ?? noUpstream,
     ...(tools && { definitions: createReviewGuard(tools, pins) }),
     deliver: async (callback) => {
-      await file.durable();
       deliver ??= sender().catch((error: unknown) => {
         // The next callback tries again.
         deliver = undefined;
@@ -233,6 +234,8 @@ export async function startLite({
     clock,
     onResumed: metrics.reconciled,
   });
+  /** Answers of calls that stand although something else was undone while they ran: the wait for the disk that is left to each. */
+  const answers = new Map<string, () => Promise<void>>();
   let undone: { readonly count: number; readonly why: GateError } | null = null;
   let serving = false;
   file.onUndone((why) => {
@@ -276,7 +279,14 @@ export async function startLite({
     ledger,
     policies,
     decide,
-    durable: () => metrics.queued(file.durable()),
+    durableFromHere() {
+      const onDisk = file.durableFromHere();
+      return (correlationId) => {
+        const answered = answers.get(correlationId);
+        answers.delete(correlationId);
+        return metrics.queued((answered ?? onDisk)());
+      };
+    },
     allowedHosts: config.allowedHosts,
     loopback: isLoopback(config.host),
     classing: toolClassing({
@@ -462,20 +472,31 @@ export async function startLite({
     }
   }
 
-  /** A call whose transaction was rolled back is answered with the cause, not with the error that followed from it. */
+  /** A call of which something was undone is answered with the cause, not with the error that followed from it, nor with what was undone. */
   async function startSaying(...asked: Parameters<typeof runner.start>): ReturnType<typeof runner.start> {
     const before = undone?.count ?? 0;
     const undoneMeanwhile = () => (undone && undone.count > before ? undone.why : null);
     try {
       const summary = await runner.start(...asked);
+      const onDisk = file.durableFromHere();
       const why = undoneMeanwhile();
-      if (why && !(await calls.find(asked[0].correlation_id))) throw why;
+      const { correlation_id: id } = asked[0];
+      const stands = why && (await calls.find(id));
+      if (why && (!stands || stands.state !== summary?.state || stands.version !== summary.version)) throw why;
+      // What else was undone while its tool worked is nothing to this call.
+      if (why) answers.set(id, onDisk);
       return summary;
     } catch (error) {
       throw undoneMeanwhile() ?? error;
     }
   }
 }
+
+/** Found again where the file says so after all. */
+const ABOUT_WHAT_IS_STORED: ReadonlySet<AlarmKind> = new Set<AlarmKind>([
+  'alarm.record_tampered',
+  'alarm.review_tampered',
+]);
 
 const STANDARD_ERROR = 2;
 

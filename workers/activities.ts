@@ -45,6 +45,8 @@ export interface ActivityPorts {
   /** Binds reviews to the definitions they were opened under. */
   readonly definitions?: ReviewGuard;
   readonly deliver: DeliverCallback;
+  /** For stores that may undo what stood: called before something is read of them, it returns the wait for that to be on disk. */
+  readonly durableFromHere?: () => () => Promise<void>;
   readonly runs: Runs;
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
   readonly reconcile: Pick<ReconcileOptions, 'graceMs' | 'retentionMs' | 'windowMs' | 'callLimitMs' | 'partMs'>;
@@ -109,7 +111,12 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     review.settleReviewRow(correlationId).catch(() => undefined);
   });
   const opened = openedCalls(calls);
-  const callback = createCallbackActivities({ calls, deliver: ports.deliver, reportStuck: rows.reportStuck });
+  const callback = createCallbackActivities({
+    calls,
+    deliver: ports.deliver,
+    durableFromHere: ports.durableFromHere,
+    reportStuck: rows.reportStuck,
+  });
   return {
     ...createInspectionActivities({ calls, opened, inspector: ports.inspector }),
     ...createPolicyActivities({ opened, policies: ports.policies, tools: ports.tools }),

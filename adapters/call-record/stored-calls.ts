@@ -338,6 +338,7 @@ export function storedCalls({
         () =>
           run(statements.keepInspection, sealing.sealInspection(found, correlationId, digest), correlationId, digest),
         () => requests.inspected(correlationId, digest, found),
+        { onDisk: true },
       ),
 
     find,

@@ -116,8 +116,9 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
 
   const undo = (error: unknown): GateError => {
     const known = new GateError('store_unavailable', `${name}: ${storeFaultText(error)}`, { cause: error });
+    // Where no transaction could begin, none is undone.
+    if (open) undone = { count: (undone?.count ?? 0) + 1, why: known };
     open = false;
-    undone = { count: (undone?.count ?? 0) + 1, why: known };
     try {
       if (connection.isTransaction) connection.exec('ROLLBACK');
     } catch {

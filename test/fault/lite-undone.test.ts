@@ -104,4 +104,58 @@ describe('a commit that fails once', () => {
     }
     expect(await alarmsIn()).toEqual([]);
   }, 120_000);
+
+  it('at any moment of a denied call: denied at the latest when it is decided again, never run, and no alarm', async () => {
+    const counted = await parked(randomUUID());
+    const commits = await commitsOf(() => decide(counted, 'deny'));
+    for (let nth = 1; nth <= commits; nth += 1) {
+      const pending = await parked(randomUUID());
+      failing = nth;
+      expect([200, 503]).toContain((await decide(pending, 'deny')).status);
+      await new Promise((resolve) => setTimeout(resolve, LIST_MS));
+      failing = 0;
+      await decide(pending, 'deny');
+      expect(await settledAs(pending)).toBe('denied');
+    }
+    expect(tools.executed).toHaveLength(0);
+    expect(await alarmsIn()).toEqual([]);
+  }, 120_000);
+
+  it('at any moment of a call that is let through: one effect at most, and the same answer when it is asked again', async () => {
+    const commits = await commitsOf(() => gate.call('read_file'));
+    for (let nth = 1; nth <= commits; nth += 1) {
+      const id = randomUUID();
+      tools.executed.length = 0;
+      failing = nth;
+      const told = await gate.call('read_file', { id });
+      failing = 0;
+      const again = await eventually('the end of the call', async () => {
+        const answer = await gate.call('read_file', { id });
+        return answer.status === 200 || !UNDER_WAY.has(answer.body['error']) ? answer : null;
+      });
+      if (told.status === 200) expect(again.body).toEqual(told.body);
+      expect({ nth, told: told.status, effects: tools.executed.length }).toEqual({
+        nth,
+        told: told.status,
+        effects: again.body['error'] === 'attempt_not_begun' ? 0 : 1,
+      });
+    }
+    expect(await alarmsIn()).toEqual([]);
+  }, 120_000);
+
+  it('of another call while a tool works: who waits for that tool has its answer', async () => {
+    const { answer } = tools;
+    let release: () => void = () => undefined;
+    const works = new Promise<void>((resolve) => (release = resolve));
+    tools.answer = async (request) => {
+      if (JSON.stringify(request).includes('slow.txt')) await works;
+      return answer(request);
+    };
+    const slow = gate.call('read_file', { arguments: { path: 'slow.txt' } });
+    await eventually('the slow call at its tool', () => tools.executed.length === 1);
+    failing = 1;
+    expect(await gate.call('read_file', { arguments: { path: 'other.txt' } })).toMatchObject({ status: 503 });
+    release();
+    expect(await slow).toMatchObject({ status: 200 });
+  }, 60_000);
 });
