@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { answerOf } from '../api/proxy/answers.js';
 import type { CallInput } from '../contracts/call.js';
 import { closedIfOver } from '../domain/call-record/expiry.js';
+import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { eventually } from '../test/support/stack.js';
 import type { Clock } from './clock.js';
@@ -586,16 +587,87 @@ describe('a store that was away for a minute', () => {
   });
 
   it('leaves a call alone that is being decided while it is asked again', async () => {
-    const call = await gate.call();
-    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
-    const [outcome, answer] = await Promise.all([
-      gate.host.decide(await gate.decision(call, 'approve')),
-      gate.run(call),
-    ]);
-    expect(outcome).toMatchObject({ outcome: 'applied' });
-    expect(answer).not.toBeNull();
-    await gate.host.idle();
-    expect(gate.executed).toHaveLength(1);
+    let judged = 0;
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let settling = false;
+    const busy = await openPipeline({
+      script: { tier: 'yellow' },
+      compose(ports) {
+        const activities = createActivities(ports);
+        return {
+          ...activities,
+          inspect: (call) => ((judged += 1), activities.inspect(call)),
+          async settleReviewRow(...of) {
+            settling = true;
+            await held;
+            return activities.settleReviewRow(...of);
+          },
+        };
+      },
+    });
+    const call = await busy.call();
+    expect(await busy.run(call)).toMatchObject({ state: 'parked' });
+    await eventually('a call that waits', () => busy.host.busy() === 0);
+    const decided = busy.host.decide(await busy.decision(call, 'approve'));
+    await eventually('its row under way', () => settling);
+    expect((await busy.calls.find(call.correlation_id))?.state).toBe('approved');
+    expect(await busy.run(call)).toMatchObject({ state: 'parked' });
+    release();
+    expect(await decided).toMatchObject({ outcome: 'applied' });
+    await busy.host.idle();
+    expect({ judged, effects: busy.executed.length }).toEqual({ judged: 1, effects: 1 });
+    await busy.close();
+  });
+
+  it('refuses a call that is asked again where another body took its id while its record was looked for', async () => {
+    const call = await undone();
+    const other = { ...call, digest: `sha256:${'c'.repeat(64)}` };
+    const first = gate.run(call).then(
+      (answer) => ({ answer }),
+      (error: unknown) => ({ error }),
+    );
+    const others: Promise<unknown>[] = [];
+    for (let turns = 0; turns < 400; turns += 1) {
+      others.push(
+        gate.run(other).then(
+          () => 'taken',
+          () => 'refused',
+        ),
+      );
+      await Promise.resolve();
+    }
+    expect(await Promise.all(others)).toContain('taken');
+    expect(await first).toMatchObject({ error: { code: 'server_execution_idempotency_conflict' } });
+  });
+
+  it('looks at most every half second, however often something is undone and stored in turn', async () => {
+    away = true;
+    const calls = await left(5);
+    await pass(60_000);
+    asked = 0;
+    gate.script.tier = 'green';
+    for (let others = 0; others < 20; others += 1) {
+      gate.host.lookAgain();
+      expect(await gate.run(await gate.call())).toMatchObject({ state: 'completed' });
+      clock.advance(20);
+      await settled();
+    }
+    expect(asked).toBeLessThanOrEqual(calls.length);
+  });
+
+  it('is looked at every five seconds at the latest, however long it lasts', async () => {
+    away = true;
+    await left(1);
+    await pass(60_000);
+    let before = asked;
+    let sinceMs = 0;
+    for (let passed = 0; passed < 30_000; passed += 500) {
+      await pass(500);
+      sinceMs = asked === before ? sinceMs + 500 : 0;
+      before = asked;
+      expect(sinceMs).toBeLessThanOrEqual(5_000);
+    }
   });
 
   it('asks of the store no more than a look now and then, however many calls stand open and others are stored', async () => {

@@ -227,7 +227,7 @@ export function createInProcessRunner({
         return await work();
       } catch (error) {
         if (inVain(error, attempt)) throw error;
-        await clock.sleep(Math.min(LOOK_AGAIN_AT_MOST_MS, 250 * 2 ** Math.min(attempt, 6)), stopping.signal);
+        await clock.sleep(Math.min(RETRY_AT_MOST_MS, 250 * 2 ** Math.min(attempt, 6)), stopping.signal);
       }
     }
   }
@@ -451,5 +451,7 @@ const CALLBACK_ATTEMPTS = 5;
 const LOOK_AGAIN_MS = 500;
 /** How long a call may stand still once its store is back and nobody stores anything else. */
 const LOOK_AGAIN_AT_MOST_MS = 5_000;
+/** The longest pause between two tries of what a call still owes: its rows, its review row, its callback. */
+const RETRY_AT_MOST_MS = 5_000;
 /** Timers do not follow the machine's clock: who waits looks at it now and then, in case it was put forward. */
 const LOOK_EVERY_MS = 15_000;
