@@ -1,4 +1,4 @@
-const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
+export const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
 /** A name as the lists below have it: `Sub-Command` and `sub_command` are `subcommand`. */
 export const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
@@ -12,7 +12,7 @@ export const NAMES_PROGRAM = names(
 export const NAMES_FILE_TOO = names('run process file');
 /** Arguments that hold the arguments of a program. */
 export const NAMES_ARGUMENTS = names(
-  `args argv arguments argument arg params parameters options option opts flags flag switches commandargs commandarguments cmdargs
+  `args argv arguments argument arg params parameters options opts flags switches commandargs commandarguments cmdargs
   programargs extraargs extraarguments additionalargs commandoptions commandflags arglist argumentlist operands`,
 );
 /** Arguments that hold the word behind a program: `delete`. */

@@ -62,6 +62,23 @@ const ACTING: readonly Call[] = [
   ['get_user', { id: 1, delete: true }],
   ['get_user', { id: 1, deleteUser: 'true' }],
   ['get_user', { id: 1, options: { purge: 1 } }],
+  // However the name of an argument is written, and whatever stands before the deed.
+  ['kubectl_get', { params: ['delete', 'pod', 'x'] }],
+  ['kubectl_get', { extra_args: ['delete', 'pod', 'x'] }],
+  ['kubectl_get', { 'Extra-Args': 'delete pod x' }],
+  ['kubectl_get', { opts: ['delete', 'pod', 'x'] }],
+  ['kubectl_get', { parameters: '-n prod delete pod x' }],
+  ['kubectl_get', { commandArgs: ['-n', 'prod', '--context', 'x', '-v', '5', 'delete', 'pod'] }],
+  ['kubectl_get', { args: [`${' '.repeat(300)}delete`, 'pod'] }],
+  ['get_user', { subcommand: 'delete', id: 7 }],
+  ['get_user', { sub_command: 'delete', id: 7 }],
+  ['get_user', { 'sub-command': 'delete', id: 7 }],
+  ['get_user', { operation_type: 'delete', id: 7 }],
+  ['get_user', { actionType: `${' '.repeat(300)}delete`, id: 7 }],
+  ['get_user', { action: 'deleteTheUserAndWhateverBelongsToThem' }],
+  ['get_user', { id: 1, delete_the_user_and_whatever_belongs_to_them: true }],
+  ['git_show', { extra_args: ['HEAD', '--output', 'hooks'] }],
+  ['get_page', { url: 'x', headers: [`${' '.repeat(300)}X-Method-Override: put`] }],
 ];
 const READING: readonly Call[] = [
   ['get_resource', { url: 'https://api/x', method: 'GET' }],
@@ -103,6 +120,9 @@ const READING: readonly Call[] = [
   ['git_show', { ref: 'origin/output', path: 'out/x.ts' }],
   ['get_page', { url: 'https://a.example/?method=delete', headers: { accept: 'text/html' } }],
   ['get_resource', { url: 'https://a.example', headers: { 'X-HTTP-Method-Override': 'GET' } }],
+  ['get_user', { params: { id: 7, verbose: true }, opts: ['--json'], operation_type: 'read' }],
+  ['kubectl_get', { extra_args: ['-n', 'prod', 'get', 'pods', '-l', 'app=delete'] }],
+  ['get_rows', { parameters: [7, 'a name', '2026-01-01'], options: 'sort by name' }],
 ];
 
 describe('a tool that plainly reads, and arguments that act', () => {

@@ -1,3 +1,4 @@
+import { NAMES_ARGUMENTS, NAMES_VERB, names, plain } from '../argument-names.js';
 import { eachText, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
 import { holdsMutation } from './graphql.js';
@@ -13,15 +14,16 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
     text(text, path, isName) {
       const low = lowered(path);
       const last = low.at(-1) ?? '';
+      const called = plain(path.at(-1) ?? '');
       const isFilter = readsRecords || low.some((name) => FILTERS.has(name));
       if (isName) {
         if (isOperator(text, low)) acts.add('an operator that writes or runs code');
-        else if (ACTIONS.has(last) && !isFilter && acting(text)) acts.add('an action');
+        else if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('an action');
         return;
       }
-      if (!isFilter && saysMethod(text, last)) acts.add('a request that changes what it reaches');
-      if (ACTIONS.has(last) && !isFilter && acting(text)) acts.add('an action');
-      if (ARGUMENTS.has(last) && actingFirst(text.trim().split(/\s+/, HEADS))) acts.add('an action');
+      if (!isFilter && saysMethod(text, called)) acts.add('a request that changes what it reaches');
+      if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('an action');
+      if (NAMES_ARGUMENTS.has(called) && actingFirst(text.trim().split(/\s+/))) acts.add('an action');
       if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/)))
         acts.add('a file to write');
       if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text))
@@ -30,7 +32,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
     },
     list(items, path) {
       if (items.some((item) => item.includes('mutation')) && holdsMutation(items.join(' '))) acts.add('a mutation');
-      if (!ARGUMENTS.has(lowered(path.slice(-1))[0] ?? '')) return;
+      if (!NAMES_ARGUMENTS.has(plain(path.at(-1) ?? ''))) return;
       if (actingFirst(items)) acts.add('an action');
       if (writesFile(items)) acts.add('a file to write');
     },
@@ -38,7 +40,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
       if (lowered(path).some((name) => FILTERS.has(name) || PROJECTIONS.has(name))) return;
       const filtered = members.some(([name]) => FILTERS.has(name.toLowerCase()) || name.toLowerCase() === 'query');
       for (const [name, value] of members) {
-        const verb = name.length <= LONGEST_DEED ? (wordsOf(name)[0] ?? '') : '';
+        const verb = wordsOf(name)[0] ?? '';
         // A number is mostly a place or an amount: {"start": 1}.
         const isOn = value === true || value === 'true' || (value === 1 && REMOVALS.has(verb));
         if (isOn && isDeed(verb)) acts.add('an action');
@@ -50,10 +52,6 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
 }
 
 const HEAD = 256;
-/** The first arguments, where options come before the action. */
-const HEADS = 5;
-const LONGEST_DEED = 32;
-const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 const OPERATORS = names(
   `$out $merge $where $function $accumulator $inc $rename $pull $pullall $setoninsert $currentdate $mul dropdatabase findandmodify
   findoneandupdate findoneanddelete findoneandreplace mapreduce deletemany deleteone updatemany updateone insertmany insertone replaceone
@@ -64,8 +62,7 @@ const STAGES = names('$set $unset');
 const PIPELINES = names('pipeline pipelines stages aggregate aggregation facet $facet $lookup');
 const METHODS = names('method httpmethod requestmethod httpverb xhttpmethod xhttpmethodoverride xmethodoverride');
 const CHANGES = names('POST PUT PATCH DELETE MERGE MOVE COPY PURGE CONNECT TRACE MKCOL LINK UNLINK PROPPATCH');
-const ACTIONS = names('action op operation command cmd subcommand verb');
-const ARGUMENTS = names('args argv arguments flags options');
+const ACTIONS: ReadonlySet<string> = new Set([...NAMES_VERB, 'command', 'cmd', 'commandname']);
 /** Words for a reader, not for a program. */
 const SPEECH = names(
   'query q search term text body content message title description summary comment note notes prompt question reason',
@@ -99,22 +96,21 @@ const isDocument = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || (typeof value === 'string' && /^\s*[[{]/.test(value));
 
 function isOperator(name: string, path: readonly string[]): boolean {
-  const low = name.length > LONGEST_DEED ? '' : name.toLowerCase();
+  const low = name.toLowerCase();
   return OPERATORS.has(low) || (STAGES.has(low) && !path.some((outer) => PIPELINES.has(outer)));
 }
 
 /** A method by the name of its argument or header, in a header that is written out, or in an address. */
 function saysMethod(text: string, name: string): boolean {
-  if (METHODS.has(name.replaceAll(/[^a-z]/g, '')) && CHANGES.has(text.trim().toUpperCase())) return true;
-  const head = text.slice(0, HEAD).trim();
+  if (METHODS.has(name) && CHANGES.has(text.trim().toUpperCase())) return true;
+  const head = text.trimStart().slice(0, HEAD).trimEnd();
   if (/^x-(?:http-)?method(?:-override)?(?:$|\s?:\s?(?!get|head|options))/i.test(head)) return true;
   return text.includes('_method=') && /[?&]_method=(?:post|put|patch|delete)/i.test(text);
 }
 
 /** Whether a text begins with what an order begins with: `delete`, `dropDatabase`, `drop_database now`. */
 function acting(text: string): boolean {
-  const [first = ''] = text.slice(0, HEAD).trimStart().split(/\s/, 1);
-  if (first.length > LONGEST_DEED) return false;
+  const [first = ''] = text.trimStart().split(/\s/, 1);
   const low = first.toLowerCase();
   if (DEEDS.has(low)) return true;
   if (ACTION_WORDS.has(low)) return !NO_DEED.has(low) || /\s\S/.test(text.trim());
@@ -122,9 +118,17 @@ function acting(text: string): boolean {
   return verb !== low && low.startsWith(verb) && (DEEDS.has(verb) || ACTION_WORDS.has(verb));
 }
 
-/** Behind an option may stand its value: -n prod delete. */
-const actingFirst = (words: readonly string[]): boolean =>
-  (words[0]?.startsWith('-') ? words.slice(0, HEADS) : words.slice(0, 1)).some(acting);
+/** Options come before the action, and behind each may stand its value: -n prod --context x delete. */
+function actingFirst(words: readonly string[]): boolean {
+  let mayBeValue = false;
+  for (const word of words) {
+    const isOption = word.startsWith('-');
+    if (!isOption && acting(word)) return true;
+    if (!isOption && !mayBeValue) return false;
+    mayBeValue = isOption;
+  }
+  return false;
+}
 
 const FORMATS = names(
   `json yaml yml wide name text txt table csv tsv xml html markdown md short long full plain raw none pretty compact toml ndjson jsonl
