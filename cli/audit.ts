@@ -4,8 +4,9 @@ import type { LedgerEntry } from '../contracts/ledger.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { asConsole, fileTarget, ledgerFile, UUID, withLedgerFile } from './target.js';
+import { ledgerFile, UUID, ledgerTarget } from './target.js';
 import type { LedgerReader } from '../domain/ledger/ports.js';
+import { type StackTarget } from './stack-target.js';
 
 /** `gate audit`: the rows of a call or an agent, or the newest rows. */
 export function registerAudit(program: Command): void {
@@ -21,11 +22,12 @@ export function registerAudit(program: Command): void {
         id: string | undefined,
         { ledger: given, limit, json: asJson }: { ledger?: string; limit: number; json?: boolean },
       ) => {
-        const ledger = fileTarget(given);
+        const target = ledgerTarget(given);
         if (!Number.isInteger(limit) || limit < 1) throw new CliError('--limit is a number from 1', 2);
-        const rows = ledger
-          ? await withLedgerFile(ledger, (opened) => rowsOfFile(opened, id, limit))
-          : await rowsOfStack(id, limit);
+        const rows =
+          target.kind === 'file'
+            ? await target.read((opened) => rowsOfFile(opened, id, limit))
+            : await rowsOfStack(target, id, limit);
         if (asJson) return print(rows);
         if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`, 4);
         const ofCall = id !== undefined && UUID.test(id);
@@ -60,8 +62,8 @@ export function registerAudit(program: Command): void {
 }
 
 /** The same of the running stack. */
-async function rowsOfStack(id: string | undefined, limit: number): Promise<LedgerEntry[]> {
-  const ask = <Answer>(path: string) => asConsole<Answer>('ledger', 'GET', path);
+async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
+  const ask = <Answer>(path: string) => stack.ask<Answer>('ledger', 'GET', path);
   if (id !== undefined && UUID.test(id)) return ask(`/audit/correlation/${id}`);
   const agents = id === undefined ? (await ask<{ agents: string[] }>('/agents')).agents : [id];
   const rows: LedgerEntry[] = [];

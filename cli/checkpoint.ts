@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { FileLogOptions } from './evidence.js';
-import { ledgerOf, logKey, logOrigin } from './log-file.js';
+import { logKey, logOrigin, logTarget } from './log-file.js';
 import { writeOut } from './output.js';
-import { ledgerFile, textAsConsole, withLedgerFile } from './target.js';
+import { ledgerFile } from './target.js';
 
 /** `gate checkpoint`: prints the ledger's current signed checkpoint. */
 export function registerCheckpoint(program: Command): void {
@@ -15,10 +15,11 @@ export function registerCheckpoint(program: Command): void {
     .addOption(logOrigin())
     .action(async ({ out, ledger: given, ...by }: FileLogOptions & { out?: string; ledger?: string }) => {
       const { withLogOfFile } = await import('./evidence.js');
-      const ledger = ledgerOf(given, by);
-      const checkpoint = ledger
-        ? await withLedgerFile(ledger, (opened) => withLogOfFile(opened, ledger, by, (log) => log.checkpoint()))
-        : await textAsConsole('ledger', 'GET', '/checkpoint');
+      const target = logTarget(given, by);
+      const checkpoint =
+        target.kind === 'file'
+          ? await target.read((opened) => withLogOfFile(opened, target.file, by, (log) => log.checkpoint()))
+          : await target.text('ledger', 'GET', '/checkpoint');
       if (out === undefined) process.stdout.write(checkpoint);
       else writeOut(out, checkpoint);
     });

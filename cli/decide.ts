@@ -3,7 +3,9 @@ import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow, UUID } from './target.js';
+import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
+import type { LiteFlags } from './lite-target.js';
+import { rowOfStack } from './stack-target.js';
 
 /** `gate decide`: approves or denies a call that waits. */
 export function registerDecide(program: Command): void {
@@ -26,17 +28,17 @@ export function registerDecide(program: Command): void {
           actionDigest,
           json: asJson,
           ...given
-        }: { reason?: string; actionDigest?: string; json?: boolean } & LiteTarget,
+        }: { reason?: string; actionDigest?: string; json?: boolean } & LiteFlags,
       ) => {
-        const target = located(given);
+        const target = operatorTarget(given);
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         if (decision !== 'approve' && decision !== 'deny')
           throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
         // Lite accepts either id itself.
-        const row = target.endpoint ? null : await pendingRow(id);
+        const row = target.kind === 'lite' ? null : await rowOfStack(target, id);
         const rowId = row?.id ?? id;
         const digest = actionDigest ?? row?.original_payload_digest;
-        const decided = await asOperator<PendingRequest>(target, 'POST', `/decide/${rowId}`, {
+        const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${rowId}`, {
           decision,
           ...(reason && { reason }),
           decided_via: 'console',

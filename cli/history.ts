@@ -11,7 +11,9 @@ import { PRIVATE_FILE, readIfPresent } from '../adapters/store/durable-file.js';
 import type { HistoryRun } from '../workers/history.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { developmentFile, fileTarget, UUID, why } from './target.js';
+import { UUID, ledgerPath } from './target.js';
+import { why } from './answers.js';
+import { developmentFile } from './stack-target.js';
 
 /** `gate history`: what a call's workflow did, as the engine recorded it. */
 export function registerHistory(program: Command): void {
@@ -79,7 +81,7 @@ function stackWithEngine(): ReturnType<typeof developmentFile> {
   try {
     return developmentFile();
   } catch (error) {
-    const file = fileTarget(process.env.GATE_LITE_LEDGER || undefined);
+    const file = ledgerPath(process.env.GATE_LITE_LEDGER || undefined);
     if (file === null) throw error;
     throw new CliError(
       `${file} is the ledger of a lite, which has no workflow engine and so no histories; \`gate audit <id> --ledger ${file}\` tells what it has of a call`,

@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { LITE_SETTINGS } from '../config/lite.js';
 import { CliError } from './errors.js';
-import { fileTarget, stackIsKnown } from './target.js';
+import { stackIsKnown } from './stack-target.js';
+import { ledgerPath } from './target.js';
 
 const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
 export const ledgerOption = () =>
@@ -11,10 +12,10 @@ export const ledgerOption = () =>
 
 const fileOfStack = (): string => join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'data', 'ledger.db');
 
-/** For commands that read a file only: the one that `fileTarget` names, or where it names the stack of this folder, the stack's file. */
+/** For commands that read a file only: the one that `ledgerPath` names, or where it names the stack of this folder, the stack's file. */
 export function meantLedger(named: string | undefined): string {
   const ofStack = fileOfStack();
-  return fileTarget(named) ?? (stackIsKnown() || existsSync(ofStack) ? ofStack : DEFAULT_LEDGER);
+  return ledgerPath(named) ?? (stackIsKnown() || existsSync(ofStack) ? ofStack : DEFAULT_LEDGER);
 }
 
 /** Never creates the file. Reports in one line why it cannot be read. */

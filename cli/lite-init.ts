@@ -7,7 +7,7 @@ import type { Env } from '../config/env.js';
 import { flagOf, LITE_SETTINGS } from '../config/lite.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { CliError } from './errors.js';
-import { INIT_FILE } from './target.js';
+import { INIT_FILE } from './lite-target.js';
 
 const POLICIES = 'policies';
 

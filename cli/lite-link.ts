@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { asLite, decideToken, endpoint, type LiteTarget, liteAddress } from './target.js';
+import { decideToken, endpoint } from './target.js';
+import { type LiteFlags, liteHere, liteTarget } from './lite-target.js';
 
 /** `gate lite link`: prints an address that signs an operator in to the page of a running lite, once. */
 export function registerLiteLink(lite: Command): void {
@@ -8,14 +9,14 @@ export function registerLiteLink(lite: Command): void {
     .description('print an address that signs you in at the page of a running gate lite, once')
     .addOption(endpoint())
     .addOption(decideToken())
-    .action(async (given: LiteTarget) => {
-      const url = liteAddress(given);
-      const { path, expires_in_secs: secs } = await asLite<{ path: string; expires_in_secs: number }>(
-        { ...given, endpoint: url },
+    .action(async (given: LiteFlags) => {
+      const target = liteTarget({ ...given, endpoint: given.endpoint ?? liteHere() });
+      const { path, expires_in_secs: secs } = await target.ask<{ path: string; expires_in_secs: number }>(
+        'lite',
         'POST',
         '/login/link',
       );
-      process.stdout.write(`${new URL(path, url).href}\n`);
+      process.stdout.write(`${new URL(path, target.url).href}\n`);
       process.stderr.write(`good once, for ${Math.round(secs / 60)} minutes\n`);
     });
 }

@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { CliError } from './errors.js';
 import type { FileLogOptions } from './evidence.js';
-import { fileTarget } from './target.js';
+import type { StackTarget } from './stack-target.js';
+import { type FileTarget, ledgerTarget } from './target.js';
 
 export const logKey = () =>
   new Option(
@@ -13,9 +14,10 @@ export const logOrigin = () =>
     'GATE_LEDGER_ORIGIN',
   );
 
-/** The file to make proofs from; `null` means the running stack, which signs with its own key. */
-export function ledgerOf(given: string | undefined, { key }: FileLogOptions): string | null {
-  const ledger = fileTarget(given);
-  if (ledger === null && key !== undefined) throw new CliError('--key is for a ledger file: give --ledger, too', 2);
-  return ledger;
+/** What to make proofs from: a file, or the running stack, which signs with its own key. */
+export function logTarget(given: string | undefined, { key }: FileLogOptions): FileTarget | StackTarget {
+  const target = ledgerTarget(given);
+  if (target.kind === 'stack' && key !== undefined)
+    throw new CliError('--key is for a ledger file: give --ledger, too', 2);
+  return target;
 }

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { type Narrative, type NarrativeWindow, narrativeWindow } from '../contracts/ledger-reports.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { json, print } from './output.js';
-import { asConsole, fileTarget, ledgerFile, withLedgerFile } from './target.js';
+import { ledgerFile, ledgerTarget } from './target.js';
 
 const EIGHTHS = '▁▂▃▄▅▆▇█';
 
@@ -42,17 +42,18 @@ export function registerNarrative(program: Command): void {
         agentId: string,
         { ledger: given, window, json: asJson }: { ledger?: string; window: NarrativeWindow; json?: boolean },
       ) => {
-        const ledger = fileTarget(given);
-        const told = ledger
-          ? await withLedgerFile(ledger, async ({ db }) => {
-              const { narrativeOver } = await import('../adapters/evidence/reports/reports.js');
-              return narrativeOver(db, Date.now)({ agentId, window });
-            })
-          : await asConsole<Narrative>(
-              'ledger',
-              'GET',
-              `/audit/agents/${encodeURIComponent(agentId)}/narrative?window=${window}`,
-            );
+        const target = ledgerTarget(given);
+        const told =
+          target.kind === 'file'
+            ? await target.read(async ({ db }) => {
+                const { narrativeOver } = await import('../adapters/evidence/reports/reports.js');
+                return narrativeOver(db, Date.now)({ agentId, window });
+              })
+            : await target.ask<Narrative>(
+                'ledger',
+                'GET',
+                `/audit/agents/${encodeURIComponent(agentId)}/narrative?window=${window}`,
+              );
         if (asJson) print(told);
         else process.stdout.write(narrativePage(told));
       },

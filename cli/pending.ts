@@ -4,9 +4,11 @@ import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../c
 import { oneLine, printable } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { folded, json, print } from './output.js';
-import { asOperator, decideToken, endpoint, type LiteTarget, located, pendingRow, UUID } from './target.js';
+import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
+import { type LiteFlags, type LiteTarget } from './lite-target.js';
+import { rowOfStack, type StackTarget } from './stack-target.js';
 
-interface PendingOptions extends LiteTarget {
+interface PendingOptions extends LiteFlags {
   readonly status: string;
   readonly limit?: number;
   readonly sort?: ReviewOrder;
@@ -34,12 +36,12 @@ export function registerPending(program: Command): void {
     .addOption(decideToken())
     .addOption(json())
     .action(async (id: string | undefined, { status, limit, sort, json: asJson, ...given }: PendingOptions) => {
-      const target = located(given);
+      const target = operatorTarget(given);
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
         throw new CliError('--limit is a number from 1', 2);
       if (id !== undefined) {
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
-        const row = target.endpoint ? await rowOfLite(target, id) : await pendingRow(id);
+        const row = target.kind === 'lite' ? await rowOfLite(target, id) : await rowOfStack(target, id);
         return asJson ? print(row) : void process.stdout.write(details(row));
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
@@ -59,7 +61,7 @@ export function registerPending(program: Command): void {
       const width = Math.max(MIN_WHY, (process.stdout.columns ?? WIDTH) - Math.max(...others) - FRAME);
       for (const { before, why, after } of cells) table.push([...before, folded(why, width), ...after]);
       process.stdout.write(`${table.toString()}\n`);
-      const where = target.endpoint ? ` --endpoint ${target.endpoint}` : '';
+      const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
       if (status === 'pending')
         process.stdout.write(
           `\nlook at one: npx gate pending <id>${where}\ndecide with: npx gate decide <id> approve|deny --reason "…"${where}\n`,
@@ -77,13 +79,13 @@ const FRAME = 19;
 const PAGE_ROWS = 200;
 
 /** All rows of a list, page by page after the last one seen. */
-async function allRows(target: LiteTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
+async function allRows(target: LiteTarget | StackTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
   const rows: PendingRequest[] = [];
   for (;;) {
     const size = Math.min(PAGE_ROWS, limit - rows.length);
     const last = rows.at(-1);
     const behind = last ? `&before=${last.id}` : '';
-    const page = await asOperator<PendingRequest[]>(target, 'GET', `${list}&limit=${size}${behind}`);
+    const page = await target.ask<PendingRequest[]>('hil', 'GET', `${list}&limit=${size}${behind}`);
     rows.push(...page);
     if (page.length < size || rows.length >= limit) return rows;
   }
@@ -113,8 +115,8 @@ const expiry = (row: PendingRequest): string => {
 };
 
 /** In lite, `/pending/{id}` is an agent's own call, so an operator looks the row up in the list. */
-async function rowOfLite(target: LiteTarget, id: string): Promise<PendingRequest> {
-  const [row] = await asOperator<PendingRequest[]>(target, 'GET', `/pending?id=${id}`);
+async function rowOfLite(lite: LiteTarget, id: string): Promise<PendingRequest> {
+  const [row] = await lite.ask<PendingRequest[]>('hil', 'GET', `/pending?id=${id}`);
   if (!row) throw new CliError(`not_found: no pending row ${id}`, 4);
   return row;
 }

@@ -5,7 +5,11 @@ import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { readable, withLock } from './ledger-file.js';
 import { json, print } from './output.js';
-import { asConsole, fileTarget, ledgerFile } from './target.js';
+import { ledgerFile, ledgerPath } from './target.js';
+import { stackTarget } from './stack-target.js';
+
+/** Pins of the full edition are the running stack's. */
+const stack = stackTarget();
 
 interface Asked {
   readonly json?: boolean;
@@ -26,11 +30,11 @@ export function registerPins(program: Command): void {
     .option('--forget <tenant/agent>', 'in a lite file: stop the server first; leaves a row in the ledger')
     .addOption(json())
     .action(async ({ ledger, forget, json: asJson }: Asked & { ledger?: string; forget?: string }) => {
-      const file = fileTarget(ledger);
+      const file = ledgerPath(ledger);
       if (forget !== undefined) return forgetInFile(file, forget);
       const owners =
         file === null
-          ? (await asConsole<PinnedAgents>('proxy', 'GET', '/pins')).agents
+          ? (await stack.ask<PinnedAgents>('proxy', 'GET', '/pins')).agents
           : await readable(file, async () => (await import('../lite/tool-pins.js')).pinOwners(file));
       if (asJson) return print(owners);
       if (owners.length === 0) return void process.stdout.write('(no tools are pinned)\n');
@@ -78,7 +82,7 @@ export function registerPins(program: Command): void {
         throw new CliError(`${oneLine(missing)} of ${oneLine(agent)} does not differ from what is pinned`);
       const named = diff.tools.filter(({ tool }) => tools.length === 0 || tools.includes(tool));
       if (named.length === 0) throw new CliError(`nothing of ${oneLine(agent)} differs from what is pinned`);
-      const said = await asConsole<{ accepted: string[] }>('proxy', 'POST', '/pins/accept', {
+      const said = await stack.ask<{ accepted: string[] }>('proxy', 'POST', '/pins/accept', {
         agent: nameOf(agent),
         seen: Object.fromEntries(named.map(({ tool, seen_sha256 }) => [tool, seen_sha256])),
         ...(reason && { reason }),
@@ -94,7 +98,7 @@ export function registerPins(program: Command): void {
     .option('--reason <text>', 'recorded with it')
     .addOption(json())
     .action(async (agent: string, { reason, json: asJson }: Asked) => {
-      const said = await asConsole<{ forgotten: number }>('proxy', 'POST', '/pins/forget', {
+      const said = await stack.ask<{ forgotten: number }>('proxy', 'POST', '/pins/forget', {
         agent: nameOf(agent),
         ...(reason && { reason }),
       });
@@ -122,8 +126,8 @@ const nameOf = (agent: string): string => agent.split('/').at(-1) ?? agent;
 
 /** What differs for an agent. Throws when nothing is pinned for it, because "no differences" would mislead. */
 async function diffOf(agent: string): Promise<PinDiff> {
-  const { agents } = await asConsole<PinnedAgents>('proxy', 'GET', '/pins');
+  const { agents } = await stack.ask<PinnedAgents>('proxy', 'GET', '/pins');
   if (!agents.some(({ tenant, agent: name }) => agent === name || agent === `${tenant}/${name}`))
     throw new CliError(`no tools of ${oneLine(agent)} are pinned; \`gate pins\` lists whose are`, 4);
-  return asConsole<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(nameOf(agent))}`);
+  return stack.ask<PinDiff>('proxy', 'GET', `/pins/${encodeURIComponent(nameOf(agent))}`);
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { CliError } from './errors.js';
 import type { FileLogOptions } from './evidence.js';
-import { ledgerOf, logKey, logOrigin } from './log-file.js';
+import { logKey, logOrigin, logTarget } from './log-file.js';
 import { writeOut } from './output.js';
-import { asConsole, ledgerFile, UUID, withLedgerFile } from './target.js';
+import { ledgerFile, UUID } from './target.js';
 
 interface ProveOptions extends FileLogOptions {
   readonly out: string;
@@ -28,16 +28,15 @@ export function registerProve(program: Command): void {
       if (seq === null && !UUID.test(row)) throw new CliError(`${row} is neither a seq nor the id of an entry`, 2);
       const entry = seq === null ? { id: row } : { seq };
       const kept = since === undefined ? undefined : readEvidence(since).toString('utf8');
-      const ledger = ledgerOf(given, by);
-      const bundle = ledger
-        ? await withLedgerFile(ledger, (opened) =>
-            withLogOfFile(opened, ledger, by, (log) => proveEntry(log, entry, kept)),
-          )
-        : await proveEntry(
-            proverOver((path) => asConsole('ledger', 'GET', path)),
-            entry,
-            kept,
-          );
+      const target = logTarget(given, by);
+      const bundle =
+        target.kind === 'file'
+          ? await target.read((opened) => withLogOfFile(opened, target.file, by, (log) => proveEntry(log, entry, kept)))
+          : await proveEntry(
+              proverOver((path) => target.ask('ledger', 'GET', path)),
+              entry,
+              kept,
+            );
       writeOut(out, `${JSON.stringify(bundle, null, 2)}\n`);
       process.stdout.write(`${out}: entry ${bundle.inclusion.seq} in a log of ${bundle.inclusion.tree_size} entries\n`);
     });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CliError } from './errors.js';
 import { ledgerOption, readable } from './ledger-file.js';
-import { stackIsKnown } from './target.js';
+import { stackIsKnown } from './stack-target.js';
 
 /** `gate replay`: judges a recorded call again. */
 export function registerReplay(program: Command): void {

@@ -8,9 +8,10 @@ import { clipped } from '../domain/text.js';
 import { suggestClasses } from '../domain/tool-classes/suggest.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { asConsole, asOperator, decideToken, endpoint, type LiteTarget, located } from './target.js';
+import { decideToken, endpoint, operatorTarget } from './target.js';
+import type { LiteFlags } from './lite-target.js';
 
-interface Asked extends LiteTarget {
+interface Asked extends LiteFlags {
   readonly json?: boolean;
 }
 
@@ -21,12 +22,8 @@ interface SetOptions {
 }
 
 /** The proxy keeps the classes in the full edition; in lite its one process does. */
-function ask<T>(given: LiteTarget, method: string, path: string, body?: object): Promise<T> {
-  const target = located(given);
-  return target.endpoint === undefined
-    ? asConsole<T>('proxy', method, path, body, target.tenant)
-    : asOperator<T>(target, method, path, body);
-}
+const ask = <T>(given: LiteFlags, method: string, path: string, body?: object): Promise<T> =>
+  operatorTarget(given).ask<T>('proxy', method, path, body);
 
 const withTarget = (command: Command): Command =>
   command
@@ -36,7 +33,7 @@ const withTarget = (command: Command): Command =>
     .addOption(json());
 
 /** What a hint repeats of the command that was typed. */
-const asGiven = ({ endpoint: url, tenant }: LiteTarget): string =>
+const asGiven = ({ endpoint: url, tenant }: LiteFlags): string =>
   `${url === undefined || url === process.env['GATE_LITE_URL'] ? '' : ` --endpoint ${url}`}${tenant === undefined ? '' : ` --tenant ${tenant}`}`;
 
 const hoursOf = (days: number): number => {

@@ -5,7 +5,8 @@ import { CliError } from './errors.js';
 import type { EvidenceTrust } from './evidence.js';
 import { json, print } from './output.js';
 import { asNoted, headHash, length, type Noted, notedText } from './noted.js';
-import { asConsole, fileTarget, ledgerFile, withLedgerFile } from './target.js';
+import { ledgerFile, ledgerTarget } from './target.js';
+import { type StackTarget } from './stack-target.js';
 
 interface VerifyOptions extends EvidenceTrust {
   readonly bundle?: string;
@@ -57,12 +58,13 @@ export function registerVerify(program: Command): void {
         return;
       }
       const noted: Noted = { head: expectHead, length: expectLength };
-      const ledger = fileTarget(given);
-      const result = ledger
-        ? await withLedgerFile(ledger, async (opened) =>
-            asNoted(await opened.verify(), noted, (of) => opened.named(of)),
-          )
-        : await asNoted(await asConsole<VerifyResult>('ledger', 'GET', '/verify'), noted, entryOfStack);
+      const target = ledgerTarget(given);
+      const result =
+        target.kind === 'file'
+          ? await target.read(async (opened) => asNoted(await opened.verify(), noted, (of) => opened.named(of)))
+          : await asNoted(await target.ask<VerifyResult>('ledger', 'GET', '/verify'), noted, (of) =>
+              entryOfStack(target, of),
+            );
       if (asJson) print(result);
       else if (result.valid || result.noted?.holds === false)
         process.stdout.write(
@@ -79,10 +81,10 @@ export function registerVerify(program: Command): void {
 }
 
 /** An entry of the running stack; `null` when it has none of that name. */
-async function entryOfStack(of: EntryName) {
+async function entryOfStack(stack: StackTarget, of: EntryName) {
   const { proverOver } = await import('./evidence.js');
   try {
-    return await proverOver((path) => asConsole('ledger', 'GET', path)).inclusion(of);
+    return await proverOver((path) => stack.ask('ledger', 'GET', path)).inclusion(of);
   } catch (error) {
     if (error instanceof CliError && error.exitCode === 4) return null;
     throw error;

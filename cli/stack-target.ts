@@ -1,0 +1,87 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { DevelopmentFile } from '../stack/development-file.js';
+import type { ProcessName, ServiceKey } from '../stack/services.js';
+import { CliError } from './errors.js';
+import { exitOf, refusalText, scopeOf, why } from './answers.js';
+import type { PendingRequest } from '../contracts/review.js';
+
+/** The running stack of this folder, as its `dev.json` describes it. */
+export function developmentFile(): DevelopmentFile {
+  const file = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json');
+  if (!existsSync(file))
+    throw new CliError(`no running stack is known here (${file} is missing); start one with \`npm start\``, 5);
+  return JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
+}
+
+export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
+
+/** A service with one name for its address and its certificate. */
+type AskedService = Extract<ServiceKey, ProcessName>;
+
+/** The running stack of this folder, asked like the console: with its workload certificate and the operator's token. */
+export interface StackTarget {
+  readonly kind: 'stack';
+  ask<T>(service: AskedService, method: string, path: string, body?: object): Promise<T>;
+  text(service: AskedService, method: string, path: string): Promise<string>;
+}
+
+/** `tenant`: the one that is asked about. */
+export const stackTarget = (tenant?: string): StackTarget => ({
+  kind: 'stack',
+  ask: async <T>(...asked: [AskedService, string, string, object?]) =>
+    JSON.parse(await textAsConsole(tenant, ...asked)) as T,
+  text: (...asked) => textAsConsole(tenant, ...asked),
+});
+
+async function textAsConsole(
+  tenant: string | undefined,
+  service: AskedService,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<string> {
+  const stack = developmentFile();
+  const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
+    import('../activities/clients/mtls-fetch.js'),
+    import('../domain/identity/spiffe.js'),
+  ]);
+  const trustDomain = /^spiffe:\/\/([^/]+)\//.exec(stack.proxy.agent_spiffe)?.[1] ?? 'gate.local';
+  const fetch = createMtlsFetch({
+    ca: readFileSync(stack.proxy.ca, 'utf8'),
+    cert: readFileSync(stack.console_workload.cert, 'utf8'),
+    key: readFileSync(stack.console_workload.key, 'utf8'),
+    expectedServerSpiffe: serviceSpiffe(trustDomain, service),
+    timeoutMs: 60_000,
+  });
+  let response: { status: number; text(): Promise<string> };
+  try {
+    response = await fetch(`${stack[service].url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${stack.operator_token}`,
+        ...scopeOf(tenant),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    throw new CliError(
+      `the ${service} service of this stack does not answer at ${stack[service].url} (${await why(error)}); is Gate started? \`npm start\` in the folder it was last started in`,
+      5,
+    );
+  }
+  const text = await response.text();
+  if (response.status < 300) return text;
+  throw new CliError(refusalText(response.status, text), exitOf(response.status));
+}
+
+/** A row by its own id or by that of its call. */
+export async function rowOfStack(stack: StackTarget, id: string): Promise<PendingRequest> {
+  try {
+    return await stack.ask<PendingRequest>('hil', 'GET', `/pending/${id}`);
+  } catch (error) {
+    if (!(error instanceof CliError && error.exitCode === 4)) throw error;
+    return stack.ask<PendingRequest>('hil', 'GET', `/pending/by-correlation/${id}`);
+  }
+}
