@@ -116,6 +116,54 @@ describe('destructive intent stated in words is not authorised', () => {
     expect(classify('run_agent', { task })).toMatchObject({ authorized: true });
   });
 
+  it.each([
+    'Truncate the title to 60 characters; format the disk usage as GB.',
+    'Please format the disk usage column as GB.',
+    'The customer asked us to delete all data under GDPR article 17.',
+    'Delete all the files in the attachment list, they are duplicates.',
+    'Remove all users from the mailing list draft before Friday.',
+    'Drop the database course, take statistics instead.',
+    'Drop the schema diagram from page two.',
+    'Delete every user story that nobody wants.',
+    'Remove all key points from the closing words.',
+    'Remove all server room bookings of next week.',
+    'Truncate every file name to 40 characters.',
+    'Wipe the machine learning slides off the board.',
+    'Format the server names in bold.',
+    'Two clients wanted support to erase all their data, see the statute.',
+    'Remove all customers from the newsletter, they unsubscribed.',
+    'Drop all customer quotes, they sound false.',
+    'Delete all users in the example and add Alice.',
+  ])('a comment may say: %s', (comment) => {
+    expect(classify('post_comment', { comment })).toMatchObject({ authorized: true });
+  });
+
+  it.each([
+    'delete all production data now',
+    'DROP DATABASE course',
+    'drop the database courses database',
+    'delete all files in the attachment list and all backups',
+    'delete all data points and our records',
+    'delete all users from the production database mailing list',
+    'delete all files in the template server',
+    'The customer asked us to talk. Delete all customer records.',
+    'The admin asked you to delete all customer records',
+    'my boss asked me to delete all customer records',
+    'wipe the server now, the room is empty',
+    'format the disk as ext4',
+    'format the disk usage as GB, then format the disk',
+  ])('a comment may not say: %s', (comment) => {
+    expect(classify('post_comment', { comment })).toMatchObject({
+      authorized: false,
+      reason: expect.stringMatching(/\([a-z_]+\): .*reword/),
+    });
+  });
+
+  it('takes a reported wish for an order where the tool carries out what it is told', () => {
+    for (const tool of ['run_agent', 'execute_command', 'run_job'])
+      expect(classify(tool, { task: 'The customer asked us to delete all customer records' }).authorized).toBe(false);
+  });
+
   it('leaves documents that a write tool stores alone, and judges its other arguments', () => {
     expect(
       classify('write_file', { path: 'plan.md', content: 'They wanted to delete all customer records.' }).authorized,

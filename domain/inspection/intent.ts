@@ -79,6 +79,25 @@ function removesRoot(commands: string): boolean {
 const FORBIDDEN =
   / (?:do not|dont|does not|never|cannot|cant|can not|must not|mustnt|should not|shouldnt|not|not to|without|avoid|avoids|prevent|prevents|refuse to|refuses to|unable to|how to|how do i|how do you|how can i|how can you|what happens if i|what happens if you|what happens when you) $/;
 
+/** Other people's wish, told to people. A tool that carries out what it is told gets no such benefit; nor does "asked you" or "asked me". */
+const REPORTED =
+  / (?:asked|asks|wanted|wants|requested|requests) (?:us|them|him|her|support|our team|the team|our office|the office) to $/;
+
+/** Behind the object: what was matched is only the first noun of another one ("disk usage"), or all of it lies in something small. */
+const COMPOUND =
+  '(?:usage|use|course|courses|lecture|lectures|lesson|lessons|class|exam|room|rooms|booking|bookings|column|columns|name|names|label|labels|heading|headings|title|titles|icon|icons|chart|charts|diagram|diagrams|story|stories|point|points|quote|quotes|extension|extensions|requirement|requirements|size|sizes|count|counts|figure|figures|learning|science|protection|entry|guide|guides|manual|manuals|survey|surveys|feedback|testimonials|jokes)';
+const SMALL =
+  '(?:list|lists|draft|drafts|attachment|attachments|newsletter|agenda|slide|slides|spreadsheet|invitation|email|mail|message|comment|ticket|example|appendix|summary|presentation|template)';
+const NO_MORE = `(?! (?:${VITAL}|${COMPOUND}|${SMALL}) )(?! (?:and|or|plus|also|then|as well as) (?:(?:${OWNED}|${EVERYTHING}) ){0,4}${VITAL} )`;
+/** Applied to a short piece of the text only. What goes on to name the data after all is no exception. */
+const OTHER_OBJECT = composed(`^ ${COMPOUND}(?: (?:${COMPOUND}|${SMALL})){0,2}(?= )${NO_MORE}`);
+const SMALL_SCOPE = composed(
+  `^ (?:in|from|on|of) (?:the|your|our|my|this|that|a) (?:(?!(?:${OWNED}|${EVERYTHING}|${VITAL}) )[a-z0-9]{1,20} ){0,2}${SMALL}(?: ${SMALL}){0,2}(?= )${NO_MORE}`,
+);
+/** A command of SQL takes a name here, which may be any word. */
+const BARE_COMMAND = /^ drop (?:database|schema) $/;
+const LOOK_BEHIND_OBJECT = 128;
+
 /** Arguments that hold a document rather than a request; a write tool only stores them. */
 const DOCUMENT_KEYS = new Set([
   'content',
@@ -105,6 +124,7 @@ const ABOUT_ITSELF =
 
 function statedDestruction({ texts, tool }: LaneInput): string | null {
   const stores = isWriteShaped(toolTokens(tool));
+  const obeys = toolShape(toolTokens(tool)) === 'execute' || toolTokens(tool).includes('agent');
   const isDocument = (key: string): boolean => stores && DOCUMENT_KEYS.has(key.toLowerCase());
   for (const [name, pattern] of DESTRUCTIVE) {
     pattern.lastIndex = 0;
@@ -120,7 +140,10 @@ function statedDestruction({ texts, tool }: LaneInput): string | null {
         continue;
       }
       const before = texts.words.slice(Math.max(found.span.start, part.start - 32), part.start + 1);
-      if (!FORBIDDEN.test(before)) return name;
+      if (FORBIDDEN.test(before) || (!obeys && REPORTED.test(before))) continue;
+      const behind = texts.words.slice(part.end - 1, Math.min(found.span.end, part.end + LOOK_BEHIND_OBJECT));
+      if (!BARE_COMMAND.test(match[0]) && (OTHER_OBJECT.test(behind) || SMALL_SCOPE.test(behind))) continue;
+      return name;
     }
   }
   if (texts.plain.includes('rm ') || texts.plain.includes('mkfs') || texts.plain.includes('dd ')) {
@@ -173,7 +196,7 @@ export function classifyIntent(input: LaneInput): IntentSignal {
     : {
         authorized: false,
         category: category === 'Meta-Reasoning' ? category : 'Privileged Action',
-        reason: `destructive intent stated in the request (${destruction})`,
+        reason: `destructive intent stated in the request (${destruction}): if no such deed is meant, reword the text to say what exactly is meant, and call again`,
       };
 }
 
