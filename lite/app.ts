@@ -82,6 +82,11 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     void reply.header('X-Gate-Mode', mode);
     done(isAllowedAddress(request, options) ? undefined : new GateError('host_not_allowed'));
   });
+  // A fault that is told rests on nothing: it leaves in its own form, at once, however often the file fails meanwhile.
+  app.addHook('onError', (request, _reply, error, done) => {
+    if (!(error instanceof GateError) || error.status >= 500) begun.set(request, () => Promise.resolve());
+    done();
+  });
   // No answer leaves before what it says is on disk: the one place where requests wait for the shared sync.
   app.addHook('onSend', async (request, _reply, payload) => {
     const onDisk = begun.get(request) ?? options.durableFromHere();

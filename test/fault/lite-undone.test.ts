@@ -14,8 +14,9 @@ let tools: EchoTools;
 let gate: LiteFixture;
 /** Which of the next commits fails, counted from one; 0 for none. */
 let failing = 0;
+let full = false;
 const beforeCommit = () => {
-  if (failing > 0 && --failing === 0) throw new Error('database or disk is full');
+  if (full || (failing > 0 && --failing === 0)) throw new Error('database or disk is full');
 };
 const LIST_MS = 30;
 const LISTED = { tools: [{ name: 'wire_transfer', description: 'pays', inputSchema: { type: 'object' } }] };
@@ -33,6 +34,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   failing = 0;
+  full = false;
   await gate.close();
   await tools.close();
 });
@@ -157,5 +159,20 @@ describe('a commit that fails once', () => {
     expect(await gate.call('read_file', { arguments: { path: 'other.txt' } })).toMatchObject({ status: 503 });
     release();
     expect(await slow).toMatchObject({ status: 200 });
+  }, 60_000);
+
+  it('and one that goes on failing: everybody is told so in the form of Gate', async () => {
+    full = true;
+    const told = await Promise.all(
+      Array.from({ length: 300 }, async (_, place) => {
+        await new Promise((resolve) => setTimeout(resolve, place));
+        return gate.call(place % 2 === 0 ? 'read_file' : 'wire_transfer');
+      }),
+    );
+    full = false;
+    expect(new Set(told.map(({ status, body }) => `${status} ${textOf(body['error'])}`))).toEqual(
+      new Set(['503 store_unavailable']),
+    );
+    expect(tools.executed).toHaveLength(0);
   }, 60_000);
 });
