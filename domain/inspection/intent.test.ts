@@ -151,6 +151,8 @@ describe('destructive intent stated in words is not authorised', () => {
     'my boss asked me to delete all customer records',
     'wipe the server now, the room is empty',
     'format the disk as ext4',
+    'Drop the database. Use force.',
+    'delete all files; names follow',
     'format the disk usage as GB, then format the disk',
   ])('a comment may not say: %s', (comment) => {
     expect(classify('post_comment', { comment })).toMatchObject({
@@ -159,9 +161,10 @@ describe('destructive intent stated in words is not authorised', () => {
     });
   });
 
-  it('takes a reported wish for an order where the tool carries out what it is told', () => {
+  it('takes a reported wish, or a name behind the object, for an order where the tool carries out what it is told', () => {
     for (const tool of ['run_agent', 'execute_command', 'run_job'])
-      expect(classify(tool, { task: 'The customer asked us to delete all customer records' }).authorized).toBe(false);
+      for (const task of ['The customer asked us to delete all customer records', 'drop the database name crm'])
+        expect(classify(tool, { task }).authorized).toBe(false);
   });
 
   it('leaves documents that a write tool stores alone, and judges its other arguments', () => {

@@ -126,6 +126,8 @@ function statedDestruction({ texts, tool }: LaneInput): string | null {
   const stores = isWriteShaped(toolTokens(tool));
   const obeys = toolShape(toolTokens(tool)) === 'execute' || toolTokens(tool).includes('agent');
   const isDocument = (key: string): boolean => stores && DOCUMENT_KEYS.has(key.toLowerCase());
+  /** Each pair of words is looked for once in a text, however often it stands there. */
+  const oneSentence = new Map<string, boolean>();
   for (const [name, pattern] of DESTRUCTIVE) {
     pattern.lastIndex = 0;
     for (let match = pattern.exec(texts.words); match !== null; match = pattern.exec(texts.words)) {
@@ -142,7 +144,14 @@ function statedDestruction({ texts, tool }: LaneInput): string | null {
       const before = texts.words.slice(Math.max(found.span.start, part.start - 32), part.start + 1);
       if (FORBIDDEN.test(before) || (!obeys && REPORTED.test(before))) continue;
       const behind = texts.words.slice(part.end - 1, Math.min(found.span.end, part.end + LOOK_BEHIND_OBJECT));
-      if (!BARE_COMMAND.test(match[0]) && (OTHER_OBJECT.test(behind) || SMALL_SCOPE.test(behind))) continue;
+      if (!obeys && !BARE_COMMAND.test(match[0]) && (OTHER_OBJECT.test(behind) || SMALL_SCOPE.test(behind))) {
+        // The folded words have no full stops: "drop the database. Use force" names no other object.
+        const pair = `${match[0].trimEnd().split(' ').at(-1)} ${behind.split(' ', 2)[1]}`;
+        const known = `${found.span.start} ${pair}`;
+        const together = oneSentence.get(known) ?? text.toLowerCase().includes(pair);
+        oneSentence.set(known, together);
+        if (together) continue;
+      }
       return name;
     }
   }
