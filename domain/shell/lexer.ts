@@ -10,6 +10,12 @@ export interface Word {
   readonly quoted: boolean;
   /** What the shell runs to build the word: `$(...)`, backticks, `<(...)`. */
   readonly runs: readonly Command[];
+  /** The name of the first expansion whose value the text does not tell; empty when there is none. */
+  readonly unknown: string;
+  /** Such an expansion does more than insert: `${0##x}`, `${a[1]}`. */
+  readonly operated: boolean;
+  /** The word as it is where such expansions are empty. */
+  readonly bare: string;
 }
 
 export interface Redirect {
@@ -48,7 +54,18 @@ const SIGNS = new Uint8Array(256);
 for (const sign of '\n;|&<>()`$\'"\\') SIGNS[sign.charCodeAt(0)] = 2;
 for (const blank of BLANKS) SIGNS[blank.charCodeAt(0)] = 1;
 const signAt = (text: string, at: number): number => SIGNS[text.charCodeAt(at)] ?? 0;
-const NAME = /^[A-Za-z_]\w{0,63}$/;
+/** What a shell is given, and what it says of itself: `$@`, `$#`. */
+const PLACES = new Set('@*#?!-$');
+/** What stands behind a name in `${x…}` where its value is not inserted as it is. */
+const OPERATORS = new Set(':#%/^,@?');
+const ASSIGNS = /^([A-Za-z_]\w{0,63})(\+|\[[^\]]{0,64}\])?=$/;
+/** Commands that set variables by their names, or what the shell is given. */
+const SETTERS = new Set(
+  'for select read mapfile readarray getopts declare local typeset export readonly printf set shift'.split(' '),
+);
+/** Words of the grammar behind which a bracket opens a group: `if(rm x)`. */
+const LONGEST_KEYWORD = 6;
+const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', 'time', 'coproc', '{']);
 
 interface OpenWord {
   text: string;
@@ -56,6 +73,13 @@ interface OpenWord {
   from: number;
   quoted: boolean;
   runs: Command[];
+  unknown: string;
+  operated: boolean;
+  bare: string;
+  /** Where the expansions in the text begin and end, one after the other. */
+  gaps: number[];
+  /** Brackets that the word itself opened: `f(x`. */
+  brackets: number;
 }
 interface OpenCommand {
   words: Word[];
@@ -63,6 +87,23 @@ interface OpenCommand {
   reads: Command | null;
   ticked: boolean;
   assigned: Assignment[];
+}
+
+export interface Commands {
+  readonly commands: readonly Command[];
+  /** The names of the variables that the text sets, to whatever value; `@` where it sets what the shell is given. */
+  readonly set: ReadonlySet<string>;
+}
+
+/** A text without the parts that begin and end at these places. */
+function without(text: string, gaps: readonly number[]): string {
+  let left = '';
+  let from = 0;
+  for (let at = 0; at < gaps.length; at += 2) {
+    left += text.slice(from, gaps[at]);
+    from = gaps[at + 1] ?? from;
+  }
+  return from === 0 ? text : left + text.slice(from);
 }
 
 /** Adds one by one, because a very long list does not fit into the arguments of one call. */
@@ -75,13 +116,12 @@ const addAll = (list: Command[], more: readonly Command[]): void => {
  * counts as an ordinary character. When none of a command's first words may matter, only those words are kept. Never throws. When the
  * allowance does not cover what the text's variables stand for, they stand for nothing.
  */
-export function readCommands(
-  text: string,
-  mayMatter: (word: string) => boolean,
-  allowance: Allowance,
-): readonly Command[] {
+export function readCommands(text: string, mayMatter: (word: string) => boolean, allowance: Allowance): Commands {
   const found: Command[] = [];
   const variables = new Map<string, string>();
+  /** Names of variables that the text sets, and those of them whose value is not known. `@` stands for all that a shell is given. */
+  const set = new Set<string>();
+  const vague = new Set<string>();
   const length = text.length;
   const lastSingle = text.lastIndexOf("'");
   const lastDouble = text.lastIndexOf('"');
@@ -115,8 +155,15 @@ export function readCommands(
     }
     const braced = next === '{';
     const from = at + (braced ? 2 : 1);
-    const end = name(from);
+    // Behind `$`, a digit is a name of its own: `$1x`.
+    const end = !braced && /\d/.test(text[from] ?? '') ? from + 1 : name(from);
     if (end === from) {
+      if (PLACES.has(text[from] ?? '')) {
+        const place = text[from] as string;
+        at = from + 1;
+        unknown(word, place, braced && text[at] !== '}', braced ? `\${${place}` : `$${place}`);
+        return null;
+      }
       word.text += '$';
       at += 1;
       return null;
@@ -124,25 +171,55 @@ export function readCommands(
     const called = text.slice(from, end);
     at = end;
     let fallback = '';
+    let operated = false;
     if (braced) {
       // ${x:-value}: the default is used when nothing sets the variable.
-      if (text[at] === ':' && (text[at + 1] === '-' || text[at + 1] === '=')) {
-        const close = text.slice(at + 2, at + 2 + LONGEST_VALUE).indexOf('}');
-        if (close >= 0) fallback = text.slice(at + 2, at + 2 + close);
-      }
+      const [operator = ''] = /^:?[-=+]/.exec(text.slice(at, at + 2)) ?? [];
+      if (operator !== '') {
+        const start = at + operator.length;
+        const close = text.slice(start, start + LONGEST_VALUE).indexOf('}');
+        if (close >= 0) fallback = text.slice(start, start + close);
+        operated = close < 0 || fallback.includes('$');
+      } else operated = OPERATORS.has(text[at] ?? '');
       const limit = Math.min(length, at + 2 + LONGEST_VALUE);
       while (at < limit && text[at] !== '}') at += 1;
       if (text[at] === '}') at += 1;
     }
     if (called === 'IFS') return ' ';
     const value = variables.get(called) ?? fallback;
+    if (operated) unknown(word, called, true, '');
     if (value === '') {
-      word.text += `$${called}`;
+      unknown(word, called, operated, `$${called}`);
       return null;
     }
+    // With separators of its own, a shell makes other words of the value.
+    if (vague.has(called) || (set.has('IFS') && !inQuotes)) unknown(word, called, false, '');
     if (word.text.length >= LONGEST_EXPANDED) return null;
     if (allowance.mayInsert(value.length)) word.text += value;
     return null;
+  }
+
+  /** Notes the variables that a command sets: `read a`, `for a in x`, `set -- x`. */
+  function sets(all: readonly Word[]): void {
+    const first = all.findIndex(({ text: word }) => !BEFORE_GROUP.has(word));
+    const setter = all[first]?.text ?? '';
+    if (!SETTERS.has(setter)) return;
+    if (setter === 'set' || setter === 'shift') set.add('@');
+    else
+      for (const { text: given } of all.slice(first + 1, first + 1 + KEPT)) {
+        const called = /^[A-Za-z_]\w{0,63}/.exec(given)?.[0];
+        if (called === undefined) continue;
+        set.add(called);
+        vague.add(called);
+      }
+  }
+
+  /** Puts an expansion whose value is not known into the word, as it is written. */
+  function unknown(word: OpenWord, called: string, operated: boolean, written: string): void {
+    word.gaps.push(word.text.length, word.text.length + written.length);
+    word.text += written;
+    if (word.unknown === '') word.unknown = called;
+    word.operated ||= operated;
   }
 
   /** Reads from after `$'` to the closing quote. */
@@ -173,6 +250,11 @@ export function readCommands(
     return out;
   }
 
+  /** Whether a bracket behind the word opens a group: `if(`, `f()(`. Looks at a few signs only, however long the word is. */
+  const opensGroup = (word: OpenWord): boolean =>
+    (text[at - 1] === ')' && text[at - 2] === '(') ||
+    (at - word.from <= LONGEST_KEYWORD && !word.quoted && BEFORE_GROUP.has(word.text));
+
   /** Reads commands up to the closing sign or the end of the text. */
   function commands(close: ')' | '`' | null, depth: number, ticked: boolean): Command[] {
     const here: Command[] = [];
@@ -181,10 +263,26 @@ export function readCommands(
     let word: OpenWord | null = null;
     let redirect: string | null = null;
     let matters = false;
-    const begin = (): OpenWord => (word ??= { text: '', raw: '', from: at, quoted: false, runs: [] });
+    /** Where the groups begin that are open, and the last blank. */
+    const groups: number[] = [];
+    let lastBlank = -1;
+    const begin = (): OpenWord =>
+      (word ??= {
+        text: '',
+        raw: '',
+        from: at,
+        quoted: false,
+        runs: [],
+        unknown: '',
+        operated: false,
+        bare: '',
+        gaps: [],
+        brackets: 0,
+      });
     const endWord = (): void => {
       if (word === null) return;
-      const done: Word = word;
+      const done: OpenWord = word;
+      word.bare = without(word.text, word.gaps);
       word.raw =
         word.raw === '' && word.text.length === at - word.from && !word.quoted ? word.text : text.slice(word.from, at);
       word = null;
@@ -194,19 +292,25 @@ export function readCommands(
         return;
       }
       const equals = done.text.indexOf('=');
-      if (equals > 0 && command.words.length === 0 && NAME.test(done.text.slice(0, equals))) {
-        variables.set(done.text.slice(0, equals), done.text.slice(equals + 1, equals + 1 + LONGEST_VALUE));
-        command.assigned.push({ name: done.text.slice(0, equals), value: done.text.slice(equals + 1) });
+      const [, called, how] =
+        equals > 0 && command.words.length === 0 ? (ASSIGNS.exec(done.text.slice(0, equals + 1)) ?? []) : [];
+      if (called !== undefined) {
+        const before = how === '+' ? (variables.get(called) ?? '') : '';
+        variables.set(called, `${before}${done.text.slice(equals + 1)}`.slice(0, LONGEST_VALUE));
+        set.add(called);
+        if (done.unknown !== '' || done.runs.length > 0 || how?.startsWith('[') || done.text[equals + 1] === '(')
+          vague.add(called);
+        command.assigned.push({ name: called, value: done.text.slice(equals + 1) });
         // FOO=bar before a program is not a program, but the substitutions in it run.
         addAll(here, done.runs);
         return;
       }
-      matters ||= done.quoted || done.raw.length !== done.text.length || mayMatter(done.text);
+      matters ||= done.quoted || done.unknown !== '' || done.raw.length !== done.text.length || mayMatter(done.text);
       // An unquoted variable with several words becomes several words.
       if (!done.quoted && done.raw.includes('$') && done.text.includes(' ')) {
         const parts = done.text.split(' ').filter((part) => part !== '');
         for (const [index, part] of parts.entries())
-          command.words.push({ ...done, text: part, runs: index === parts.length - 1 ? done.runs : [] });
+          command.words.push({ ...done, text: part, bare: part, runs: index === parts.length - 1 ? done.runs : [] });
       } else command.words.push(done);
     };
     const endCommand = (reads = false): void => {
@@ -216,6 +320,7 @@ export function readCommands(
       const mattered = matters;
       matters = false;
       const done = command;
+      sets(done.words);
       const empty = done.words.length === 0 && done.redirects.length === 0 && done.assigned.length === 0;
       // Drops sentences: no word matters, no pipe on either side, no redirect, and nothing that is set.
       if (
@@ -235,6 +340,7 @@ export function readCommands(
       if (kind === 0) {
         if (word === null && redirect === null && !matters && command.words.length >= KEPT) {
           while (at < length && signAt(text, at) < 2) at += 1;
+          lastBlank = at - 1;
           continue;
         }
         const open = begin();
@@ -244,6 +350,7 @@ export function readCommands(
         continue;
       }
       if (kind === 1) {
+        lastBlank = at;
         endWord();
         at += 1;
         // A comment ends with its line.
@@ -307,25 +414,38 @@ export function readCommands(
           if (word !== null && text[at + 1] === ')') {
             begin().text += '()';
             at += 2;
-          } else if (word !== null) {
+          } else if (word !== null && !opensGroup(word as OpenWord)) {
             // f(x) is code of another kind and stays in the word.
-            begin().text += '(';
+            const open = begin();
+            open.text += '(';
+            open.brackets += 1;
             at += 1;
           } else {
             endCommand();
+            groups.push(at);
             at += 1;
           }
           break;
-        case ')':
-          if (close === ')') {
-            endCommand();
-            at += 1;
-            return here;
-          }
-          if (word === null) endCommand();
-          else (word as OpenWord).text += ')';
+        case ')': {
+          const open = word as OpenWord | null;
           at += 1;
+          if (open !== null && open.brackets > 0) {
+            open.text += ')';
+            open.brackets -= 1;
+            break;
+          }
+          const group = groups.pop();
+          // `(a|b|c)` is an expression of other kinds too: a command with arguments has a blank.
+          if (open !== null && group !== undefined && lastBlank < group) {
+            open.text += ')';
+            break;
+          }
+          at -= 1;
+          endCommand();
+          at += 1;
+          if (group === undefined && close === ')') return here;
           break;
+        }
         case '`':
           if (close === '`') {
             endCommand();
@@ -428,5 +548,5 @@ export function readCommands(
   }
 
   while (at < length) commands(null, 0, false);
-  return found;
+  return { commands: found, set };
 }

@@ -66,7 +66,7 @@ export function programAlone(text: string, startsCommand: StartsCommand): NamedP
 /** The words of the last command, as a shell reads them. */
 function lastWords(text: string): readonly Word[] {
   const read = /[%&]|\\[ux]/.test(text) ? decodeEscapes(text) : text;
-  return readCommands(read, () => true, new Allowance()).at(-1)?.words ?? [];
+  return readCommands(read, () => true, new Allowance()).commands.at(-1)?.words ?? [];
 }
 
 const commandLineOf = (words: readonly Word[], startsCommand: StartsCommand): string =>

@@ -88,6 +88,15 @@ describe('shell commands in the arguments of a tool that plainly reads', () => {
     'rm -rf / # this is the note ```',
     'this is the file `rm -rf /`',
     'rm -rf /srv the is; rm -rf ~ what is it?',
+    '(rm -rf /)',
+    '(rm -rf ~)',
+    '(cd / && rm -rf /)',
+    '( (rm -rf /) )',
+    'x; $(echo rm -rf /)',
+    'x; $(printf "%s " rm -rf /)',
+    `x; eval "$(echo 'rm -rf /')"`,
+    "x; bash <(echo 'rm -rf /')",
+    "bash -ce 'rm -rf /'",
   ])('are denied where they remove a root: %s', (path) => {
     expect(rules.of('read_file', { path })).toBe('red');
   });
@@ -132,6 +141,19 @@ describe('shell commands in the arguments of a tool that plainly reads', () => {
   it.each(['constructor x', '__proto__ x', 'sudo constructor a', 'toString a b'])(
     'are not looked up among the names that every object has: %s',
     (path) => expect(rules.of('read_file', { path })).toBe('green'),
+  );
+
+  it.each([
+    'x=$(date +%F); echo $x',
+    'grep -E (bash|zsh) notes.txt',
+    '(bash|zsh)',
+    '${user.name} wrote ${count} posts',
+    '${a[0]} and ${b[1]}',
+    '${greeting}, how are you',
+    '$x is the price',
+    '${price} per month',
+  ])('are none where a group or a variable is no program: %s', (path) =>
+    expect(rules.of('read_file', { path })).toBe('green'),
   );
 
   it('are read as lists of words too', () => {

@@ -104,15 +104,15 @@ function readWhole(text: string, allowance: Allowance): Found | null {
   return allowance.isSpent ? graver(worst, UNREAD) : worst;
 }
 
-/** Reads a text within a text. */
-const readWithin = (text: string, depth: number, allowance: Allowance): Found | null =>
-  allowance.mayReadAgain(text.length) ? readPlain(text, depth + 1, allowance) : null;
+/** Reads a text within a text; `isRun` where it is certain that a shell gets it. */
+const readWithin = (text: string, depth: number, allowance: Allowance, isRun = true): Found | null =>
+  allowance.mayReadAgain(text.length) ? readPlain(text, depth + 1, allowance, isRun) : null;
 
 /** A command contains a blank or something that stands for one. A single word, a path or a number does not. */
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
 
-function readPlain(text: string, depth: number, allowance: Allowance): Found | null {
-  const commands = readCommands(text, mayMatter, allowance);
+function readPlain(text: string, depth: number, allowance: Allowance, isRun = false): Found | null {
+  const { commands, set } = readCommands(text, mayMatter, allowance);
   // A text that a program is told to run is never a sentence.
   const spoken = depth === 0;
   const shown = spoken && showsCode(text);
@@ -120,6 +120,7 @@ function readPlain(text: string, depth: number, allowance: Allowance): Found | n
   const files = new Set<string>();
   const written = new Map<string, string>();
   const functions = new Set<string>();
+  const aliases = new Map<string, string>();
   let fifo = false;
   let evaluates = false;
   let known = 0;
@@ -135,6 +136,7 @@ function readPlain(text: string, depth: number, allowance: Allowance): Found | n
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
     add(judge(command, call, sources, depth, allowance));
+    if (call !== null) add(hidden(call, set, isRun, depth, allowance));
     worst = graver(worst, assigned(command, call, depth, allowance));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
@@ -147,6 +149,16 @@ function readPlain(text: string, depth: number, allowance: Allowance): Found | n
     if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
       add(DOWNLOADED);
     if (runsWhatItFetched(call, files)) add(DOWNLOADED);
+    if (depth < DEEPEST && aliases.has(call.rest[0]?.text ?? '')) {
+      const [head, ...behind] = call.rest;
+      const line = [aliases.get(head?.text ?? ''), ...behind.map(quotedAgain)].join(' ');
+      worst = graver(worst, readWithin(line, depth, allowance));
+    }
+    if (call.program === 'alias')
+      for (const arg of call.args) {
+        const equals = arg.indexOf('=');
+        if (equals > 0) aliases.set(arg.slice(0, equals), arg.slice(equals + 1));
+      }
     if (depth < DEEPEST) worst = graver(worst, runsWhatItWrote(command, call, written, depth, allowance));
   }
   return worst;
@@ -211,11 +223,16 @@ function showsCode(text: string): boolean {
   return outside >= 3 && english >= 1;
 }
 
-const SHELLS = words('sh bash zsh dash ksh ash fish csh tcsh rbash cmd busybox-sh $0 $shell $bash');
-const INTERPRETERS = words(
-  `sh bash zsh dash ksh ash fish csh tcsh python python2 python3 perl ruby node nodejs php lua pwsh powershell
+const SHELLS = words(
+  `sh bash zsh dash ksh ash fish csh tcsh rbash rksh rzsh mksh oksh pdksh ksh93 lksh yash posh osh ysh elvish xonsh nu cmd busybox-sh
   $0 $shell $bash`,
 );
+const INTERPRETERS = new Set([
+  ...SHELLS,
+  ...words('python python2 python3 perl ruby node nodejs php lua pwsh powershell'),
+]);
+// It reads its input as a terminal does: a program that is given one is no script.
+INTERPRETERS.delete('cmd');
 const FETCHERS = words(
   'curl wget fetch aria2c lwp-request http https xh iwr invoke-webrequest invoke-restmethod irm nc ncat ftp tftp scp lynx',
 );
@@ -281,7 +298,12 @@ const FEEDERS = words('xargs parallel');
 /** Words that open a block, a prompt or a bullet point; not programs. */
 const OPENERS = words('{ ! then do else elif if while until $ % - * • & . function @echo run execute please type');
 
-const baseName = (word: Word): string => {
+/** Words of the grammar, and commands by which later ones run something else than they say. */
+const GRAMMAR = words(
+  'case function coproc select for read mapfile readarray getopts set shift declare local typeset alias eval',
+);
+
+const baseName = (word: Pick<Word, 'raw' | 'text'>): string => {
   if (word.raw === word.text && /^[a-z][a-z0-9-]{0,31}$/.test(word.raw)) return word.raw;
   // docs/rm is a file name. A program has an absolute path, a path that starts with ./ or ../, or no path.
   const cooked = /^(?:\/|\.{1,2}\/|~|\$)/.test(word.text) ? word.text.slice(word.text.lastIndexOf('/') + 1) : word.text;
@@ -302,15 +324,37 @@ interface Called extends Omit<Call, 'command'> {
   readonly prefixed: boolean;
   /** More arguments come from the input. */
   readonly fed: boolean;
+  /** What stands for them in the arguments, where a prefix says so: `xargs -I{}`. */
+  readonly place: string;
 }
+
+/** How many words of the grammar stand before a command: `function f {`, `coproc NAME {`, `case x in(y)`. */
+function grammar(all: readonly Word[], at: number): number {
+  const [first, second, third] = all.slice(at, at + 3);
+  if (first === undefined || first.quoted || second === undefined) return 0;
+  if (first.text === 'function') return 2;
+  if (first.text === 'coproc') return third?.text === '{' ? 2 : 1;
+  if (first.text !== 'case') return 0;
+  const pattern = all
+    .slice(at, at + KEPT_OF_CASE)
+    .findIndex(({ text }) => text.startsWith('in(') && text.endsWith(')'));
+  return pattern + 1;
+}
+const KEPT_OF_CASE = 8;
 
 /** The program that a simple command finally runs, and its arguments; null when it names no program. */
 function callOf(all: readonly Word[]): Called | null {
   let at = 0;
   let prefixed = false;
   let fed = false;
+  let place = '';
   while (at < all.length) {
     const word = all[at] as Word;
+    const skipped = grammar(all, at);
+    if (skipped > 0) {
+      at += skipped;
+      continue;
+    }
     const program = baseName(word);
     if (
       (OPENERS.has(word.text) && !(word.text === '.' && isMade(all[at + 1]))) ||
@@ -324,7 +368,7 @@ function callOf(all: readonly Word[]): Called | null {
     const braces = braced(word);
     if (braces !== null) {
       const [first = '', ...args] = braces;
-      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed, fed };
+      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed, fed, place };
     }
     const valued = PREFIXES.get(program);
     // What env splits is a command of its own, with its program in the same word.
@@ -333,13 +377,15 @@ function callOf(all: readonly Word[]): Called | null {
       (program === 'env' && ahead.some(({ text }) => SPLITS.test(text))) ||
       (program === 'runuser' && ahead.some(({ text }) => text === '-c' || text === '--command'));
     if (valued === undefined || splits || at + 1 >= all.length)
-      return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed, fed };
+      return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed, fed, place };
     prefixed = true;
     fed ||= FEEDERS.has(program);
+    if (program === 'parallel') place = '{}';
     at += 1;
     let own = ONE_MORE.has(program) ? 1 : 0;
     while (at < all.length) {
       const { text } = all[at] as Word;
+      if (FEEDERS.has(program)) place ||= placeOf(text, all[at + 1]?.text ?? '');
       if (valued.has(text)) at += 2;
       else if (text.startsWith('-') || /^[A-Za-z_]\w{0,63}=/.test(text)) at += 1;
       else if (own > 0) {
@@ -351,6 +397,12 @@ function callOf(all: readonly Word[]): Called | null {
   return null;
 }
 
+const placeOf = (option: string, next: string): string => {
+  if (option === '-I') return next;
+  const [, , own] = /^(-[Ii]|--replace=?)(.{0,64})$/s.exec(option) ?? [];
+  return own === '' ? '{}' : (own ?? '');
+};
+
 /** Whether a command with this word among its first words must be read to its end. */
 const mayMatter = (word: string): boolean => {
   for (let at = 0; at < word.length; at += 1) {
@@ -358,7 +410,7 @@ const mayMatter = (word: string): boolean => {
     if ((unit < 0x61 || unit > 0x7a) && unit !== 0x2c) return true;
   }
   if (word.length > LONGEST_NAME) return false;
-  return namesProgram(word.toLowerCase());
+  return namesProgram(word.toLowerCase()) || GRAMMAR.has(word);
 };
 const namesProgram = (word: string): boolean =>
   isKnownProgram(word) || [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
@@ -366,7 +418,7 @@ const namesProgram = (word: string): boolean =>
 const startsCommand = (text: string): boolean => {
   const [first = ''] = text.trimStart().split(/\s/, 1);
   const plain = /[^\0-\x7f]/.test(first) ? first.normalize('NFKC').replaceAll(INVISIBLE, '') : first;
-  const program = baseName({ text: plain, raw: plain, quoted: false, runs: [] });
+  const program = baseName({ text: plain, raw: plain });
   return namesProgram(program) || SHELL_WORDS.has(program);
 };
 const SHELL_WORDS = words('eval source .');
@@ -405,8 +457,8 @@ function judge(
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
   // Its name is printed by another command: `echo rm` -rf /srv.
-  if (head !== undefined && head.runs.length > 0 && rest.length > 1 && depth < DEEPEST) {
-    const name = head.runs.map(printed);
+  if (head !== undefined && head.runs.length > 0 && depth < DEEPEST) {
+    const name = head.runs.map(tells);
     if (name.every((part) => part !== null)) {
       const line = [`${name.join('')}${head.text}`, ...rest.slice(1).map(quotedAgain)].join(' ');
       worst = worse(worst, readWithin(line, depth, allowance));
@@ -436,6 +488,45 @@ function judge(
   worst = worse(worst, codeOf(rest));
   return worst;
 }
+
+/**
+ * A command whose program is not written there. In a text that is certainly run, whatever stands for a program and is no plain word hides
+ * it; elsewhere `$x` and `{a,b}` may be a template, so they do where the text itself sets what they stand for.
+ */
+function hidden(
+  { rest, prefixed }: Called,
+  set: ReadonlySet<string>,
+  isRun: boolean,
+  depth: number,
+  allowance: Allowance,
+): ShellReading | null {
+  const [head] = rest;
+  if (head === undefined || isProse(rest, head.text.toLowerCase())) return null;
+  // `watch 'rm -rf x'`, `flock a -c 'rm -rf x'`.
+  if (prefixed && depth < DEEPEST && isText(head)) return readWithin(head.text, depth, allowance);
+  if (isRun) {
+    const isMadeHere = head.runs.length > 0 && !head.runs.every((inner) => tells(inner) !== null);
+    return head.unknown !== '' || isMadeHere || isPattern(head) ? DECODED : null;
+  }
+  if (head.runs.some((inner) => !inner.ticked && tellsFile(inner))) return DECODED;
+  if (head.unknown === '') return null;
+  if (set.has(/^[0-9@*]$/.test(head.unknown) ? '@' : head.unknown)) return DECODED;
+  const isOption = /^--?[A-Za-z]/.test(rest[1]?.text ?? '');
+  if ((head.operated && rest.length > 1) || (head.bare === '' && isOption)) return DECODED;
+  // `r$@m -rf x`: what is empty is no part of the name.
+  if (rest.length < 2 || !namesProgram(baseName({ text: head.bare, raw: head.bare }))) return null;
+  const line = [head.bare, ...rest.slice(1).map(quotedAgain)].join(' ');
+  return readWithin(line, depth, allowance) === null ? null : DECODED;
+}
+/** `$(cat a)`, `$(<a)` */
+const tellsFile = ({ words: [head, ...behind], redirects }: Command): boolean =>
+  head === undefined ? redirects.length > 0 : behind.length > 0 && TELLERS.has(head.text);
+const TELLERS = words(
+  'cat head tail sed awk gawk cut grep tr xxd base64 base32 sort jq curl wget find strings rev tac',
+);
+/** A shell makes other words of these: `/b?n/r*`, `{rm,x}`. */
+const isPattern = ({ text, raw, quoted }: Word): boolean =>
+  !quoted && raw === text && text.length > 1 && /[*?]|\[[^\]]|\{[^}]{0,64}(?:,|\.\.)|^\{\}$/.test(text);
 
 const SENDERS = words('nc ncat netcat nc.traditional nc.openbsd socat curl telnet ssh');
 const SENT: ShellReading = { effect: 'changes', kind: 'data sent out' };
@@ -467,7 +558,7 @@ function assigned(
   const look = (name: string, value: string): void => {
     if (value === '') return;
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
-    if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance));
+    if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };
   for (const { name, value } of own) look(name, value);
   const first = all[0]?.text ?? '';
@@ -495,13 +586,37 @@ function scheduled({ program, args }: Called, { reads, redirects }: Command): Sh
   return timed && (given || (file >= 0 && args.length > file + 2) || file > 0) ? SCHEDULED : null;
 }
 
-/** What a command that only prints would print: its words; for \`which rm\` and \`command -v rm\` the program. */
+/** What a command that only prints would print: its words; for `which rm` and `command -v rm` the program. */
 function printed({ words: [head, ...behind] }: Command): string | null {
-  const texts = behind.map(({ text }) => text).filter((text) => !text.startsWith('-'));
-  return head !== undefined && (PRINTERS.has(head.text) || head.text === 'command') && texts.length > 0
-    ? texts.join(' ')
-    : null;
+  if (head === undefined || !(PRINTERS.has(head.text) || head.text === 'command')) return null;
+  const first = behind.findIndex(({ text }) => !/^--?[A-Za-z]{0,16}$/.test(text));
+  if (first < 0) return null;
+  const texts = behind.slice(first).map(({ text }) => text);
+  const line = head.text === 'printf' ? formatted(texts) : texts.join(' ');
+  return line.includes('\\') ? line.replaceAll(PRINTED_ESCAPES, (_, code: string) => unescaped(code)) : line;
 }
+/** The same, where nothing that it prints is made by a command. */
+const tells = (command: Command): string | null =>
+  command.words.some(({ runs }) => runs.length > 0) ? null : printed(command);
+const PRINTED_ESCAPES = /\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|[nt])/g;
+const unescaped = (code: string): string =>
+  /^[nt]/.test(code)
+    ? code === 'n'
+      ? '\n'
+      : '\t'
+    : String.fromCharCode(code.startsWith('x') ? Number.parseInt(code.slice(1), 16) : Number.parseInt(code, 8));
+/** The words in the places of a short format, as often as there are words for it. */
+function formatted([format = '', ...given]: readonly string[]): string {
+  if (!format.includes('%') || given.length === 0 || format.length > LONGEST_FORMAT)
+    return [format, ...given].join(' ');
+  const parts = format.split(/%[sbq]/);
+  const places = parts.length - 1;
+  if (places === 0) return format;
+  const last = parts[places] ?? '';
+  const printed = given.map((one, at) => `${at > 0 && at % places === 0 ? last : ''}${parts[at % places]}${one}`);
+  return printed.join('') + last;
+}
+const LONGEST_FORMAT = 64;
 
 const isFetcher = ({ words: all }: Command, call: Called | null): boolean =>
   call !== null &&
@@ -538,6 +653,7 @@ function interpreted(
         const source = sources.get(inner) ?? 'given';
         if (source !== 'given') worst = worse(worst, RUNS[source]);
       }
+    worst = worse(worst, handed(call, depth, allowance));
     // An interpreter with a script argument does not run its input.
     const script = args.some((arg) => !arg.startsWith('-') && arg !== '' && !/^\/dev\/(?:stdin|fd\/0)$/.test(arg));
     if (args.some((arg) => /^\/(?:tmp|var\/tmp|dev\/shm)\/./.test(arg))) worst = worse(worst, LEFT);
@@ -556,6 +672,35 @@ function interpreted(
   return inner === null ? worst : worse(worst, readWithin(inner, depth, allowance));
 }
 
+/** Judges what other commands print and an interpreter runs: `bash <(echo x)`, `eval "$(echo x)"`, `sh -c "$(cat f)"`. */
+function handed({ program, rest }: Called, depth: number, allowance: Allowance): ShellReading | null {
+  const isEval = program === 'eval';
+  const isSource = program === 'source' || program === '.';
+  if (!isEval && !isSource && !SHELLS.has(program)) return null;
+  const behind = isEval ? rest.slice(1) : rest.slice(1, rest.findIndex(isText, 1) + 1 || undefined);
+  let worst: ShellReading | null = null;
+  for (const { runs, text } of behind)
+    for (const inner of runs) {
+      // `. "$(x)"` names a file, and "`a`. `b`" are sentences.
+      if (saysNothing(inner) || (isSource && !text.startsWith('<'))) continue;
+      const told = tells(inner);
+      if (told === null) {
+        worst = worse(worst, DECODED);
+        continue;
+      }
+      if (depth < DEEPEST)
+        for (const line of new Set([told, `${told}${text}`, `${text}${told}`]))
+          worst = worse(worst, readWithin(line, depth, allowance));
+    }
+  return worst;
+}
+const isText = ({ text }: Word): boolean => /\s/.test(text);
+/** What these print is no command. */
+const saysNothing = ({ words: [head, ...behind] }: Command): boolean =>
+  head !== undefined &&
+  ((behind.length === 0 && /^(?:pwd|hostname|whoami|nproc|uname|id|tty)$/.test(head.text)) ||
+    (head.text === 'date' && behind.every(({ text }) => /^(?:-u|\+(?:%[A-Za-z]|[-:_.T]){1,32})$/.test(text))));
+
 /** A word as a shell would read it again as one. */
 const quoted = (arg: string): string => (/\s/.test(arg) ? `'${arg.replaceAll("'", `'\\''`)}'` : arg);
 const quotedAgain = ({ text }: Word): string => quoted(text);
@@ -563,7 +708,8 @@ const quotedAgain = ({ text }: Word): string => quoted(text);
 const POSITIONS = /"?\$\{?[0-9@*]\}?"?/g;
 /** `sh -c '$0 -rf /' rm`: what stands behind the text stands in it. */
 function positioned(text: string, given: readonly string[], allowance: Allowance): string {
-  if (given.length === 0 || !text.includes('$')) return text;
+  // Where they are moved or set again, they stay what nobody knows.
+  if (given.length === 0 || !text.includes('$') || /\b(?:shift|set)\b/.test(text)) return text;
   const words = given.map(quoted);
   const all = words.slice(1).join(' ');
   return text.replaceAll(POSITIONS, (place) => {
@@ -573,24 +719,60 @@ function positioned(text: string, given: readonly string[], allowance: Allowance
   });
 }
 
+const CMD_TEXT = /^(?:\/[abd-jl-z](?::\w{1,8})?){0,8}\/[ck]/i;
+/** Shells whose text may stand in the same word as the option. */
+const TAKES_ATTACHED = words('fish nu elvish xonsh');
+const LONG_COMMAND = /^--(?:init-)?command(?:=|$)/;
+/** The text that a shell is told to run, and what it is given: the first word behind its options, where one of them is `-c`. */
+function toldToShell(program: string, args: readonly string[]): readonly string[] | null {
+  let isTold = false;
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] as string;
+    if (LONG_COMMAND.test(arg)) {
+      const own = arg.replace(LONG_COMMAND, '');
+      return own === '' ? args.slice(at + 1) : [own, ...args.slice(at + 1)];
+    }
+    if (arg === '--' || arg === '-') return isTold ? args.slice(at + 1) : null;
+    if (arg.startsWith('--')) {
+      if (/^--(?:rcfile|init-file|emulate)$/.test(arg)) at += 1;
+    } else if (/^[-+]./.test(arg)) {
+      const own = arg.toLowerCase().indexOf('c') + 1;
+      const attached = TAKES_ATTACHED.has(program) && own > 0 && own < arg.length ? arg.slice(own) : undefined;
+      if (attached !== undefined) return [attached, ...args.slice(at + 1)];
+      isTold ||= /^-[a-zA-Z]{0,16}c/i.test(arg);
+      // `-o pipefail`, `-O extglob`: a word more for each of them.
+      for (const letter of arg.slice(1, 16)) if (letter === 'o' || letter === 'O') at += 1;
+    } else return isTold ? args.slice(at) : null;
+  }
+  return null;
+}
+
+/** The text behind `-c` of a program that hands it to a shell, in the same word or the next: `su -lc x`, `--command=x`. */
+function behindCommand(args: readonly string[]): string | null {
+  const at = args.findIndex((arg) => LONG_COMMAND.test(arg) || /^-[a-zA-Z]{0,16}c/.test(arg));
+  const [option = '', next] = args.slice(at, at + 2);
+  if (at < 0) return null;
+  const own = option.startsWith('--') ? option.replace(LONG_COMMAND, '') : option.slice(option.indexOf('c') + 1);
+  return own === '' ? (next ?? null) : own;
+}
+
 /** The text that a program is told to run as a command. */
-function innerCommand({ program, args }: Called, allowance: Allowance): string | null {
-  const behind = (...options: readonly string[]): string | null => {
-    const at = args.findIndex((arg) => options.includes(arg.toLowerCase()));
-    return at >= 0 ? (args[at + 1] ?? null) : null;
-  };
+function innerCommand({ program, args, fed, place }: Called, allowance: Allowance): string | null {
   if (SHELLS.has(program)) {
     if (program === 'cmd') {
-      const at = args.findIndex((arg) => /^\/[ck]$/i.test(arg));
-      return at >= 0 ? args.slice(at + 1).join(' ') : null;
+      const at = args.findIndex((arg) => CMD_TEXT.test(arg));
+      return at >= 0 ? [(args[at] ?? '').replace(CMD_TEXT, ''), ...args.slice(at + 1)].join(' ') : null;
     }
-    const at = args.findIndex((arg) => /^-[a-z]{0,4}c$/.test(arg));
-    return at >= 0 ? positioned(args[at + 1] ?? '', args.slice(at + 2), allowance) : null;
+    const told = toldToShell(program, args);
+    if (told === null) return null;
+    // What comes from the input is not known: whatever stands for it stays a variable.
+    const [line = '', ...given] = told;
+    return fed ? (place === '' ? line : line.replaceAll(place, '$fed')) : positioned(line, given, allowance);
   }
   switch (program) {
     case 'powershell':
     case 'pwsh': {
-      const at = args.findIndex((arg) => /^-(?:c|command)$/i.test(arg));
+      const at = args.findIndex((arg) => /^[-/]c/i.test(arg) && 'command'.startsWith(arg.slice(1).toLowerCase()));
       return at >= 0 ? args.slice(at + 1).join(' ') : null;
     }
     case 'env': {
@@ -610,7 +792,7 @@ function innerCommand({ program, args }: Called, allowance: Allowance): string |
     case 'runuser':
     case 'script':
     case 'flock':
-      return behind('-c', '--command');
+      return behindCommand(args);
     case 'trap':
       return args[0] ?? null;
     case 'ssh': {
