@@ -10,6 +10,7 @@ import {
   correlationIdFor,
   type HostCommands,
   killable,
+  type KillSwitch,
   killSwitch,
   quietLogger,
   serveHost,
@@ -29,6 +30,7 @@ serveHost(async (config) => {
   const ledger = join(config.folder, 'gate-lite.db');
   let ports: ActivityPorts | null = null;
   let settledOnDisk: () => Promise<void> = () => Promise.resolve();
+  let points: KillSwitch | null = null;
 
   const lite = await startLite({
     config: readLiteConfig({
@@ -46,10 +48,12 @@ serveHost(async (config) => {
     }),
     logger: quietLogger,
     callDeadlineMs: config.callDeadlineMs,
+    beforeCommit: () => points?.commits(),
     compose(given, durable) {
       ports = given;
       settledOnDisk = durable;
-      const points = killSwitch(config.kill, durable);
+      const here = killSwitch(config.kill, durable);
+      points = here;
       const { upstream } = given;
       return watched(
         createActivities(
@@ -59,18 +63,18 @@ serveHost(async (config) => {
               upstream: {
                 ...upstream,
                 async callTool(...asked) {
-                  await points.at('callUpstream', 'claimed');
+                  await here.at('callUpstream', 'claimed');
                   const outcome = await upstream.callTool(...asked);
-                  await points.at('callUpstream', 'bytes sent');
+                  await here.at('callUpstream', 'bytes sent');
                   return outcome;
                 },
               },
             },
             script,
-            points,
+            here,
           ),
         ),
-        points,
+        here,
       );
     },
   });

@@ -23,6 +23,7 @@ serveHost(async (config) => {
     calls: callStoreInFile(file, { keys: storeKeys('records'), ledger }),
     reviews: reviewStoreOver(file.store<ReviewTables>(), { payloadKeys: storeKeys('payloads') }),
     durable: () => file.durable(),
+    beforeCommit: file.beforeCommit,
   };
   return composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
     const host = createInProcessRunner({ calls, activities, logger: quietLogger });

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
 import type { Reconciled, Runs } from '../../activities/reconcile.js';
+import type { CallMove } from '../../domain/call-record/transitions.js';
 import { createAgentLimits } from '../../api/proxy/agent-limits.js';
 import type { Answer } from '../../api/proxy/answers.js';
 import { correlationIdOf, createCallHandler } from '../../api/proxy/calls.js';
@@ -143,15 +144,30 @@ export const correlationIdFor = (key: string): string => correlationIdOf({ calle
 
 export const storeKeys = (name: string): KeyRing => keyRing(new Map([[name, Buffer.alloc(32, name)]]));
 
+/** Moves that resolve when they are on disk, and the step that makes them: `unsynced` lies within it. */
+const DURABLE_MOVES: Partial<Record<CallMove, Step>> = {
+  approve: 'applyDecision',
+  deny: 'applyDecision',
+  expire: 'expireReview',
+};
+
 /** Kill -9 at a point, from within: nothing runs after it, no handler, no flush. */
 export function killSwitch(kill: KillPoint | null, durable: () => Promise<void>) {
   let armed = false;
   let seen = 0;
+  let moving = false;
   const die = (): Promise<never> => {
     process.kill(process.pid, 'SIGKILL');
     return new Promise<never>(() => undefined);
   };
   return {
+    /** A move of this step is made, which waits for the disk before its step goes on: the next commit is not reached. */
+    moves(step: Step): void {
+      moving ||= kill?.step === step && kill.when === 'unsynced';
+    },
+    commits(): void {
+      if (moving) void die();
+    },
     async at(step: Step, when: Moment): Promise<void> {
       if (armed && when === 'before') await die();
       if (kill?.step !== step || kill.when !== when) return;
@@ -180,6 +196,8 @@ export interface HostStores {
   readonly reviews: ReviewStore;
   /** Resolves when what was stored until now survives a kill. */
   readonly durable: () => Promise<void>;
+  /** Where a call's move resolves only when it is on disk: what happens before each commit. */
+  readonly beforeCommit?: (hook: () => void) => void;
 }
 
 /** The host's own half of the composition: how calls run and decisions reach them. */
@@ -191,12 +209,13 @@ export interface HostHalf {
 /** The real stores and activities over a folder, with scripted neighbours and a switch that kills the process at a named point. */
 export async function composeKillHost(
   config: KillHostConfig,
-  { calls, ledger, reviews, durable }: HostStores,
+  { calls, ledger, reviews, durable, beforeCommit }: HostStores,
   runs: Runs,
   host: (parts: KillHostParts) => Promise<HostHalf>,
 ): Promise<HostCommands> {
   const script = { ...config.script };
   const points = killSwitch(config.kill, durable);
+  beforeCommit?.(points.commits);
   const decisionKey = createPrivateKey(config.decisionKey);
 
   const activities = watched(
@@ -361,6 +380,14 @@ export async function composeKillHost(
 export function killable(ports: ActivityPorts, script: HostScript, points: KillSwitch): ActivityPorts {
   return {
     ...ports,
+    calls: {
+      ...ports.calls,
+      move(id, move, patch) {
+        const step = DURABLE_MOVES[move];
+        if (step) points.moves(step);
+        return ports.calls.move(id, move, patch);
+      },
+    },
     inspector: {
       inspect: async () => {
         if (script.inspectMs > 0) await new Promise((resolve) => setTimeout(resolve, script.inspectMs));
