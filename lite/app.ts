@@ -53,6 +53,8 @@ export interface LiteAppOptions {
 const PAGE_ROWS = 50;
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
 
+const DECIDED_AT: ReadonlySet<string> = new Set(['/decide/:id', '/pending/:id/decide']);
+
 /**
  * The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the page
  * (docs/architecture/lite.md).
@@ -81,6 +83,16 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     begun.set(request, options.durableFromHere());
     void reply.header('X-Gate-Mode', mode);
     done(isAllowedAddress(request, options) ? undefined : new GateError('host_not_allowed'));
+  });
+  // What was undone while its body came is nothing to a request.
+  app.addHook('preHandler', (request, _reply, done) => {
+    begun.set(request, options.durableFromHere());
+    done();
+  });
+  // A decision is on disk before it has an answer, whatever was undone beside it.
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    if (DECIDED_AT.has(request.routeOptions.url ?? '')) begun.set(request, options.durableFromHere());
+    done(null, payload);
   });
   // A fault that is told rests on nothing: it leaves in its own form, at once, however often the file fails meanwhile.
   app.addHook('onError', (request, _reply, error, done) => {

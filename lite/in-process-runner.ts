@@ -43,6 +43,8 @@ export interface InProcessOptions {
   readonly clock?: Clock;
   /** Told of each open call that `resume` goes on with, and the state it was found in. */
   readonly onResumed?: (state: CallState) => void;
+  /** Begins a wait for the disk, which fails where anything was undone since; without it, what a step did is on disk when it resolves. */
+  readonly durableFromHere?: () => () => Promise<void>;
 }
 
 interface Run {
@@ -65,6 +67,7 @@ export function createInProcessRunner({
   logger,
   clock = machineClock,
   onResumed,
+  durableFromHere = () => () => Promise.resolve(),
 }: InProcessOptions): InProcessRunner {
   const runs = new Map<string, Run>();
   const background = new Set<Promise<void>>();
@@ -360,12 +363,16 @@ export function createInProcessRunner({
     return found;
   }
 
-  /** Applies a decision and settles its row; the call that waits goes on when both are done, or when one of them failed. */
+  /**
+   * Applies a decision and settles its row, in one transaction; the call that waits goes on when both are on disk, or when one of them
+   * failed.
+   */
   async function withItsRow(decision: SignedDecision, run: Run): Promise<DecisionVerdict> {
     const { correlation_id: correlationId } = decision;
     deciding.add(correlationId);
     try {
-      const verdict = await row.decided(decision);
+      const onDisk = durableFromHere();
+      const verdict = await onceOnDisk(await row.decided(decision), onDisk);
       if (verdict.summary) run.decide?.(verdict.summary, verdict.applied && verdict.row_settled === true);
       return verdict;
     } catch (error) {
@@ -374,6 +381,22 @@ export function createInProcessRunner({
       throw error;
     } finally {
       deciding.delete(correlationId);
+    }
+  }
+
+  /** What came of a decision, when it is on disk. Where something was undone meanwhile, this decision stands if its record says so. */
+  async function onceOnDisk(verdict: DecisionVerdict, onDisk: () => Promise<void>): Promise<DecisionVerdict> {
+    try {
+      await onDisk();
+      return verdict;
+    } catch (undone) {
+      const { summary } = verdict;
+      const left = durableFromHere();
+      const stands = summary && (await calls.find(summary.correlation_id));
+      if (!stands || stands.state !== summary.state || stands.version !== summary.version) throw undone;
+      await left();
+      // Its row may have been undone alone.
+      return verdict.applied ? { ...verdict, row_settled: false } : verdict;
     }
   }
 

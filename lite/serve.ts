@@ -233,6 +233,7 @@ export async function startLite({
     logger,
     clock,
     onResumed: metrics.reconciled,
+    durableFromHere: () => file.durableFromHere(),
   });
   /** Answers of calls that stand although something else was undone while they ran: the wait for the disk that is left to each. */
   const answers = new Map<string, () => Promise<void>>();

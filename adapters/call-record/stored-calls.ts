@@ -52,8 +52,11 @@ const TOMBSTONE_LIVES = 12;
 const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
   Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
 
-/** Moves by which something happens that an undone record would not know of: the tool is called, a decider is told, a callback leaves. */
-const IRREVOCABLE: ReadonlySet<CallMove> = new Set<CallMove>(['claim', 'approve', 'deny', 'expire']);
+/**
+ * Moves by which something happens that an undone record would not know of: the tool is called, a callback leaves. A decision is on disk
+ * with its review row, for which its runner waits.
+ */
+const IRREVOCABLE: ReadonlySet<CallMove> = new Set<CallMove>(['claim', 'expire']);
 
 /** Seconds until the hit that is in the way leaves the window; a whole window where waiting for hits would not help. */
 const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>

@@ -26,7 +26,12 @@ serveHost(async (config) => {
     beforeCommit: file.beforeCommit,
   };
   return composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
-    const host = createInProcessRunner({ calls, activities, logger: quietLogger });
+    const host = createInProcessRunner({
+      calls,
+      activities,
+      logger: quietLogger,
+      durableFromHere: () => file.durableFromHere(),
+    });
     await host.resume();
     return { runner: host, sender: host };
   });
