@@ -5,6 +5,7 @@
 const MOST_INSERTED = 8_192;
 /** A text within a text is read again, at most as often as texts may be nested, and by a few roads: so many times the text's length. */
 const TIMES_AGAIN = 8;
+const TIMES_AGAIN_JOINED = 2;
 /** Characters that a request may have read again besides. */
 const MOST_AGAIN = 65_536;
 
@@ -28,10 +29,11 @@ export class Allowance {
     return this.#isSpent;
   }
 
-  begin(text: string): void {
+  /** `isJoined`: the text was put together of others, which have their own share. */
+  begin(text: string, isJoined = false): void {
     this.#inserted = 0;
     this.#isSpent = false;
-    this.#again += TIMES_AGAIN * text.length;
+    this.#again += (isJoined ? TIMES_AGAIN_JOINED : TIMES_AGAIN) * text.length;
     this.#read += text.length;
   }
 

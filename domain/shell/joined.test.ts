@@ -239,7 +239,11 @@ describe('a command in pieces', () => {
 
   it('is not seen in the words of texts that are none', () => {
     // Without its first word, or cut within its quotes, the text is another one, and a command.
-    const another = new Set(['the crontab has 5 lines; the last runs at noon', "rsync -av -e 'ssh -p 2222' src/ dst/"]);
+    const another = new Set([
+      'the crontab has 5 lines; the last runs at noon',
+      "rsync -av -e 'ssh -p 2222' src/ dst/",
+      "bash -c '[[ -f a ]] && cat a'",
+    ]);
     const texts = NEAR_MISSES.filter((text) => !another.has(text));
     expect(rules.measured(WAYS, texts, ['green'])).toEqual([]);
   });
@@ -367,7 +371,7 @@ describe('a command in pieces', () => {
       { query: { bool: { must: [{ match: { message: { query: 'rm', operator: 'and' } } }] } }, options: { size: 10 } },
       { title: 'On finding', body, options: { notify: true } },
       {
-        file: { name: 'a.txt', path: 'docs/a.txt', content: body, mime: 'text/plain', ...fields },
+        file: { name: 'a.txt', path: 'docs/a.txt', content: body, mime: 'text/plain', owner: "Bob's" },
         options: { overwrite: true },
       },
       { file: 'src/**/*.ts', args: ['--fix'] },
@@ -410,6 +414,13 @@ describe('a command in pieces', () => {
     ],
     ['many values', (length) => ({ a: Array.from({ length }, (_, at) => (at % 2 ? `a${at}` : at)) })],
     ['many arguments', (length) => ({ command: 'rm', args: Array.from({ length }, () => '-x;') })],
+    [
+      'many programs and many arguments',
+      (length) => ({
+        ...Object.fromEntries(Array.from({ length: length / 40 }, (_, at) => [`x${at}`, `/${at}/sh`])),
+        args: ['-c', '`a`;'.repeat(length / 4)],
+      }),
+    ],
     ['packed lists', (length) => ({ command: 'rm', args: JSON.stringify(Array.from({ length }, () => '-x;')) })],
   ])('%s cost what their length costs', (_what, args) => {
     expect(growthFault((length) => () => void readShell(args(length)), 4_000)).toBeNull();

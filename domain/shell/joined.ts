@@ -1,5 +1,6 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_OTHER, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
 import { columnsOf, type Member, numberOf, scalarsIn, unpacked } from '../argument-texts.js';
+import { sizeOf } from '../large.js';
 import { commandLine, type NamedProgram, programAlone, programNamed, type StartsCommand } from './named-program.js';
 
 /**
@@ -20,14 +21,22 @@ const hasSigns = (item: string): boolean =>
 const isAddress = (item: string): boolean =>
   /^https?:\/\//.test(item) && !/[^\w.~:/?#@!*+,;=%&-]|[;&](?!\w{1,64}=)/.test(item);
 
-/** Characters that may be looked through and put together for the objects of one call. */
-const BUDGET = 1 << 22;
+/**
+ * Characters that may be looked through and put together for the objects of one call, for each of its own. Each program is joined with all
+ * that it may be given, so that without a limit a request of a few kilobytes makes lines of megabytes.
+ */
+const TIMES_ITS_SIZE = 32;
+const LEAST_BUDGET = 1 << 16;
+const MOST_COUNTED = 1 << 20;
 /** Objects and lists in one another that are looked through for words; a request has no more levels, unless it packs them into a text. */
 const DEEPEST = 64;
 
 /** What the objects of one call may cost together, however deep they are in one another: what each looks through, and the lines made of it. */
 export class JoiningBudget {
-  #left = BUDGET;
+  #left: number;
+  constructor(argumentsOfCall: unknown) {
+    this.#left = Math.max(LEAST_BUDGET, TIMES_ITS_SIZE * sizeOf(argumentsOfCall, MOST_COUNTED));
+  }
   spend(cost: number): boolean {
     this.#left -= cost;
     return this.#left >= 0;

@@ -67,6 +67,12 @@ const SETTERS = new Set(
 const LONGEST_KEYWORD = 6;
 const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', 'time', 'coproc', '{']);
 
+/** Stands among the variables that a text sets, where it has functions: what those are given is `$1` and `$@` in them. */
+export const FUNCTIONS = '()';
+/** Whether an assignment may stand behind this word: at the beginning, and behind what begins a command of its own. */
+const mayAssign = (before: { readonly text: string; readonly quoted: boolean } | undefined): boolean =>
+  before === undefined || (!before.quoted && (BEFORE_GROUP.has(before.text) || /[){]$/.test(before.text.slice(-1))));
+
 interface OpenWord {
   text: string;
   raw: string;
@@ -180,6 +186,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         const close = text.slice(start, start + LONGEST_VALUE).indexOf('}');
         if (close >= 0) fallback = text.slice(start, start + close);
         operated = close < 0 || fallback.includes('$');
+        // ${x:=value} also sets it.
+        if (operator.endsWith('=')) {
+          set.add(called);
+          if (operated) vague.add(called);
+          else if (!variables.get(called)) variables.set(called, fallback);
+        }
       } else operated = OPERATORS.has(text[at] ?? '');
       const limit = Math.min(length, at + 2 + LONGEST_VALUE);
       while (at < limit && text[at] !== '}') at += 1;
@@ -291,9 +303,10 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         redirect = null;
         return;
       }
+      if (!done.quoted && (/\(\)\{?$/.test(done.text.slice(-3)) || done.text === 'function')) set.add(FUNCTIONS);
       const equals = done.text.indexOf('=');
       const [, called, how] =
-        equals > 0 && command.words.length === 0 ? (ASSIGNS.exec(done.text.slice(0, equals + 1)) ?? []) : [];
+        equals > 0 && mayAssign(command.words.at(-1)) ? (ASSIGNS.exec(done.text.slice(0, equals + 1)) ?? []) : [];
       if (called !== undefined) {
         const before = how === '+' ? (variables.get(called) ?? '') : '';
         variables.set(called, `${before}${done.text.slice(equals + 1)}`.slice(0, LONGEST_VALUE));

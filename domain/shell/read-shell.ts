@@ -3,7 +3,7 @@ import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
-import { type Command, readCommands, type Word } from './lexer.js';
+import { type Command, FUNCTIONS, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading } from './programs.js';
 import { words } from '../text.js';
 
@@ -60,11 +60,11 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
         more = true;
       }
     };
-    const look = (text: string, path: readonly string[]): void => {
-      const reading = readText(text, allowance);
+    const look = (text: string, path: readonly string[], isJoined = false): void => {
+      const reading = readText(text, allowance, isJoined);
       if (reading !== null) keep({ ...reading, path: [...path] });
     };
-    const joining = new JoiningBudget();
+    const joining = new JoiningBudget(value);
     eachText(value, {
       text: look,
       list: (items, path) => {
@@ -72,7 +72,7 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
       },
       members: (members, path) => {
         const { lines, isWhole } = linesOfMembers(members, startsCommand, joining);
-        for (const { name, line } of lines) look(line, [...path, name]);
+        for (const { name, line } of lines) look(line, [...path, name], true);
         if (!isWhole) keep({ ...DECODED, form: 'command', path: [...path] });
       },
     });
@@ -84,22 +84,22 @@ const isSamePath = (one: readonly string[], other: readonly string[]): boolean =
   one.length === other.length && one.every((name, at) => name === other[at]);
 
 /** Reads the text in every way that a tool may: as written, decoded, and as the rest of a quoted string that it closes. */
-function readText(text: string, allowance: Allowance): Found | null {
+function readText(text: string, allowance: Allowance, isJoined: boolean): Found | null {
   if (!mayHoldCommand(text)) return null;
   const visible = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
   const decoded = /[%&]|\\[ux]/.test(visible) ? decodeEscapes(visible) : visible;
   let worst: Found | null = null;
   for (const reading of new Set([text, visible, decoded])) {
-    worst = graver(worst, readWhole(reading, allowance));
+    worst = graver(worst, readWhole(reading, allowance, isJoined));
     // If the caller's tool puts the text between quotes, a quote in the text ends the string early.
     for (const quote of ["'", '"'])
-      if (reading.includes(quote)) worst = graver(worst, readWhole(quote + reading, allowance));
+      if (reading.includes(quote)) worst = graver(worst, readWhole(quote + reading, allowance, isJoined));
   }
   return worst;
 }
 
-function readWhole(text: string, allowance: Allowance): Found | null {
-  allowance.begin(text);
+function readWhole(text: string, allowance: Allowance, isJoined: boolean): Found | null {
+  allowance.begin(text, isJoined);
   const worst = readPlain(text, 0, allowance);
   return allowance.isSpent ? graver(worst, UNREAD) : worst;
 }
@@ -511,6 +511,7 @@ function hidden(
   if (head.runs.some((inner) => !inner.ticked && tellsFile(inner))) return DECODED;
   if (head.unknown === '') return null;
   if (set.has(/^[0-9@*]$/.test(head.unknown) ? '@' : head.unknown)) return DECODED;
+  if (set.has(FUNCTIONS) && /^[1@*]$/.test(head.unknown)) return DECODED;
   const isOption = /^--?[A-Za-z]/.test(rest[1]?.text ?? '');
   if ((head.operated && rest.length > 1) || (head.bare === '' && isOption)) return DECODED;
   // `r$@m -rf x`: what is empty is no part of the name.
@@ -526,7 +527,11 @@ const TELLERS = words(
 );
 /** A shell makes other words of these: `/b?n/r*`, `{rm,x}`. */
 const isPattern = ({ text, raw, quoted }: Word): boolean =>
-  !quoted && raw === text && text.length > 1 && /[*?]|\[[^\]]|\{[^}]{0,64}(?:,|\.\.)|^\{\}$/.test(text);
+  !quoted &&
+  raw === text &&
+  text.length > 1 &&
+  text !== '[[' &&
+  /[*?]|\[[^\]]|\{[^}]{0,64}(?:,|\.\.)|^\{\}$/.test(text);
 
 const SENDERS = words('nc ncat netcat nc.traditional nc.openbsd socat curl telnet ssh');
 const SENT: ShellReading = { effect: 'changes', kind: 'data sent out' };
