@@ -1,3 +1,5 @@
+import { sizeOf } from '../large.js';
+
 /**
  * What may be inserted into a text, for the variables that it sets and the arguments that it is given together: `$a` and `$1`, two
  * characters, can stand for thousands each time, and again in what they are inserted into.
@@ -9,6 +11,11 @@ const TIMES_AGAIN_JOINED = 2;
 /** Characters that a request may have read again besides. */
 const MOST_AGAIN = 65_536;
 
+/** Characters of each of its own that a request may have read in all, however they are put together and decoded; past them it waits. */
+const TIMES_ITS_SIZE = 64;
+const LEAST_READ = 1 << 18;
+const MOST_COUNTED = 1 << 20;
+
 /**
  * What reading the texts of one request may cost, shared by every depth of every text: texts within texts multiply what they insert. The
  * cost is counted in characters, so that it is the same on every machine.
@@ -18,6 +25,11 @@ export class Allowance {
   #again = MOST_AGAIN;
   #isSpent = false;
   #read = 0;
+  readonly #most: number;
+
+  constructor(argumentsOfCall?: unknown) {
+    this.#most = Math.max(LEAST_READ, TIMES_ITS_SIZE * sizeOf(argumentsOfCall, MOST_COUNTED));
+  }
 
   /** Characters read and inserted so far. */
   get read(): number {
@@ -30,25 +42,29 @@ export class Allowance {
   }
 
   /** `isJoined`: the text was put together of others, which have their own share. */
-  begin(text: string, isJoined = false): void {
+  begin(text: string, isJoined = false): boolean {
     this.#inserted = 0;
     this.#isSpent = false;
     this.#again += (isJoined ? TIMES_AGAIN_JOINED : TIMES_AGAIN) * text.length;
-    this.#read += text.length;
+    return this.#reads(text.length);
   }
 
   /** Whether so many more characters may be inserted. */
   mayInsert(length: number): boolean {
     this.#inserted += length;
     if (this.#inserted > MOST_INSERTED) this.#isSpent = true;
-    else this.#read += length;
-    return !this.#isSpent;
+    return !this.#isSpent && this.#reads(length);
   }
 
   /** Whether so many more characters, which stand within a text that was read, may be read. */
   mayReadAgain(length: number): boolean {
     this.#again -= length;
     if (this.#again < 0) this.#isSpent = true;
+    return !this.#isSpent && this.#reads(length);
+  }
+
+  #reads(length: number): boolean {
+    if (this.#read + length > this.#most) this.#isSpent = true;
     else this.#read += length;
     return !this.#isSpent;
   }

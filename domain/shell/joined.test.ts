@@ -421,6 +421,18 @@ describe('a command in pieces', () => {
         args: ['-c', '`a`;'.repeat(length / 4)],
       }),
     ],
+    [
+      'texts that grow when they are decoded, in columns',
+      (length) => ({
+        ...Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`x${at}`, `/${at}/sh`])),
+        args: [
+          'sh',
+          '-c',
+          `'"%41\uff21;${'\ufdfa;'.repeat(length / 2)}`,
+          { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 1 },
+        ],
+      }),
+    ],
     ['packed lists', (length) => ({ command: 'rm', args: JSON.stringify(Array.from({ length }, () => '-x;')) })],
   ])('%s cost what their length costs', (_what, args) => {
     expect(growthFault((length) => () => void readShell(args(length)), 4_000)).toBeNull();

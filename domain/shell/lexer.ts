@@ -69,6 +69,7 @@ const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'd
 
 /** Stands among the variables that a text sets, where it has functions: what those are given is `$1` and `$@` in them. */
 export const FUNCTIONS = '()';
+const HAS_FUNCTION = /\(\s{0,8}\)\s{0,8}[{(]/;
 /** Whether an assignment may stand behind this word: at the beginning, and behind what begins a command of its own. */
 const mayAssign = (before: { readonly text: string; readonly quoted: boolean } | undefined): boolean =>
   before === undefined || (!before.quoted && (BEFORE_GROUP.has(before.text) || /[){]$/.test(before.text.slice(-1))));
@@ -126,7 +127,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
   const found: Command[] = [];
   const variables = new Map<string, string>();
   /** Names of variables that the text sets, and those of them whose value is not known. `@` stands for all that a shell is given. */
-  const set = new Set<string>();
+  const set = new Set<string>(HAS_FUNCTION.test(text) ? [FUNCTIONS] : []);
   const vague = new Set<string>();
   const length = text.length;
   const lastSingle = text.lastIndexOf("'");
@@ -190,7 +191,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         if (operator.endsWith('=')) {
           set.add(called);
           if (operated) vague.add(called);
-          else if (!variables.get(called)) variables.set(called, fallback);
+          else if (!variables.get(called)) variables.set(called, fallback.replaceAll(/["'\\]/g, ''));
         }
       } else operated = OPERATORS.has(text[at] ?? '');
       const limit = Math.min(length, at + 2 + LONGEST_VALUE);
@@ -303,7 +304,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         redirect = null;
         return;
       }
-      if (!done.quoted && (/\(\)\{?$/.test(done.text.slice(-3)) || done.text === 'function')) set.add(FUNCTIONS);
+      if (!done.quoted && done.text === 'function') set.add(FUNCTIONS);
       const equals = done.text.indexOf('=');
       const [, called, how] =
         equals > 0 && mayAssign(command.words.at(-1)) ? (ASSIGNS.exec(done.text.slice(0, equals + 1)) ?? []) : [];

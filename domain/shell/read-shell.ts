@@ -43,7 +43,7 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
     const names = told(one);
     return names !== '' && names === told(other);
   };
-  return (value, allowance = new Allowance()) => {
+  return (value, allowance = new Allowance(value)) => {
     const found: ShellFinding[] = [];
     let more = false;
     // One of each effect at a place: what is said of an argument hides nothing that is said of another.
@@ -99,7 +99,7 @@ function readText(text: string, allowance: Allowance, isJoined: boolean): Found 
 }
 
 function readWhole(text: string, allowance: Allowance, isJoined: boolean): Found | null {
-  allowance.begin(text, isJoined);
+  if (!allowance.begin(text, isJoined)) return UNREAD;
   const worst = readPlain(text, 0, allowance);
   return allowance.isSpent ? graver(worst, UNREAD) : worst;
 }
