@@ -89,7 +89,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     begun.set(request, options.durableFromHere());
     done();
   });
-  // A decision is on disk before it has an answer, whatever was undone beside it.
+  // A decision is on disk before it is answered: what was undone until here is nothing to it.
   app.addHook('preSerialization', (request, _reply, payload, done) => {
     if (DECIDED_AT.has(request.routeOptions.url ?? '')) begun.set(request, options.durableFromHere());
     done(null, payload);

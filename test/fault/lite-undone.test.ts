@@ -164,7 +164,7 @@ describe('a commit that fails once', () => {
     expect(await slow).toMatchObject({ status: 200 });
   }, 60_000);
 
-  it('of another call beside a decision is nothing to it: answered 200 where it stands, 503 where it does not', async () => {
+  it('of another call until a decision is answered is nothing to it: answered 200 where it stands, 503 where it does not', async () => {
     for (let place = 0; place < 30; place += 1) {
       const pending = await parked(randomUUID());
       failing = 1;
