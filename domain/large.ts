@@ -27,3 +27,8 @@ export function sizeOf(value: unknown, limit = LOOKED_AT_IN_PLACE): number {
   }
   return size;
 }
+
+const MOST_COUNTED = 1 << 20;
+/** What may be spent on a value: so many times its size, and at least so much. */
+export const budgetFor = (value: unknown, timesItsSize: number, least: number): number =>
+  Math.max(least, timesItsSize * sizeOf(value, MOST_COUNTED));

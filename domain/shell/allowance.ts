@@ -1,4 +1,4 @@
-import { sizeOf } from '../large.js';
+import { budgetFor } from '../large.js';
 
 /**
  * What may be inserted into a text, for the variables that it sets and the arguments that it is given together: `$a` and `$1`, two
@@ -14,7 +14,6 @@ const MOST_AGAIN = 65_536;
 /** Characters of each of its own that a request may have read in all, however they are put together and decoded; past them it waits. */
 const TIMES_ITS_SIZE = 64;
 const LEAST_READ = 1 << 18;
-const MOST_COUNTED = 1 << 20;
 
 /**
  * What reading the texts of one request may cost, shared by every depth of every text: texts within texts multiply what they insert. The
@@ -28,7 +27,7 @@ export class Allowance {
   readonly #most: number;
 
   constructor(argumentsOfCall?: unknown) {
-    this.#most = Math.max(LEAST_READ, TIMES_ITS_SIZE * sizeOf(argumentsOfCall, MOST_COUNTED));
+    this.#most = budgetFor(argumentsOfCall, TIMES_ITS_SIZE, LEAST_READ);
   }
 
   /** Characters read and inserted so far. */

@@ -1,6 +1,6 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_OTHER, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
 import { columnsOf, type Member, numberOf, scalarsIn, unpacked } from '../argument-texts.js';
-import { sizeOf } from '../large.js';
+import { budgetFor } from '../large.js';
 import { commandLine, type NamedProgram, programAlone, programNamed, type StartsCommand } from './named-program.js';
 
 /**
@@ -27,7 +27,6 @@ const isAddress = (item: string): boolean =>
  */
 const TIMES_ITS_SIZE = 32;
 const LEAST_BUDGET = 1 << 16;
-const MOST_COUNTED = 1 << 20;
 /** Objects and lists in one another that are looked through for words; a request has no more levels, unless it packs them into a text. */
 const DEEPEST = 64;
 
@@ -35,7 +34,7 @@ const DEEPEST = 64;
 export class JoiningBudget {
   #left: number;
   constructor(argumentsOfCall: unknown) {
-    this.#left = Math.max(LEAST_BUDGET, TIMES_ITS_SIZE * sizeOf(argumentsOfCall, MOST_COUNTED));
+    this.#left = budgetFor(argumentsOfCall, TIMES_ITS_SIZE, LEAST_BUDGET);
   }
   spend(cost: number): boolean {
     this.#left -= cost;
