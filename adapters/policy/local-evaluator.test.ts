@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { PolicyInput } from '../../contracts/policy.js';
+import { lasting, TookTooLong } from '../../domain/in-place.js';
 import { createTurns } from '../../domain/turns.js';
 import { createLocalEvaluator, type LocalEvaluator } from './local-evaluator.js';
 import { shippedPolicyDirectory } from './policy-sources.js';
@@ -77,15 +78,20 @@ describe('a large input is judged in a thread', () => {
 });
 
 describe('arguments of a few thousand characters, which take their time to be read as SQL and by a shell,', () => {
-  const inPlaceOrNot = async (text: string) => {
+  const inPlaceOrNot = async (text: string, inPlaceMs = 60_000) => {
     let judged = 0;
-    const evaluator = createLocalEvaluator({
-      material: policies.material,
-      judge: (input) => {
-        judged += 1;
-        return policies.judge(input);
+    const evaluator = createLocalEvaluator(
+      {
+        material: policies.material,
+        judge: (...asked) => {
+          const judgement = policies.judge(...asked);
+          judged += 1;
+          return judgement;
+        },
       },
-    });
+      undefined,
+      { inPlaceMs },
+    );
     open.push(evaluator);
     const decision = await evaluator.evaluate(asking({ text }));
     expect(decision).toEqual(policies.evaluate(asking({ text })));
@@ -98,6 +104,22 @@ describe('arguments of a few thousand characters, which take their time to be re
   );
 
   it('and shorter ones in place', async () => expect(await inPlaceOrNot('rm;'.repeat(1_000))).toBe('in place'));
+
+  it.each([
+    ['shell commands', `'"%41;${'sh|'.repeat(1_200)}`],
+    ['a text in many columns', '[{"a":"-c","b":"x;","c":"rm"}]'],
+    ['SQL', `select 1;${'drop table a;'.repeat(200)}`],
+  ])('but in a thread from the beginning where they take longer in place than they may: %s', async (_, text) =>
+    expect(await inPlaceOrNot(text, -1)).toBe('in a thread'),
+  );
+
+  it('and what is given up leaves the next call judged as ever', async () => {
+    const given = asking({ text: 'rm;'.repeat(1_000) });
+    expect(() => policies.judge(given, lasting(-1))).toThrow(TookTooLong);
+    expect(policies.judge(given, lasting(60_000))).toEqual(policies.judge(given));
+    const evaluator = evaluatorWith(undefined, { inPlaceMs: -1, limitMs: 1 });
+    await expect(evaluator.evaluate(given)).rejects.toMatchObject({ code: 'policy_unavailable' });
+  });
 });
 
 describe('many small inputs at once', () => {

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { GateError } from '../../domain/errors.js';
+import { lasting, TookTooLong } from '../../domain/in-place.js';
 import { JUDGED_IN_PLACE, LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
 import { createTurns } from '../../domain/turns.js';
@@ -19,16 +20,23 @@ export interface LocalEvaluator extends PolicyEvaluator {
 
 /** More than the calls of a batch, each of which may be large. */
 const LONGEST_QUEUE = 128;
+/** What judging may take of the event loop, in ms. An ordinary call takes less than one. */
+const LONGEST_IN_PLACE = 20;
+
+export interface EvaluatorLimits extends ThreadLimits {
+  readonly inPlaceMs?: number;
+}
 
 /**
  * Policy in this process, without delaying others: a large input is judged in a thread, and small ones a few per turn of the event loop,
- * because a batch is many at once. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not
+ * because a batch is many at once. One that looks small but takes long to read, because its author wrote it so, is given up in place and
+ * judged in a thread from the beginning. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not
  * judged in time with `policy_unavailable`.
  */
 export function createLocalEvaluator(
   policies: Pick<PolicySet, 'judge' | 'material'>,
   observe: PolicyObserver = () => {},
-  limits: ThreadLimits = {},
+  { inPlaceMs = LONGEST_IN_PLACE, ...limits }: EvaluatorLimits = {},
 ): LocalEvaluator {
   const threads = createThreads<PolicyInput, Judgement>({
     work: 'policy evaluation',
@@ -41,13 +49,22 @@ export function createLocalEvaluator(
   const turns = createTurns();
   const late = () =>
     new GateError('policy_unavailable', 'too many calls wait for policy evaluation already; try again later');
+  /** Null where it would take too long. */
+  const judgedInPlace = (input: PolicyInput): Judgement | null => {
+    try {
+      return policies.judge(input, lasting(inPlaceMs));
+    } catch (error) {
+      if (error instanceof TookTooLong) return null;
+      throw error;
+    }
+  };
   return {
     async evaluate(input) {
       const started = performance.now();
       const agent = agentOf(input);
-      const judgement = isLarge(input)
-        ? await threads.ask(input, agent)
-        : await turns.run(() => policies.judge(input), { agent, late });
+      const judgement =
+        (isLarge(input) ? null : await turns.run(() => judgedInPlace(input), { agent, late })) ??
+        (await threads.ask(input, agent));
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
     },

@@ -13,6 +13,8 @@ import {
 } from '../../contracts/policy.js';
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
+import { Allowance } from '../shell/allowance.js';
 import type { ShellReader } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
@@ -44,7 +46,8 @@ export interface PolicySet {
   classOf(upstream: string, tool: string): { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
   /** The rule that stops every call of a tool because of its name alone, whatever its class; `null` when none does. */
   ruleOn(tool: string): ToolRule | null;
-  judge(input: PolicyInput): Judgement;
+  /** As `evaluate`. Throws TookTooLong where `checkpoint`, called while the arguments are read, does. */
+  judge(input: PolicyInput, checkpoint?: Checkpoint): Judgement;
   /** The hash of the set. Throws when an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
   readonly origin: PolicyOrigin;
@@ -159,7 +162,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     return result;
   };
   /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
-  const withOwnFacts = (rules: opaWasm.LoadedPolicy, input: PolicyInput) => {
+  const withOwnFacts = (rules: opaWasm.LoadedPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
@@ -167,8 +170,8 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     return {
       ...input,
       names_say: says,
-      sql: readSql(input.arguments, input.request_share),
-      shell: readShell(input.arguments),
+      sql: readSql(input.arguments, input.request_share, checkpoint),
+      shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
       // Asked of tools alone that run by their names.
       acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
     };
@@ -176,13 +179,13 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
 
   // There is no time limit, because a running evaluation cannot be interrupted from its own thread. The size of the input and the memory
   // limit bound it instead; the rules have no recursion, and their expressions run in linear time (RE2).
-  const judge = (input: PolicyInput): Judgement => {
+  const judge = (input: PolicyInput, checkpoint: Checkpoint = unlimited): Judgement => {
     const checked = checkedInput(input);
     let stage = 'instantiate';
     try {
       instance ??= instantiate();
       stage = 'facts';
-      const prepared = withOwnFacts(instance, checked);
+      const prepared = withOwnFacts(instance, checked, checkpoint);
       stage = 'evaluate';
       const results: unknown = instance.evaluate(asBytes(prepared), ENTRYPOINT);
       stage = 'result';
@@ -211,6 +214,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
         failed: false,
       };
     } catch (error) {
+      if (error instanceof TookTooLong) throw error;
       // After a trap the instance's memory cannot be trusted. The next call gets a new instance, which takes about a millisecond.
       instance = null;
       return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, bundle);

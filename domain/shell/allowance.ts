@@ -1,3 +1,4 @@
+import { type Checkpoint, unlimited } from '../in-place.js';
 import { budgetFor } from '../large.js';
 
 /**
@@ -26,7 +27,11 @@ export class Allowance {
   #read = 0;
   readonly #most: number;
 
-  constructor(argumentsOfCall?: unknown) {
+  /** `checkpoint` is called between the pieces of the reading, which ends with what it throws. */
+  constructor(
+    argumentsOfCall?: unknown,
+    readonly checkpoint: Checkpoint = unlimited,
+  ) {
     this.#most = budgetFor(argumentsOfCall, TIMES_ITS_SIZE, LEAST_READ);
   }
 
@@ -63,6 +68,7 @@ export class Allowance {
   }
 
   #reads(length: number): boolean {
+    this.checkpoint();
     if (this.#read + length > this.#most) this.#isSpent = true;
     else this.#read += length;
     return !this.#isSpent;

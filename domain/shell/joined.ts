@@ -1,4 +1,5 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_OTHER, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
+import type { Checkpoint } from '../in-place.js';
 import { columnsOf, type Member, numberOf, scalarsIn, unpacked } from '../argument-texts.js';
 import { budgetFor } from '../large.js';
 import { commandLine, type NamedProgram, programAlone, programNamed, type StartsCommand } from './named-program.js';
@@ -33,10 +34,14 @@ const DEEPEST = 64;
 /** What the objects of one call may cost together, however deep they are in one another: what each looks through, and the lines made of it. */
 export class JoiningBudget {
   #left: number;
-  constructor(argumentsOfCall: unknown) {
+  constructor(
+    argumentsOfCall: unknown,
+    private readonly checkpoint: Checkpoint,
+  ) {
     this.#left = budgetFor(argumentsOfCall, TIMES_ITS_SIZE, LEAST_BUDGET);
   }
   spend(cost: number): boolean {
+    this.checkpoint();
     this.#left -= cost;
     return this.#left >= 0;
   }

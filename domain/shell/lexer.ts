@@ -294,6 +294,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
       });
     const endWord = (): void => {
       if (word === null) return;
+      allowance.checkpoint();
       const done: OpenWord = word;
       word.bare = without(word.text, word.gaps);
       word.raw =

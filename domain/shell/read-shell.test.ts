@@ -262,6 +262,20 @@ describe('hostile texts', () => {
     }
   });
 
+  it.each(NESTED)('can be given up at any time, between pieces no longer than a line: %s', (_, call) => {
+    let before = 0;
+    let most = 0;
+    const argumentsOfCall = call(1_000);
+    const allowance: Allowance = new Allowance(argumentsOfCall, () => {
+      most = Math.max(most, allowance.read - before);
+      before = allowance.read;
+    });
+    readShell(argumentsOfCall, allowance);
+    const { length } = JSON.stringify(argumentsOfCall);
+    expect(allowance.read).toBeGreaterThan(length / 2);
+    expect(most).toBeLessThanOrEqual(length);
+  });
+
   it('that insert more than is read wait in every tool', () => {
     for (const times of [1_000, 16_000])
       for (const [name, call] of NESTED.slice(0, 3))

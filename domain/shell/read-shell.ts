@@ -7,7 +7,10 @@ import { type Command, FUNCTIONS, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading } from './programs.js';
 import { words } from '../text.js';
 
-/** Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time and never throws. */
+/**
+ * Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time, and throws only what the
+ * allowance's checkpoint throws.
+ */
 export type ShellReader = (argumentsOfCall: unknown, allowance?: Allowance) => ShellInArguments;
 
 /** Findings kept, the gravest first. */
@@ -61,13 +64,15 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
       }
     };
     const look = (text: string, path: readonly string[], isJoined = false): void => {
+      allowance.checkpoint();
       const reading = readText(text, allowance, isJoined);
       if (reading !== null) keep({ ...reading, path: [...path] });
     };
-    const joining = new JoiningBudget(value);
+    const joining = new JoiningBudget(value, allowance.checkpoint);
     eachText(value, {
       text: look,
       list: (items, path) => {
+        allowance.checkpoint();
         for (const line of linesOfList(items, startsCommand)) look(line, path);
       },
       members: (members, path) => {
@@ -126,6 +131,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
   let known = 0;
   const sources: Sources = new Map();
   for (const command of commands) {
+    allowance.checkpoint();
     const call = callOf(command.words);
     if (call !== null && isKnownProgram(call.program)) known += 1;
     if (known > MOST_COMMANDS) return graver(worst, UNREAD);

@@ -1,5 +1,6 @@
 import type { SqlFinding, SqlInArguments } from '../../contracts/policy.js';
 import { eachText, lowered, namesAmong, scalarsIn } from '../argument-texts.js';
+import { type Checkpoint, unlimited } from '../in-place.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
@@ -48,9 +49,9 @@ export interface SqlReaderOptions {
 
 /**
  * Finds the SQL in the arguments of a call. The result depends only on the arguments and on `share`, the call's part of the request's
- * reading budget (1 for a single call). Takes linear time and never throws.
+ * reading budget (1 for a single call). Takes linear time, and throws only what `checkpoint` throws, which is called between the pieces.
  */
-export type SqlReader = (argumentsOfCall: unknown, share?: number) => SqlInArguments;
+export type SqlReader = (argumentsOfCall: unknown, share?: number, checkpoint?: Checkpoint) => SqlInArguments;
 
 const NOTHING: SqlInArguments = { worst: 'none', found: [], more: false, other: [] };
 
@@ -74,7 +75,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
   // The rules distinguish places by these names only, so otherwise equal findings are kept once.
   const told = namesAmong([...names.sql_arguments, ...names.carriers.flatMap((carrier) => carrier.arguments)]);
   const asking = createAskedTexts(names);
-  return (value, share = 1) => {
+  return (value, share = 1, checkpoint = unlimited) => {
     const budget = budgetOf(share);
     const kept = new Map<string, SqlFinding>();
     const keep = ({ effect, kind, form }: TextFinding, path: readonly string[]): void => {
@@ -88,6 +89,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       return {
         parser,
         budget,
+        checkpoint,
         strict: strict.has(low.at(-1) ?? ''),
         within: low.some((name) => strict.has(name)),
         clause: CLAUSE_ARGUMENTS.has(low.at(-1) ?? ''),
@@ -95,6 +97,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
     };
     /** Reads a text that only results from decoding or joining. Counts changes, but not what merely looks like a statement. */
     const readDerived = (text: string, path: readonly string[], inPieces = false): void => {
+      checkpoint();
       if (!hasChangingWord(text)) return;
       const finding = readText(text, optionsAt(path));
       const beyond = finding?.kind === BEYOND;
@@ -102,6 +105,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
         keep(inPieces && finding.form === 'statement' ? { ...finding, form: 'phrase' } : finding, path);
     };
     const read = (text: string, path: readonly string[], isName: boolean): void => {
+      checkpoint();
       const options = optionsAt(path);
       // Also reads the text as a person or a tool may see it: invisible characters removed, full-width letters made plain.
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
@@ -134,6 +138,7 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       },
       // A statement's head beside its objects: {"query": "DROP TABLE", "name": "accounts"}.
       members: (members, path) => {
+        checkpoint();
         const heads = members.flatMap(([name, value], at): Head[] => [
           ...(isWholeHead(name) ? [{ head: name, name, at: -1, whole: true }] : []),
           ...(typeof value === 'string' && (isWholeHead(value) || (strict.has(name.toLowerCase()) && isHead(value)))
@@ -268,6 +273,7 @@ const RANKS: readonly SqlFinding['effect'][] = ['text', ...EFFECTS];
 interface TextOptions {
   readonly parser: SqlParser;
   readonly budget: Budget;
+  readonly checkpoint: Checkpoint;
   /** The argument contains only statements. */
   readonly strict: boolean;
   /** The argument, or one that encloses it, contains only statements. */
@@ -299,7 +305,10 @@ const BEYOND = 'more text than is read';
 /** Every statement contains a match of this; a function in a part of one may have any name. */
 const HINT = /\b[a-z][a-z_]+\b/i;
 
-function readText(text: string, { parser, budget, strict, within, clause }: TextOptions): TextFinding | null {
+function readText(
+  text: string,
+  { parser, budget, checkpoint, strict, within, clause }: TextOptions,
+): TextFinding | null {
   const other = strict && text.trim() !== '' ? ({ effect: 'text', kind: 'text', form: 'statement' } as const) : null;
   if (!clause && !HINT.test(text)) return other;
   if (text.length > budget.read) {
@@ -317,6 +326,7 @@ function readText(text: string, { parser, budget, strict, within, clause }: Text
       depth <= SQL_BOUNDS.nesting &&
       longestRowOfSigns(part) <= SQL_BOUNDS.signs;
     if (!affordable) return null;
+    checkpoint();
     budget.parsed -= part.length;
     budget.parses -= 1;
     const statements = parser(part);
