@@ -37,6 +37,7 @@ export interface LiteAppOptions {
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;
   readonly policies: Pick<PolicySet, 'ready'>;
+  /** Resolves when the row it returns is on disk. */
   readonly decide: (decision: Decision) => Promise<PendingRequest>;
   /** Called when a request comes. What it returns waits until everything the answer rests on is on disk, and rejects when that was undone. */
   readonly durableFromHere: () => (correlationId: string) => Promise<void>;
@@ -89,9 +90,9 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     begun.set(request, options.durableFromHere());
     done();
   });
-  // A decision is on disk before it is answered: what was undone until here is nothing to it.
+  // The row of a decision is on disk when `decide` returns it: what others lose after that is nothing to its answer.
   app.addHook('preSerialization', (request, _reply, payload, done) => {
-    if (DECIDED_AT.has(request.routeOptions.url ?? '')) begun.set(request, options.durableFromHere());
+    if (DECIDED_AT.has(request.routeOptions.url ?? '')) begun.set(request, () => Promise.resolve());
     done(null, payload);
   });
   // A fault that is told rests on nothing: it leaves in its own form, at once, however often the file fails meanwhile.

@@ -46,6 +46,7 @@ import { createAccess, type Access, type LiteOperator } from './access.js';
 import { ownDecideToken, type OwnDecideToken } from './decide-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createLiteApp } from './app.js';
+import { decidedOnDisk } from './decided-on-disk.js';
 import { createInProcessRunner } from './in-process-runner.js';
 import { liteKeys } from './keys.js';
 import { loadLedgerReads } from './ledger-routes.js';
@@ -264,8 +265,9 @@ export async function startLite({
     decisionLifeMs: 10_000,
     observe: () => undefined,
   });
+  const decideDurably = decidedOnDisk(decideRow, { reviews, durableFromHere: () => file.durableFromHere() });
   const decide: typeof decideRow = async (decision) => {
-    const row = await decideRow(decision);
+    const row = await decideDurably(decision);
     if (notices) told(() => notices.decided(row, config.mode));
     return row;
   };

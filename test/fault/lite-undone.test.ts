@@ -179,6 +179,37 @@ describe('a commit that fails once', () => {
     }
   }, 60_000);
 
+  it.each(['deny', 'approve'] as const)(
+    'of another call while the answer of a decision leaves is nothing to it: %s',
+    async (decision) => {
+      const settled = decision === 'deny' ? 'denied' : 'approved';
+      const seen = new Set<number>();
+      for (let place = 0; place < 48; place += 1) {
+        const pending = await parked(randomUUID());
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        const click = randomUUID();
+        const deciding = decide(pending, decision, click);
+        await new Promise((resolve) => setTimeout(resolve, place % 12));
+        failing = 1;
+        const other = gate.call('read_file');
+        const { status } = await deciding;
+        await other;
+        failing = 0;
+        seen.add(status);
+        const { body } = await gate.send('GET', `/pending?id=${pending}`);
+        const [row] = body as unknown as readonly JsonObject[];
+        expect({ place, status, row: row?.['status'] }).toEqual({
+          place,
+          status,
+          row: status === 200 ? settled : 'pending',
+        });
+        if (status !== 200) expect(await decide(pending, decision, click)).toMatchObject({ status: 200 });
+      }
+      expect(seen).toContain(200);
+    },
+    60_000,
+  );
+
   it('while the body of a request comes is nothing to it', async () => {
     const { hostname, port } = new URL(gate.lite.url);
     const body = JSON.stringify({

@@ -1,0 +1,36 @@
+import type { PendingRequest } from '../contracts/review.js';
+import type { Decision } from '../domain/review/decisions.js';
+import type { ReviewStore } from '../domain/review/ports.js';
+
+type Decide = (decision: Decision) => Promise<PendingRequest>;
+
+export interface DecidedOnDiskOptions {
+  readonly reviews: Pick<ReviewStore, 'get'>;
+  /** Begins a wait for the disk, which fails where anything was undone since. */
+  readonly durableFromHere: () => () => Promise<void>;
+}
+
+/** Transactions of others that may be undone in a row while one decision waits. A file that takes no more writes undoes every one. */
+const ATTEMPTS = 5;
+
+/**
+ * The same decision, answered when the row it returns is on disk. What others lose meanwhile is nothing to it: where something was undone, its
+ * row is read again, and the decision stands if the row still says so. Rejects with what was undone where it does not.
+ */
+export function decidedOnDisk(decide: Decide, { reviews, durableFromHere }: DecidedOnDiskOptions): Decide {
+  return async (decision) => {
+    let onDisk = durableFromHere();
+    let row = await decide(decision);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await onDisk();
+        return row;
+      } catch (undone) {
+        onDisk = durableFromHere();
+        const now = await reviews.get(row.id, row.tenant);
+        if (attempt === ATTEMPTS || now?.status !== row.status || now.decided_at !== row.decided_at) throw undone;
+        row = now;
+      }
+    }
+  };
+}
