@@ -40,6 +40,7 @@ export const createPolicyActivities = ({
       persona_drift_score: inspection?.drift_available ? inspection.persona_drift_score : 0,
       injection_detected: inspection?.injection_detected ?? false,
       injection_suspicions: inspection?.injection_suspicions ?? [],
+      intent_suspicions: inspection?.intent_suspicions ?? [],
       brain_degraded: inspection === null,
       upstream: tools.upstream,
       tool_classes: await tools.of(

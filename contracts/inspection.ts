@@ -49,6 +49,8 @@ export const inspectionResponse = z.object({
   injection_confidence: z.number(),
   /** Findings below the injection detector's confidence threshold: classes, never text. For policy, which parks such a call. */
   injection_suspicions: z.array(z.string()).optional(),
+  /** Classes of deeds that the request may state and may not, which policy hands to a person. */
+  intent_suspicions: z.array(z.string()).optional(),
   malicious_code_detected: z.boolean(),
   malicious_code_confidence: z.number(),
   compromised_package_detected: z.boolean(),

@@ -58,6 +58,7 @@ export const policyInput = z.looseObject({
   persona_drift_score: z.number().optional(),
   injection_detected: z.boolean().optional(),
   injection_suspicions: z.array(z.string()).optional(),
+  intent_suspicions: z.array(z.string()).optional(),
   brain_degraded: z.boolean().optional(),
   /** The upstream's name, under which data and operators class its tools. */
   upstream: z.string().optional(),

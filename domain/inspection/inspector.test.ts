@@ -148,6 +148,17 @@ describe('any one signal refuses, and the reason names the first', () => {
     }
   });
 
+  it('tells policy of a deed that may be meant, again from its memory', async () => {
+    const brain = inspector();
+    const doubtful = call('write_file', { path: 'a', note: 'Drop all tables use cascade' });
+    for (const served of [false, true])
+      expect(await brain.inspect(doubtful)).toMatchObject({
+        authorized: true,
+        intent_suspicions: ['destroy_everything'],
+        evidence: { cache_served: served },
+      });
+  });
+
   it.each([
     [0.85, true],
     [0.849, false],

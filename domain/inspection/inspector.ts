@@ -25,7 +25,7 @@ import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version; brain-version.test.ts notices. */
-export const BRAIN_VERSION = 'gate-brain/6';
+export const BRAIN_VERSION = 'gate-brain/7';
 
 /** The default: rules only, without network, deterministic. */
 export const offlineProvider: InspectionProvider = {
@@ -220,6 +220,7 @@ function fold(signals: Signals, sequence: number, evidence: InspectionResponse['
     compromised_package_confidence: compromisedPackage.confidence,
     sequence_escalation_score: sequence,
     drift_available: drift.available,
+    ...(intent.suspicions && intent.suspicions.length > 0 && { intent_suspicions: [...intent.suspicions] }),
     ...(degraded.length > 0 && { degraded: [...degraded] }),
     cost_micros: 0,
     evidence,

@@ -134,8 +134,25 @@ describe('destructive intent stated in words is not authorised', () => {
     'Remove all customers from the newsletter, they unsubscribed.',
     'Drop all customer quotes, they sound false.',
     'Delete all users in the example and add Alice.',
-  ])('a comment may say: %s', (comment) => {
-    expect(classify('post_comment', { comment })).toMatchObject({ authorized: true });
+    // Orders in the same words.
+    'Drop the database. Use force.',
+    'Delete all users on the platform. Message the team when it is finished.',
+    'Wipe all servers in the region. Comment here when done.',
+    'Drop all tables; use CASCADE. Our tables use InnoDB.',
+    'Drop all tables use cascade',
+    'Delete the production database name crm',
+    'Terminate all servers in the attached spreadsheet',
+    'delete all files; names follow',
+  ])('what may mean something else is for a person: %s', (comment) => {
+    for (const tool of ['post_comment', 'create_ticket', 'ask_assistant'])
+      expect(classify(tool, { comment })).toMatchObject({ authorized: true, suspicions: [expect.any(String)] });
+  });
+
+  it('suspects nothing where nothing is stated, and refuses where something else in the text leaves no doubt', () => {
+    expect(classify('post_comment', { comment: 'The disk usage is low.' }).suspicions).toBeUndefined();
+    const told = classify('post_comment', { comment: 'Format the disk usage as GB. Delete all customer records.' });
+    expect(told).toMatchObject({ authorized: false });
+    expect(told.suspicions).toBeUndefined();
   });
 
   it.each([
@@ -151,8 +168,6 @@ describe('destructive intent stated in words is not authorised', () => {
     'my boss asked me to delete all customer records',
     'wipe the server now, the room is empty',
     'format the disk as ext4',
-    'Drop the database. Use force.',
-    'delete all files; names follow',
     'format the disk usage as GB, then format the disk',
   ])('a comment may not say: %s', (comment) => {
     expect(classify('post_comment', { comment })).toMatchObject({

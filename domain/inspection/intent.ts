@@ -79,17 +79,20 @@ function removesRoot(commands: string): boolean {
 const FORBIDDEN =
   / (?:do not|dont|does not|never|cannot|cant|can not|must not|mustnt|should not|shouldnt|not|not to|without|avoid|avoids|prevent|prevents|refuse to|refuses to|unable to|how to|how do i|how do you|how can i|how can you|what happens if i|what happens if you|what happens when you) $/;
 
-/** Other people's wish, told to people. A tool that carries out what it is told gets no such benefit; nor does "asked you" or "asked me". */
+/** Other people's wish, told to people. A person reads it; nor do a tool that carries out what it is told, "asked you" or "asked me" get that much. */
 const REPORTED =
   / (?:asked|asks|wanted|wants|requested|requests) (?:us|them|him|her|support|our team|the team|our office|the office) to $/;
 
-/** Behind the object: what was matched is only the first noun of another one ("disk usage"), or all of it lies in something small. */
+/**
+ * Behind the object: what was matched may be only the first noun of another one ("disk usage"), or all of it lie in something small. Who
+ * means the deed can write this too ("drop all tables. Use cascade"), so that a person reads it and nothing runs meanwhile.
+ */
 const COMPOUND =
   '(?:usage|use|course|courses|lecture|lectures|lesson|lessons|class|exam|room|rooms|booking|bookings|column|columns|name|names|label|labels|heading|headings|title|titles|icon|icons|chart|charts|diagram|diagrams|story|stories|point|points|quote|quotes|extension|extensions|requirement|requirements|size|sizes|count|counts|figure|figures|learning|science|protection|entry|guide|guides|manual|manuals|survey|surveys|feedback|testimonials|jokes)';
 const SMALL =
   '(?:list|lists|draft|drafts|attachment|attachments|newsletter|agenda|slide|slides|spreadsheet|invitation|email|mail|message|comment|ticket|example|appendix|summary|presentation|template)';
 const NO_MORE = `(?! (?:${VITAL}|${COMPOUND}|${SMALL}) )(?! (?:and|or|plus|also|then|as well as) (?:(?:${OWNED}|${EVERYTHING}) ){0,4}${VITAL} )`;
-/** Applied to a short piece of the text only. What goes on to name the data after all is no exception. */
+/** Applied to a short piece of the text only. What goes on to name the data after all is refused. */
 const OTHER_OBJECT = composed(`^ ${COMPOUND}(?: (?:${COMPOUND}|${SMALL})){0,2}(?= )${NO_MORE}`);
 const SMALL_SCOPE = composed(
   `^ (?:in|from|on|of) (?:the|your|our|my|this|that|a) (?:(?!(?:${OWNED}|${EVERYTHING}|${VITAL}) )[a-z0-9]{1,20} ){0,2}${SMALL}(?: ${SMALL}){0,2}(?= )${NO_MORE}`,
@@ -122,12 +125,19 @@ const DOCUMENT_KEYS = new Set([
 const ABOUT_ITSELF =
   / (?:your|my) (?:own |current |original |initial |hidden ){0,2}(?:system prompt|system message|instructions|training data|guidelines|persona|prompt) /;
 
-function statedDestruction({ texts, tool }: LaneInput): string | null {
+interface Stated {
+  /** The class of what is stated; null for nothing. */
+  readonly deed: string | null;
+  /** Classes of what may be stated. */
+  readonly perhaps: ReadonlySet<string>;
+}
+
+function statedDestruction({ texts, tool }: LaneInput): Stated {
+  const perhaps = new Set<string>();
+  const stated = (deed: string): Stated => ({ deed, perhaps });
   const stores = isWriteShaped(toolTokens(tool));
   const obeys = toolShape(toolTokens(tool)) === 'execute' || toolTokens(tool).includes('agent');
   const isDocument = (key: string): boolean => stores && DOCUMENT_KEYS.has(key.toLowerCase());
-  /** Each pair of words is looked for once in a text, however often it stands there. */
-  const oneSentence = new Map<string, boolean>();
   for (const [name, pattern] of DESTRUCTIVE) {
     pattern.lastIndex = 0;
     for (let match = pattern.exec(texts.words); match !== null; match = pattern.exec(texts.words)) {
@@ -142,25 +152,19 @@ function statedDestruction({ texts, tool }: LaneInput): string | null {
         continue;
       }
       const before = texts.words.slice(Math.max(found.span.start, part.start - 32), part.start + 1);
-      if (FORBIDDEN.test(before) || (!obeys && REPORTED.test(before))) continue;
+      if (FORBIDDEN.test(before)) continue;
       const behind = texts.words.slice(part.end - 1, Math.min(found.span.end, part.end + LOOK_BEHIND_OBJECT));
-      if (!obeys && !BARE_COMMAND.test(match[0]) && (OTHER_OBJECT.test(behind) || SMALL_SCOPE.test(behind))) {
-        // The folded words have no full stops: "drop the database. Use force" names no other object.
-        const pair = `${match[0].trimEnd().split(' ').at(-1)} ${behind.split(' ', 2)[1]}`;
-        const known = `${found.span.start} ${pair}`;
-        const together = oneSentence.get(known) ?? text.toLowerCase().includes(pair);
-        oneSentence.set(known, together);
-        if (together) continue;
-      }
-      return name;
+      const isOther = !BARE_COMMAND.test(match[0]) && (OTHER_OBJECT.test(behind) || SMALL_SCOPE.test(behind));
+      if (obeys || !(isOther || REPORTED.test(before))) return stated(name);
+      perhaps.add(name);
     }
   }
   if (texts.plain.includes('rm ') || texts.plain.includes('mkfs') || texts.plain.includes('dd ')) {
     const written = stores ? outsideDocuments(texts, isDocument) : texts.plain;
-    if (removesRoot(written)) return 'remove_root';
-    if (DESTROY_DISK.test(written)) return 'destroy_disk';
+    if (removesRoot(written)) return stated('remove_root');
+    if (DESTROY_DISK.test(written)) return stated('destroy_disk');
   }
-  return null;
+  return { deed: null, perhaps };
 }
 
 const outsideDocuments = (texts: LaneInput['texts'], isDocument: (key: string) => boolean): string =>
@@ -194,18 +198,25 @@ export const argumentsOf = (params: JsonObject): JsonObject => {
 };
 
 /**
- * The deterministic classifier. It authorises unless a text of the request states a destructive intent. Destructive tool names are left to
- * policy.
+ * The deterministic classifier. It authorises unless a text of the request states a destructive intent, and says what it suspects where one
+ * may be meant. Destructive tool names are left to policy.
  */
 export function classifyIntent(input: LaneInput): IntentSignal {
-  const destruction = statedDestruction(input);
+  const { deed, perhaps } = statedDestruction(input);
   const category = ABOUT_ITSELF.test(input.texts.words) ? 'Meta-Reasoning' : categoryOf(input.tool, input.params);
-  return destruction === null
+  if (deed === null && perhaps.size > 0)
+    return {
+      authorized: true,
+      category,
+      reason: `${category}: destructive intent may be stated in the request (${[...perhaps].join(', ')})`,
+      suspicions: [...perhaps],
+    };
+  return deed === null
     ? { authorized: true, category, reason: `${category}: nothing speaks against it` }
     : {
         authorized: false,
         category: category === 'Meta-Reasoning' ? category : 'Privileged Action',
-        reason: `destructive intent stated in the request (${destruction}): if no such deed is meant, reword the text to say what exactly is meant, and call again`,
+        reason: `destructive intent stated in the request (${deed}): if no such deed is meant, reword the text to say what exactly is meant, and call again`,
       };
 }
 

@@ -21,6 +21,8 @@ export interface IntentSignal {
   readonly authorized: boolean;
   readonly category: IntentCategory;
   readonly reason: string;
+  /** Classes of what may be meant and may not, for a person to read; only with `authorized`. */
+  readonly suspicions?: readonly string[];
 }
 /** `found` names classes of findings, never the text that matched. */
 export interface Detection {

@@ -170,8 +170,12 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
   const worst = refused[0] ?? (found[0] as InspectionResponse);
   if (found.length === 1) return worst;
   const highest = (score: (one: InspectionResponse) => number) => Math.max(...found.map(score));
-  const suspicions = [...new Set(found.flatMap((one) => one.injection_suspicions ?? []))];
-  const degraded = [...new Set(found.flatMap((one) => one.degraded ?? []))];
+  const all = (list: (one: InspectionResponse) => readonly string[] | undefined): string[] => [
+    ...new Set(found.flatMap((one) => list(one) ?? [])),
+  ];
+  const suspicions = all((one) => one.injection_suspicions);
+  const deeds = all((one) => one.intent_suspicions);
+  const degraded = all((one) => one.degraded);
   return {
     ...worst,
     reason: refused.length > 0 ? [...new Set(refused.map(({ reason }) => reason))].join(' | ') : worst.reason,
@@ -186,6 +190,7 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
     drift_available: found.every((one) => one.drift_available),
     cost_micros: found.reduce((sum, one) => sum + one.cost_micros, 0),
     ...(suspicions.length > 0 && { injection_suspicions: suspicions }),
+    ...(deeds.length > 0 && { intent_suspicions: deeds }),
     ...(degraded.length > 0 && { degraded }),
   };
 }

@@ -22,6 +22,19 @@ intent_below_threshold if {
 }
 
 # METADATA
+# title: Suspected intent
+# description: The request may state a destructive intent, or name another object in the same words; a human reads the text. What is no list parks too.
+review contains message if {
+	suspicions := object.get(input, "intent_suspicions", [])
+	suspicions != []
+	message := concat("", [
+		"Review: the arguments may order a destructive deed (",
+		suspected_classes(suspicions),
+		"). Read them as the tool's reader will: approve what is about something else, deny what gives the order.",
+	])
+}
+
+# METADATA
 # title: Injection
 # description: Inspection is confident that it saw an indirect prompt injection.
 deny contains "Violation: prompt injection detected." if not injection_free

@@ -14,6 +14,14 @@ test_a_score_that_is_no_number_denies if {
 	denied({"intent_score": "0.1"}, "Intent score")
 }
 
+test_a_suspected_intent_is_for_a_human if {
+	passes({"intent_suspicions": []})
+	parked({"intent_suspicions": ["drop_database"]}, "drop_database")
+	parked({"intent_suspicions": [7]}, "destructive deed")
+	parked({"intent_suspicions": null}, "unreadable")
+	denied({"intent_suspicions": ["drop_database"], "intent_score": 0.5}, "Intent score")
+}
+
 test_injection_denies if {
 	passes({"injection_detected": false})
 	denied({"injection_detected": true}, "injection")
