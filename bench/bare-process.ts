@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection, WithStartWorkflowOperation } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { bareActivities } from './bare/activities.js';
 import { answerUpdate, BARE } from './bare/messages.js';
 import type { bare, Shape } from './bare/workflows.js';
+import { LeanWorker } from '../workers/workflow-threads.js';
 import { answerQuestions, ownCpuMs } from './child.js';
 import { press, type Pressure, type Pressed } from './load.js';
 
@@ -17,12 +18,14 @@ const answers = {
       telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' } } },
     });
     const native = await NativeConnection.connect({ address });
-    worker = await Worker.create({
+    const workflowsPath = fileURLToPath(new URL('./bare/workflows.js', import.meta.url));
+    worker = await LeanWorker.create({
       connection: native,
       namespace,
       taskQueue: TASK_QUEUE,
       workflowBundle: await bundleWorkflowCode({
-        workflowsPath: fileURLToPath(new URL('./bare/workflows.js', import.meta.url)),
+        workflowsPath,
+        preloadModules: [workflowsPath],
         logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} },
       }),
       activities: bareActivities,

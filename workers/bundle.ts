@@ -24,7 +24,7 @@ export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & {
   const { code } = await bundleWorkflowCode({
     workflowsPath,
     // Loaded once for all workflows instead of once for each. What these modules hold at their top level never changes.
-    preloadModules: [here('./workflow-sandbox.js'), workflowsPath],
+    preloadModules: [workflowsPath],
     // Workflows make failures too; a bundle that does not know the converter leaves their texts in clear.
     failureConverterPath,
     logger: quiet,

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import type { NativeConnection, Worker, WorkflowBundle } from '@temporalio/worker';
 import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
 import type { ReconcilePlace } from '../activities/reconcile.js';
@@ -15,6 +15,7 @@ import { parkedQueueOf } from './call-runner.js';
 import { isRefusedPayload, type OnForeignPayload } from './codec.js';
 import { bothQueues, type GateWorker } from './both-queues.js';
 import { dataConverter } from './client.js';
+import { LeanWorker } from './workflow-threads.js';
 
 export interface WorkerOptions {
   readonly connection: NativeConnection;
@@ -65,9 +66,9 @@ export async function createWorker({
     maxConcurrentActivityTaskExecutions: 200,
     maxConcurrentLocalActivityExecutions: 200,
   };
-  const fresh = await Worker.create(shared);
+  const fresh = await LeanWorker.create(shared);
   const parked = () =>
-    Worker.create({
+    LeanWorker.create({
       ...shared,
       taskQueue: parkedQueueOf(taskQueue),
       maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Worker } from '@temporalio/worker';
 import { errorText } from '../../domain/errors.js';
 import { bundleWorkflows } from '../../workers/bundle.js';
 import { dataConverter } from '../../workers/client.js';
+import { LeanWorker } from '../../workers/workflow-threads.js';
 import { TEST_PAYLOAD_KEYS } from '../support/engine-keys.js';
 import { decodeHistory } from './histories.js';
 
@@ -24,7 +24,7 @@ for (const file of files) {
   }
   let fault: string | null = null;
   try {
-    await Worker.runReplayHistory({ workflowBundle, dataConverter: converter }, history);
+    await LeanWorker.runReplayHistory({ workflowBundle, dataConverter: converter }, history);
   } catch (error) {
     fault = errorText(error);
   }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createEgressActivities } from '../../activities/egress.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
@@ -9,6 +8,7 @@ import { openLedger } from '../../adapters/ledger/ledger-store.js';
 import { connectNative, dataConverter } from '../../workers/client.js';
 import { installEngineRuntime } from '../../workers/runtime.js';
 import { streamsForEngine } from '../../workers/worker.js';
+import { LeanWorker } from '../../workers/workflow-threads.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 
 /** What `egress-worker` is told. */
@@ -35,7 +35,7 @@ const sinks: Sink[] = [
   datadogSink({ ...routing, site: 'unused', apiKey: 'datadog-key', url: config.urls.datadog }),
   genericSink({ tenants: ['acme'], minSeverity: 'info', url: config.urls.generic, bearer: 'generic-bearer' }),
 ];
-const worker = await Worker.create({
+const worker = await LeanWorker.create({
   connection: await connectNative(config),
   namespace: config.namespace,
   taskQueue: config.taskQueue,

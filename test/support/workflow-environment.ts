@@ -5,12 +5,13 @@ import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, type Payload, SearchAttributeType } from '@temporalio/common';
 import type proto from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime, type Worker } from '@temporalio/worker';
 import type { GateActivities } from '../../workers/activities.js';
 import { createCallRunner, createDecisionSender, parkedQueueOf } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
 import { createPayloadCodec } from '../../workers/codec.js';
 import { forEngine } from '../../workers/worker.js';
+import { LeanWorker } from '../../workers/workflow-threads.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import { SEARCH_ATTRIBUTES } from '../../stack/programs/search-attributes.js';
@@ -55,7 +56,7 @@ export async function openWorkflowEnvironment(activities: () => GateActivities):
   const workers: Worker[] = [];
   const running: Promise<void>[] = [];
   const serve = async (taskQueue: string): Promise<void> => {
-    const worker = await Worker.create({
+    const worker = await LeanWorker.create({
       connection: nativeConnection,
       namespace: TEST_NAMESPACE,
       taskQueue,
@@ -75,7 +76,7 @@ export async function openWorkflowEnvironment(activities: () => GateActivities):
     runner: createCallRunner({ client, circuit }, TASK_QUEUE),
     sender: createDecisionSender({ client, circuit }),
     serve,
-    replay: (history) => Worker.runReplayHistory({ workflowBundle, dataConverter }, history),
+    replay: (history) => LeanWorker.runReplayHistory({ workflowBundle, dataConverter }, history),
     async close() {
       circuit.close();
       for (const worker of workers) worker.shutdown();

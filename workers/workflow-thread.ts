@@ -1,0 +1,7 @@
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
+
+// The SDK takes a stack trace of every promise of a workflow, for the query `__stack_trace` alone. Errors keep their own.
+Object.assign(globalHandlers, { setPromiseHook: () => undefined });
+
+// From here on the thread is the SDK's.
+await import('@temporalio/worker/lib/workflow/workflow-worker-thread.js');

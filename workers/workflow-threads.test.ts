@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import proto from '@temporalio/proto';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  type ReplayWorkerOptions,
+  Runtime,
+  Worker,
+  type WorkflowBundle,
+} from '@temporalio/worker';
+import { PROJECT_ROOT } from '../config/project-root.js';
+import { errorText } from '../domain/errors.js';
+import { LeanWorker } from './workflow-threads.js';
+
+/** Hangs in no time, so that the test need not wait for it. */
+class Impatient extends LeanWorker {
+  protected static override readonly hangsMs = 1_000;
+}
+
+const { History } = proto.temporal.api.history.v1;
+const { EventType } = proto.temporal.api.enums.v1;
+
+let workflowBundle: WorkflowBundle;
+beforeAll(async () => {
+  const nowhere = new DefaultLogger('ERROR', () => undefined);
+  Runtime.install({
+    logger: nowhere,
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' }, forward: {} } },
+  });
+  const workflowsPath = join(PROJECT_ROOT, 'test', 'support', 'engine-hanging-workflows.ts');
+  workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: nowhere });
+}, 60_000);
+
+/** What the first task of a call of this tool comes to. `stepMs`: how long the SDK lets one step into a workflow take. */
+async function firstTask(worker: typeof Worker, tool: string, stepMs: number): Promise<string | null> {
+  const options: ReplayWorkerOptions & { isolateExecutionTimeout: string } = {
+    workflowBundle,
+    isolateExecutionTimeout: `${stepMs}ms`,
+  };
+  const input = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify({ tool })) };
+  const eventTime = { seconds: 1_790_000_000 };
+  const history = History.fromObject({
+    events: [
+      {
+        eventId: 1,
+        eventType: EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
+        eventTime,
+        workflowExecutionStartedEventAttributes: {
+          workflowType: { name: 'toolCall' },
+          taskQueue: { name: 'calls' },
+          input: { payloads: [input] },
+          originalExecutionRunId: 'run',
+          firstExecutionRunId: 'run',
+          attempt: 1,
+          workflowTaskTimeout: { seconds: 3 },
+        },
+      },
+      {
+        eventId: 2,
+        eventType: EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED,
+        eventTime,
+        workflowTaskScheduledEventAttributes: {},
+      },
+      {
+        eventId: 3,
+        eventType: EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+        eventTime,
+        workflowTaskStartedEventAttributes: { scheduledEventId: 2 },
+      },
+      {
+        eventId: 4,
+        eventType: EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
+        eventTime,
+        workflowTaskCompletedEventAttributes: { scheduledEventId: 2, startedEventId: 3 },
+      },
+      {
+        eventId: 5,
+        eventType: EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
+        eventTime,
+        workflowExecutionCompletedEventAttributes: { workflowTaskCompletedEventId: 4 },
+      },
+    ],
+  });
+  return worker.runReplayHistory(options, history).then(() => null, errorText);
+}
+
+describe('threads of workflows', () => {
+  it('take a step as long as it takes, while the SDK makes a watch for each of them', async () => {
+    expect(await firstTask(Worker, 'slow', 20)).toMatch(/timed out/);
+    expect(await firstTask(LeanWorker, 'slow', 20)).toBeNull();
+  }, 60_000);
+
+  it('end with their worker when a workflow hangs; the workers after it are watched as the SDK does, and last', async () => {
+    expect(await firstTask(Impatient, 'for_ever', 20)).toMatch(/thread/i);
+    expect(await firstTask(Impatient, 'for_ever', 20)).toMatch(/timed out/);
+    expect(await firstTask(LeanWorker, 'slow', 20)).toMatch(/timed out/);
+  }, 60_000);
+});

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { Worker as Thread } from 'node:worker_threads';
+import { Worker } from '@temporalio/worker';
+import { ThreadedVMWorkflowCreator, WorkerThreadClient } from '@temporalio/worker/lib/workflow/threaded-vm.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
+
+type Request = Parameters<WorkerThreadClient['send']>[0];
+
+/** Without an answer for so long, a thread that has something to do hangs. */
+const HANGS_MS = 10_000;
+const LOOKS = 10;
+
+/** What `vm` takes for no limit; the SDK's type knows only numbers. */
+const NO_LIMIT = undefined as unknown as number;
+
+/**
+ * A thread of workflows, watched from outside. With a time limit of its own, each step into a workflow, some twenty a call, has a watchdog
+ * for which `vm` starts a thread of the operating system (docs/architecture/full-speed.md).
+ */
+class WatchedThread extends WorkerThreadClient {
+  #open = 0;
+  #answers = 0;
+
+  constructor(
+    thread: Thread,
+    logger: ConstructorParameters<typeof WorkerThreadClient>[1],
+    hangsMs: number,
+    onHang: () => void,
+  ) {
+    super(thread, logger);
+    let seen = 0;
+    let looks = 0;
+    // Looks are counted, not time: a process that was stopped for a while has not looked.
+    const watch = setInterval(() => {
+      looks = this.#open > 0 && this.#answers === seen ? looks + 1 : 0;
+      seen = this.#answers;
+      if (looks < LOOKS) return;
+      clearInterval(watch);
+      logger.error(`a workflow has held its thread for ${hangsMs} ms; its worker is begun anew`);
+      onHang();
+      void thread.terminate();
+    }, hangsMs / LOOKS).unref();
+    thread.once('exit', () => clearInterval(watch));
+  }
+
+  override async send(input: Request): ReturnType<WorkerThreadClient['send']> {
+    if (input.type === 'init') return super.send({ ...input, isolateExecutionTimeoutMs: NO_LIMIT });
+    this.#open += 1;
+    try {
+      return await super.send(input);
+    } finally {
+      this.#open -= 1;
+      this.#answers += 1;
+    }
+  }
+}
+
+/**
+ * The SDK's worker with cheaper threads. A workflow that hangs ends its worker, and whoever keeps the worker up starts another. That one,
+ * and all after it in this process, are as the SDK makes them: they end the step that hangs, and other calls keep their worker.
+ */
+export class LeanWorker extends Worker {
+  static #hung = false;
+  protected static readonly hangsMs: number = HANGS_MS;
+
+  protected static override async createWorkflowCreator(
+    ...[workflowBundle, options, logger]: Parameters<(typeof Worker)['createWorkflowCreator']>
+  ): ReturnType<(typeof Worker)['createWorkflowCreator']> {
+    if (LeanWorker.#hung) return super.createWorkflowCreator(workflowBundle, options, logger);
+    const thread = new WatchedThread(new Thread(threadScript()), logger, this.hangsMs, () => (LeanWorker.#hung = true));
+    await thread.send({
+      type: 'init',
+      workflowBundle,
+      isolateExecutionTimeoutMs: options.isolateExecutionTimeoutMs,
+      reuseV8Context: true,
+      registeredActivityNames: new Set(options.activities.keys()),
+      hasPatchActivationCallback: false,
+    });
+    return new ThreadedVMWorkflowCreator([thread]);
+  }
+}
+
+/** Tests run from the sources and start the script compiled from them. */
+function threadScript(): URL {
+  const beside = new URL('./workflow-thread.js', import.meta.url);
+  return existsSync(beside) ? beside : new URL(`file://${PROJECT_ROOT}/dist/workers/workflow-thread.js`);
+}
