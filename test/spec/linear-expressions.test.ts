@@ -77,7 +77,7 @@ function works(
     const text = pumps.map(({ prefix, pump, bias }) => prefix + pump.repeat(repeats + bias)).join('') + suffix;
     return () => void expression.test(text);
   };
-  return growthFault(reading, 4_000) !== null;
+  return growthFault(reading, 2_000) !== null;
 }
 
 let literals: WrittenExpression[];

@@ -73,19 +73,27 @@ const LONG_MS = 500;
 /** Linear work at four times the size takes four times as long; less than this much longer, and it no longer reads everything. */
 const BOUNDED = 1.3;
 
-/** Times of sizes n, 2n and 4n, and whether they are those of superlinear work. A doubtful measurement is taken again, twice, with more runs. */
-function measured(
-  work: (size: number) => () => void,
-  n: number,
-): { readonly times: number[]; readonly steep: boolean } {
-  const sizes = [work(n), work(2 * n), work(4 * n)];
+/** Whether the time of the large size against that of the small one is that of superlinear work. */
+const isSteep = (small: number, large: number): boolean =>
+  large >= MEASURABLE_MS && large >= SUPERLINEAR * Math.max(small, 0.2);
+
+/**
+ * Times of n, 2n and 4n, or null where they are not those of superlinear work. One run of the large size is enough to say that they are
+ * not, because more could only make it shorter; a doubtful measurement is taken again, twice, with more runs.
+ */
+function steepTimes(work: (size: number) => () => void, n: number): number[] | null {
+  const large = work(4 * n);
+  const once = shortest(1, large);
+  if (once < MEASURABLE_MS) return null;
+  const small = work(n);
+  if (!isSteep(shortest(2, small), once)) return null;
+  const sizes = [small, work(2 * n), large];
   let times: number[] = [];
-  for (const runs of [2, 6, 12]) {
+  for (const runs of [6, 12]) {
     times = sizes.map((run) => shortest(runs, run));
-    const [small = 0, , large = 0] = times;
-    if (large < MEASURABLE_MS || large < SUPERLINEAR * Math.max(small, 0.2)) return { times, steep: false };
+    if (!isSteep(times[0] ?? 0, times[2] ?? 0)) return null;
   }
-  return { times, steep: true };
+  return times;
 }
 
 /**
@@ -95,13 +103,9 @@ function measured(
  * grows from there has a bound on what it reads, and is superlinear below it.
  */
 export function growthFault(work: (size: number) => () => void, n: number): string | null {
-  if (shortest(1, work(4 * n)) < MEASURABLE_MS) return null;
-  const { times, steep } = measured(work, n);
-  if (!steep) return null;
+  const times = steepTimes(work, n);
+  if (!times) return null;
   const large = times.at(-1) ?? 0;
-  if (large < LONG_MS) {
-    const beyond = measured(work, 4 * n);
-    if (!beyond.steep && (beyond.times.at(-1) ?? 0) > BOUNDED * large) return null;
-  }
+  if (large < LONG_MS && !steepTimes(work, 4 * n) && shortest(2, work(16 * n)) > BOUNDED * large) return null;
   return `took ${times.map((ms) => ms.toFixed(1)).join(', ')} ms for n, 2n, 4n`;
 }
