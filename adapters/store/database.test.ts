@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Kysely, type Migration, sql } from 'kysely';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -9,6 +12,19 @@ const creating = (table: string): Record<string, Migration> => ({
       await db.schema.createTable(table).addColumn('id', 'integer').execute();
     },
   },
+});
+
+describe('a store in a file', () => {
+  it('syncs every commit from when it is migrated, at its first opening and later', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-store-'));
+    for (let opening = 0; opening < 2; opening += 1) {
+      const store = await openStore<never>({ file: join(folder, 'calls.db') }, creating('things'));
+      const level = await sql<{ synchronous: number }>`pragma synchronous`.execute(store.db);
+      expect(level.rows).toEqual([{ synchronous: 2 }]);
+      await store.close();
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
 });
 
 describe('several authorities share one Postgres database, each in its schema', () => {
