@@ -1,3 +1,9 @@
+import { availableParallelism, totalmem } from 'node:os';
+
+const GIB = 2 ** 30;
+/** Much of what tests do is to wait: for a start, a disk, a deadline. Each of the workers may have a whole stack beside it. */
+const WORKERS = Math.max(2, Math.min(2 * availableParallelism(), 6, Math.floor(totalmem() / (3 * GIB))));
+
 /** Unit tests sit beside their file; test/ holds what crosses parts. Run by `npm test`. */
 export default {
   testEnvironment: '<rootDir>/test/support/patient-environment.mjs',
@@ -14,7 +20,7 @@ export default {
     ],
   },
   testTimeout: 30_000,
-  maxWorkers: 2,
+  maxWorkers: WORKERS,
   reporters: ['default', '<rootDir>/test/support/not-run.mjs'],
   testSequencer: '<rootDir>/test/support/test-order.mjs',
 };
