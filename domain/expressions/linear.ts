@@ -12,10 +12,12 @@ export interface LinearExpression {
  * ordinary literal is faster and just as safe where test/spec/linear-expressions.test.ts proves it linear.
  */
 export function linear(source: string, flags: '' | 'i' = ''): LinearExpression {
-  const compiled = RE2JS.compile(source, flags === 'i' ? RE2JS.CASE_INSENSITIVE : 0);
+  let made: RE2JS | undefined;
+  // Compiled when it is first used: every process and thread loads all of them, and few need one.
+  const compiled = (): RE2JS => (made ??= RE2JS.compile(source, flags === 'i' ? RE2JS.CASE_INSENSITIVE : 0));
   return {
-    test: (text) => compiled.matcher(text).find(),
-    replaceAll: (text, replacement) => compiled.matcher(text).replaceAll(replacement),
+    test: (text) => compiled().matcher(text).find(),
+    replaceAll: (text, replacement) => compiled().matcher(text).replaceAll(replacement),
   };
 }
 

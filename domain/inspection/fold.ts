@@ -46,8 +46,9 @@ const BACKSLASH = 0x5c;
 const LINE_ENDS = /[\n\r\v\f\u0085\u2028\u2029]/;
 const APOSTROPHES = new Set([0x27, 0x2019, 0x2018, 0x02bc]);
 
-/** What each UTF-16 unit folds to; 0 drops it. Surrogates stay as they are. */
-const FOLD = foldTable();
+/** What each UTF-16 unit folds to; 0 drops it. Surrogates stay as they are. Made by who folds first: many processes and threads never do. */
+let madeTable: Uint16Array | undefined;
+const tableOfFolds = (): Uint16Array => (madeTable ??= foldTable());
 
 function foldTable(): Uint16Array {
   const table = new Uint16Array(0x10000);
@@ -168,12 +169,13 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
     spelledHash = 0;
     inWord = false;
   };
+  const table = tableOfFolds();
   for (const text of decomposed) {
     const start = wordsEnd - 1;
     let inSpace = true;
     let inLineEnd = true;
     for (let index = 0; index < text.length; index += 1) {
-      const unit = FOLD[text.charCodeAt(index)] as number;
+      const unit = table[text.charCodeAt(index)] as number;
       if (unit === 0) continue;
       if (unit === LINE_FEED) {
         // A backslash at the end of a line joins it with the next one, as in a shell.
