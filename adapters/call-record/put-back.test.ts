@@ -321,19 +321,28 @@ describe.each([
 
     if (name !== 'callStoreInFile')
       it('takes no record for one that was put back because another replica moved it on between the look and the question', async () => {
-        const { id } = await left('parked', []);
-        const second = await place.open((ledger) => ({
-          async held(ids) {
-            await step(id, 'approve');
-            return ledger.held(ids);
-          },
-        }));
-        try {
-          expect(await second.calls.find(id)).toMatchObject({ state: 'approved' });
-        } finally {
-          await second.close();
+        // The ledger is asked for half a second at most. Where this machine takes longer to move the call on, another call is tried.
+        let late = true;
+        for (let tries = 0; late && tries < 20; tries += 1) {
+          const { id } = await left('parked', []);
+          const second = await place.open((ledger) => ({
+            async held(ids) {
+              const asked = performance.now();
+              await step(id, 'approve');
+              const held = await ledger.held(ids);
+              late = performance.now() - asked > 400;
+              return held;
+            },
+          }));
+          try {
+            const found = await second.calls.find(id);
+            if (!late || found?.state !== 'parked') expect(found).toMatchObject({ state: 'approved' });
+          } finally {
+            await second.close();
+          }
+          expect((await gate.calls.find(id))?.state).toBe('approved');
         }
-        expect((await gate.calls.find(id))?.state).toBe('approved');
+        expect(late).toBe(false);
       });
   },
 );
