@@ -70,6 +70,22 @@ const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'd
 /** Stands among the variables that a text sets, where it has functions: what those are given is `$1` and `$@` in them. */
 export const FUNCTIONS = '()';
 const HAS_FUNCTION = /\(\s{0,8}\)\s{0,8}[{(]/;
+/**
+ * Names that a text may give a value, wherever in it and however deep in quotes and words before them: a name right before `=`, `+` or `[`,
+ * and each behind a command that sets variables. A name behind `$` is none. Takes linear time.
+ */
+export function namesGiven(text: string): ReadonlySet<string> {
+  const given = new Set<string>();
+  let sets = false;
+  for (const { 0: found, index } of text.matchAll(/[A-Za-z_]\w*|[;&|\n]/g)) {
+    if (/[;&|\n]/.test(found)) sets = false;
+    else if (text[index - 1] === '$' || (text[index - 1] === '{' && text[index - 2] === '$')) continue;
+    else if (sets || '=+['.includes(text[index + found.length] ?? ' ')) given.add(found);
+    sets ||= SETTERS.has(found);
+  }
+  return given;
+}
+
 /** Whether an assignment may stand behind this word: at the beginning, and behind what begins a command of its own. */
 const mayAssign = (before: { readonly text: string; readonly quoted: boolean } | undefined): boolean =>
   before === undefined || (!before.quoted && (BEFORE_GROUP.has(before.text) || /[){]$/.test(before.text.slice(-1))));

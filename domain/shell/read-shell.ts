@@ -3,7 +3,7 @@ import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
-import { type Command, FUNCTIONS, readCommands, type Word } from './lexer.js';
+import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
 import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading } from './programs.js';
 import { words } from '../text.js';
 
@@ -118,6 +118,8 @@ const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>
 
 function readPlain(text: string, depth: number, allowance: Allowance, isRun = false): Found | null {
   const { commands, set } = readCommands(text, mayMatter, allowance);
+  let given: ReadonlySet<string> | null = null;
+  const mayBeSet = (name: string): boolean => (given ??= namesGiven(text)).has(name);
   // A text that a program is told to run is never a sentence.
   const spoken = depth === 0;
   const shown = spoken && showsCode(text);
@@ -142,7 +144,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
     add(judge(command, call, sources, depth, allowance));
-    if (call !== null) add(hidden(call, set, isRun, depth, allowance));
+    if (call !== null) add(hidden(call, set, mayBeSet, isRun, depth, allowance));
     worst = graver(worst, assigned(command, call, depth, allowance));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
@@ -502,6 +504,7 @@ function judge(
 function hidden(
   { rest, prefixed }: Called,
   set: ReadonlySet<string>,
+  mayBeSet: (name: string) => boolean,
   isRun: boolean,
   depth: number,
   allowance: Allowance,
@@ -517,6 +520,8 @@ function hidden(
   if (head.runs.some((inner) => !inner.ticked && tellsFile(inner))) return DECODED;
   if (head.unknown === '') return null;
   if (set.has(/^[0-9@*]$/.test(head.unknown) ? '@' : head.unknown)) return DECODED;
+  // Behind a quote, a whole sentence is one word with what is behind it.
+  if (!/\s/.test(head.bare) && mayBeSet(head.unknown)) return DECODED;
   if (set.has(FUNCTIONS) && /^[1@*]$/.test(head.unknown)) return DECODED;
   const isOption = /^--?[A-Za-z]/.test(rest[1]?.text ?? '');
   if ((head.operated && rest.length > 1) || (head.bare === '' && isOption)) return DECODED;
