@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { DecisionVerdict } from '../activities/review.js';
+import { type DecisionVerdict, settledOf } from '../activities/review.js';
 import { reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
@@ -10,6 +10,7 @@ import { closeCall } from '../domain/pipeline/close.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
 import { rowAppender } from '../domain/pipeline/row-appender.js';
 import { endedBefore } from '../domain/review/backlog.js';
+import { isDecidedBy } from '../domain/review/transitions.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';
@@ -75,8 +76,8 @@ export function createInProcessRunner({
   const stopping = new AbortController();
   const deadlines = createDeadlines(clock);
   const row = reviewRow(activities);
-  /** Calls whose decision is being applied, with its row: whoever does that wakes the call. */
-  const deciding = new Set<string>();
+  /** How many decisions are being applied to a call, each with its row: whoever does that wakes the call. */
+  const deciding = new Map<string, number>();
   // Whatever else ends the wait of a call wakes it: a look at it after its deadline, a record that is closed as tampered.
   calls.onMoved((record) => {
     const { correlation_id: id, state } = record;
@@ -128,6 +129,7 @@ export function createInProcessRunner({
   }
 
   async function closeAfter(error: unknown, call: CallInput, steps: PipelineSteps): Promise<void> {
+    if (error instanceof LeftOpen) throw error.cause;
     if (error === STOPPED)
       throw new GateError('pipeline_unavailable', 'Gate is stopping', { fields: { layer: 'proxy' } });
     if (!(error instanceof PipelineUnavailable))
@@ -175,7 +177,7 @@ export function createInProcessRunner({
           run.waiting = false;
         }
         if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;
-        decided ??= await activities.expireReview(call.correlation_id);
+        decided ??= await activities.expireReview(call.correlation_id).catch(leftOpen);
         if (!rowSettled) followUp('review', call.correlation_id);
         return decided;
       },
@@ -369,10 +371,10 @@ export function createInProcessRunner({
    */
   async function withItsRow(decision: SignedDecision, run: Run): Promise<DecisionVerdict> {
     const { correlation_id: correlationId } = decision;
-    deciding.add(correlationId);
+    deciding.set(correlationId, (deciding.get(correlationId) ?? 0) + 1);
     try {
       const onDisk = durableFromHere();
-      const verdict = await onceOnDisk(await row.decided(decision), onDisk);
+      const verdict = await onceOnDisk(await row.decided(decision), decision, onDisk);
       if (verdict.summary) run.decide?.(verdict.summary, verdict.applied && verdict.row_settled === true);
       return verdict;
     } catch (error) {
@@ -380,12 +382,18 @@ export function createInProcessRunner({
       if (record && record.state !== 'parked') run.decide?.(summarize(record));
       throw error;
     } finally {
-      deciding.delete(correlationId);
+      const others = (deciding.get(correlationId) ?? 1) - 1;
+      if (others > 0) deciding.set(correlationId, others);
+      else deciding.delete(correlationId);
     }
   }
 
   /** What came of a decision, when it is on disk. Where something was undone meanwhile, this decision stands if its record says so. */
-  async function onceOnDisk(verdict: DecisionVerdict, onDisk: () => Promise<void>): Promise<DecisionVerdict> {
+  async function onceOnDisk(
+    verdict: DecisionVerdict,
+    decision: SignedDecision,
+    onDisk: () => Promise<void>,
+  ): Promise<DecisionVerdict> {
     try {
       await onDisk();
       return verdict;
@@ -394,6 +402,9 @@ export function createInProcessRunner({
       const left = durableFromHere();
       const stands = summary && (await calls.find(summary.correlation_id));
       if (!stands || stands.state !== summary.state || stands.version !== summary.version) throw undone;
+      const settled = settledOf(stands);
+      // Somebody else's, in the same place.
+      if (verdict.applied && (settled === null || !isDecidedBy(settled, decision))) throw undone;
       await left();
       // Its row may have been undone alone.
       return verdict.applied ? { ...verdict, row_settled: false } : verdict;
@@ -465,6 +476,17 @@ function deferred<T>(): Deferred<T> {
     reject = fail;
   });
   return { promise, resolve, reject };
+}
+
+/** A step failed because nothing could be stored. The call stands as its record says, and goes on from there at the next look. */
+class LeftOpen extends Error {
+  constructor(override readonly cause: GateError) {
+    super(cause.message, { cause });
+  }
+}
+/** A store that is away settles nothing: a decision may stand that reached the record at the same moment. */
+function leftOpen(error: unknown): never {
+  throw error instanceof GateError && error.status >= 500 ? new LeftOpen(error) : error;
 }
 
 /** Thrown into a waiting call when the process stops; its record says that it waits, and the next start goes on with it. */

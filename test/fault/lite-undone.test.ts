@@ -210,6 +210,24 @@ describe('a commit that fails once', () => {
     60_000,
   );
 
+  it('when the wait of a call is over: it expires at the next look, and is not aborted', async () => {
+    await gate.close();
+    const TTL_SECS = 2;
+    gate = await openLite(
+      { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_PENDING_TTL_SECS: String(TTL_SECS) },
+      { beforeCommit },
+    );
+    const id = randomUUID();
+    const pending = await parked(id);
+    await new Promise((resolve) => setTimeout(resolve, TTL_SECS * 1_000 - 300));
+    failing = 1;
+    await eventually('the commit that fails', () => failing === 0);
+    expect(await settledAs(pending)).toBe('expired');
+    expect(await ended(id)).toBe('review_expired');
+    expect(await alarmsIn()).toEqual([]);
+    expect(tools.executed).toHaveLength(0);
+  }, 60_000);
+
   it('while the body of a request comes is nothing to it', async () => {
     const { hostname, port } = new URL(gate.lite.url);
     const body = JSON.stringify({
