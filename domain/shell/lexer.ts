@@ -58,6 +58,7 @@ const signAt = (text: string, at: number): number => SIGNS[text.charCodeAt(at)] 
 const PLACES = new Set('@*#?!-$');
 /** What stands behind a name in `${x…}` where its value is not inserted as it is. */
 const OPERATORS = new Set(':#%/^,@?');
+const LONGEST_VARIABLE = 64;
 const ASSIGNS = /^([A-Za-z_]\w{0,63})(\+|\[[^\]]{0,64}\])?=$/;
 /** Commands that set variables by their names, or what the shell is given. */
 const SETTERS = new Set(
@@ -72,15 +73,16 @@ export const FUNCTIONS = '()';
 const HAS_FUNCTION = /\(\s{0,8}\)\s{0,8}[{(]/;
 /**
  * Names that a text may give a value, wherever in it and however deep in quotes and words before them: a name right before `=`, `+` or `[`,
- * and each behind a command that sets variables. A name behind `$` is none. Takes linear time.
+ * and each behind a command that sets variables. A name behind `$` is none; one too long counts by its beginning. Takes linear time.
  */
 export function namesGiven(text: string): ReadonlySet<string> {
   const given = new Set<string>();
   let sets = false;
-  for (const { 0: found, index } of text.matchAll(/[A-Za-z_]\w*|[;&|\n]/g)) {
+  for (const { 0: found, index } of text.matchAll(/[A-Za-z_]\w{0,63}|[;&|\n]/g)) {
     if (/[;&|\n]/.test(found)) sets = false;
     else if (text[index - 1] === '$' || (text[index - 1] === '{' && text[index - 2] === '$')) continue;
-    else if (sets || '=+['.includes(text[index + found.length] ?? ' ')) given.add(found);
+    else if (sets || found.length === LONGEST_VARIABLE || '=+['.includes(text[index + found.length] ?? ' '))
+      given.add(found);
     sets ||= SETTERS.has(found);
   }
   return given;
@@ -153,7 +155,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
 
   const name = (from: number): number => {
     let end = from;
-    while (end < length && end - from < 64 && /\w/.test(text[end] as string)) end += 1;
+    while (end < length && end - from < LONGEST_VARIABLE && /\w/.test(text[end] as string)) end += 1;
     return end;
   };
 
