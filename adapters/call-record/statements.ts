@@ -1,5 +1,5 @@
 import { HISTORY_LENGTH } from '../../contracts/policy.js';
-import { type Statement, statement } from '../store/jobs.js';
+import { type Statement, statement } from '../store/statement.js';
 import {
   RECORD_COLUMNS,
   type RecordRow,

@@ -7,7 +7,8 @@ import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/d
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
-import { askedOf, statement } from '../store/jobs.js';
+import { askOf } from '../store/jobs.js';
+import { statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
@@ -78,7 +79,7 @@ export function reviewStoreOver(
   // A version that was undone never was: the row that stands is not older than it.
   alone?.(() => seen.clear());
 
-  const ask = askedOf(db);
+  const ask = askOf(store);
   const room = perAgent && waitingRoom({ ask: (...of) => asked(() => ask(...of)), clock, limits: perAgent, alone });
 
   const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Ask } from '../store/jobs.js';
-import { statement } from '../store/jobs.js';
+import { type Ask, statement } from '../store/statement.js';
 import { backlogFull } from '../../domain/review/backlog.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import type { ReviewLimits } from '../../domain/review/ports.js';

@@ -2,23 +2,8 @@ import { CompiledQuery, type Kysely, PostgresAdapter } from 'kysely';
 import type { Store } from './database.js';
 import { createGroupWriter } from './group-writer.js';
 import type { LocalFile } from './local-file.js';
+import { type Ask, statement, type Statement, type Value } from './statement.js';
 import { assertWritable } from './writable.js';
-
-export type Value = string | number | Uint8Array | null;
-
-/** One text for both databases; `Row` is what it gives back. */
-export interface Statement<Row = never> {
-  /** With `?` for each value, as SQLite takes it. */
-  readonly text: string;
-  /** With `$1`, `$2` and so on, as Postgres takes it. */
-  readonly numbered: string;
-  readonly row?: Row;
-}
-
-export function statement<Row = never>(text: string): Statement<Row> {
-  let values = 0;
-  return { text, numbered: text.replaceAll('?', () => `$${(values += 1)}`) };
-}
 
 /** What a job asks of the database. `get` is the first row, `all` every row, `run` the number of rows that changed. */
 interface Asked {
@@ -43,14 +28,10 @@ export function* run(of: Statement, ...values: Value[]): Job<number> {
   return (yield { how: 'run', statement: of, values }) as number;
 }
 
-/** What one statement, outside of any job, came to. */
-export interface Answered<Row> {
-  readonly rows: Row[];
-  readonly changes: number;
-}
-export type Ask = <Row>(of: Statement<Row>, ...values: Value[]) => Promise<Answered<Row>>;
+/** Runs written statements on a store: building a query anew costs several times what running it does. */
+export const askOf = <Tables>(store: Pick<Store<Tables>, 'db' | 'ask'>): Ask => store.ask ?? askedOf(store.db);
 
-/** Runs written statements on a store or in a transaction of it: building a query anew costs several times what running it does. */
+/** The same on a store or in a transaction of it, in turn with its other statements. */
 export function askedOf<Tables>(db: Kysely<Tables>): Ask {
   const postgres = db.getExecutor().adapter instanceof PostgresAdapter;
   return async <Row>(of: Statement<Row>, ...values: Value[]) => {

@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { sql, type Migration } from 'kysely';
 import { GateError } from '../../domain/errors.js';
+import { askOf } from './jobs.js';
 import { openLocalFile, type LocalFile } from './local-file.js';
+import { statement } from './statement.js';
 
 const things: Record<string, Migration> = {
   '0001-things': {
@@ -43,6 +45,29 @@ describe('one file that one process writes', () => {
     expect(seen()).toEqual([]);
     await file.durable();
     expect(seen()).toEqual([1]);
+  });
+
+  it('runs a written statement at once, in the open transaction, and durable with it', async () => {
+    const ask = askOf(file.store());
+    insert(1);
+    const inserted = ask(statement('insert into things values (?, ?)'), 2, 'y');
+    expect(file.connection.prepare('select count(*) as n from things').get()).toMatchObject({ n: 2 });
+    expect(await inserted).toEqual({ rows: [], changes: 1 });
+    const { rows } = await ask(statement<{ id: number; text: string }>('select id, text from things where id = ?'), 2);
+    expect(rows).toEqual([{ id: 2, text: 'y' }]);
+    expect(seen()).toEqual([]);
+    await file.durable();
+    expect(seen()).toEqual([1, 2]);
+  });
+
+  it('begins a transaction for a written statement that changes something, and none for one that reads', async () => {
+    const ask = askOf(file.store());
+    await ask(statement('select id from things'));
+    expect(file.connection.isTransaction).toBe(false);
+    await ask(statement('insert into things values (?, ?)'), 3, 'z');
+    expect(file.connection.isTransaction).toBe(true);
+    await file.durable();
+    expect(seen()).toEqual([3]);
   });
 
   it('makes whatever was applied before the call durable, also while a sync is under way', async () => {

@@ -205,7 +205,10 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
       return () => (undone && undone.count > before ? Promise.reject(undone.why) : opened.durable());
     },
     store<Tables>() {
-      return { ...sqliteStore<Tables>(connection, { beforeWrite: begin }), close: () => Promise.resolve() };
+      return {
+        ...sqliteStore<Tables>(connection, { beforeWrite: begin, atOnce: true }),
+        close: () => Promise.resolve(),
+      };
     },
     beforeCommit: (hook) => void hooks.push(hook),
     onUndone: (listener) => void listeners.push(listener),

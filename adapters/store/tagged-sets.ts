@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import { askedOf, statement } from './jobs.js';
+import { askedOf } from './jobs.js';
+import { type Ask, statement, type Statement } from './statement.js';
 
 /** What a table of sets has beside the columns that name whose set it is. */
 export interface TaggedSet {
@@ -44,16 +45,26 @@ export function taggedSets<Column extends string, Content>(
   db: Kysely<never>,
   keys: KeyRing,
   { table, columns, empty, parse, mendsItself = false }: SetForm<Column, Content>,
+  ask: Ask = askedOf(db),
 ) {
   type Key = Readonly<Record<Column, string>>;
   const sets = db as unknown as Kysely<SetTables>;
   const opened = new LRUCache<string, { readonly row: TaggedSet; readonly content: { readonly of: Content } }>({
     max: KEPT,
   });
-  const ask = askedOf(db);
-  const selectSet = statement<TaggedSet>(
-    `select content, tag from ${table} where ${columns.map((column) => `${column} = ?`).join(' and ')}`,
-  );
+  const where = (named: readonly string[]) => named.map((column) => `${column} = ?`).join(' and ');
+  const selectSet = statement<TaggedSet>(`select content, tag from ${table} where ${where(columns)}`);
+  /** By the columns that are asked for. */
+  const selectSets = new Map<string, Statement<TaggedSet & Key>>();
+  const selecting = (by: readonly Column[]): Statement<TaggedSet & Key> => {
+    const known = selectSets.get(by.join());
+    if (known) return known;
+    const made = statement<TaggedSet & Key>(
+      `select ${[...columns, 'content', 'tag'].join(', ')} from ${table}${by.length > 0 ? ` where ${where(by)}` : ''}`,
+    );
+    selectSets.set(by.join(), made);
+    return made;
+  };
   const named = (key: Partial<Key>) => Object.fromEntries(Object.entries(key)) as Record<string, string>;
   const placed = (key: Key) => columns.map((column) => key[column]);
   const tagOf = (key: Key, content: string): string =>
@@ -127,13 +138,10 @@ export function taggedSets<Column extends string, Content>(
 
     /** Every set of these that Gate wrote. */
     async all(of: Partial<Key>): Promise<readonly Content[]> {
-      const rows = await sets
-        .selectFrom(table)
-        .selectAll()
-        .where(({ and }) => and(named(of)))
-        .execute();
+      const by = columns.filter((column) => of[column] !== undefined);
+      const { rows } = await ask(selecting(by), ...by.map((column) => of[column] as string));
       return rows.flatMap((row) => {
-        const found = open(row as Key, row as unknown as TaggedSet);
+        const found = open(row, row);
         return found.tampered ? [] : [found.content];
       });
     },

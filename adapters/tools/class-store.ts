@@ -6,6 +6,8 @@ import type { StoredRecord } from '../../domain/call-record/sealed-record.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Store } from '../store/database.js';
+import { askOf } from '../store/jobs.js';
+import type { Ask } from '../store/statement.js';
 import { type FoundSet, type TaggedSet, taggedSets } from '../store/tagged-sets.js';
 import type { ToolClassStore } from '../../domain/tool-classes/class-sets.js';
 
@@ -30,13 +32,18 @@ const NOTHING: KeptSet = { generation: 0, tools: {} };
 /** States that count as failed, besides answers that are an error: it is unknown what the tool did, or it certainly was not called. */
 const FAILED: ReadonlySet<CallState> = new Set(['uncertain', 'not_run', 'aborted']);
 
-const classSets = (db: Kysely<ToolClassTables>, keys: KeyRing) =>
-  taggedSets(db as Kysely<never>, keys, {
-    table: 'tool_classes',
-    columns: ['tenant', 'upstream'],
-    empty: NOTHING,
-    parse: (content) => keptSet.parse(content),
-  });
+const classSets = (db: Kysely<ToolClassTables>, keys: KeyRing, ask?: Ask) =>
+  taggedSets(
+    db as Kysely<never>,
+    keys,
+    {
+      table: 'tool_classes',
+      columns: ['tenant', 'upstream'],
+      empty: NOTHING,
+      parse: (content) => keptSet.parse(content),
+    },
+    ask,
+  );
 
 /**
  * Converts the sets that an earlier Gate sealed, unless this Gate has one already. Run it at every opening. A set that cannot be opened is
@@ -74,8 +81,9 @@ function openedOr<Found>(otherwise: Found, open: () => Found): Found {
  * The operators' classes, stored beside the call records under a tag made with Gate's keys. Whoever edits the store cannot class anything;
  * at most they can restore or delete a whole set, which `boundToLedger` detects.
  */
-export function toolClassStoreOver({ db }: Store<ToolClassTables>, keys: KeyRing): ToolClassStore {
-  const sets = classSets(db, keys);
+export function toolClassStoreOver(store: Store<ToolClassTables>, keys: KeyRing): ToolClassStore {
+  const { db } = store;
+  const sets = classSets(db, keys, askOf(store));
 
   return {
     async read(tenant, upstream) {

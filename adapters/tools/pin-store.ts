@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
+import { askOf } from '../store/jobs.js';
+import type { Ask } from '../store/statement.js';
 import { type TaggedSet, taggedSets } from '../store/tagged-sets.js';
 import type { PinOwner, ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
@@ -33,26 +35,37 @@ export interface ToolPinStoreOptions {
 }
 
 const noPins: PinSet = { complete: false, tools: {} };
-const pinSets = (db: Kysely<ToolPinTables>, keys: KeyRing) =>
-  taggedSets(db as Kysely<never>, keys, {
-    table: 'tool_pin_sets',
-    columns: ['tenant', 'agent'],
-    empty: noPins,
-    parse: (content) => content as PinSet,
-  });
+const pinSets = (db: Kysely<ToolPinTables>, keys: KeyRing, ask?: Ask) =>
+  taggedSets(
+    db as Kysely<never>,
+    keys,
+    {
+      table: 'tool_pin_sets',
+      columns: ['tenant', 'agent'],
+      empty: noPins,
+      parse: (content) => content as PinSet,
+    },
+    ask,
+  );
 const seenSets = <Column extends 'tenant' | 'upstream' | 'agent'>(
   db: Kysely<ToolPinTables>,
   keys: KeyRing,
   columns: readonly Column[],
+  ask?: Ask,
 ) =>
-  taggedSets(db as Kysely<never>, keys, {
-    table: 'tool_seen_sets',
-    columns,
-    empty: {},
-    parse: (content) => content as SeenSet,
-    // What was seen is seen again with the next list; pins must wait for the operator.
-    mendsItself: true,
-  });
+  taggedSets(
+    db as Kysely<never>,
+    keys,
+    {
+      table: 'tool_seen_sets',
+      columns,
+      empty: {},
+      parse: (content) => content as SeenSet,
+      // What was seen is seen again with the next list; pins must wait for the operator.
+      mendsItself: true,
+    },
+    ask,
+  );
 const SEEN_BY = ['tenant', 'upstream', 'agent'] as const;
 
 /**
@@ -113,8 +126,9 @@ export function toolPinStoreOver(
   { keys, upstream, now = Date.now }: ToolPinStoreOptions,
 ): ToolPinStore {
   const { db } = store;
-  const pinned = pinSets(db, keys);
-  const shown = seenSets(db, keys, SEEN_BY);
+  const ask = askOf(store);
+  const pinned = pinSets(db, keys, ask);
+  const shown = seenSets(db, keys, SEEN_BY, ask);
   const shownTo = ({ tenant, agent }: PinOwner) => ({ tenant, upstream, agent });
   const time = () => new Date(now()).toISOString();
   const changePins = ({ tenant, agent }: PinOwner, made: (set: PinSet) => PinSet | null) =>
