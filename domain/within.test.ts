@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { within } from './within.js';
 
 const late = () => new Error('late');
@@ -15,5 +15,20 @@ describe('work within a time', () => {
     await expect(within(1, work, late)).rejects.toThrow('late');
     fail(new Error('afterwards'));
     await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('sets no timer for work that is done within its turn', async () => {
+    const set = jest.spyOn(globalThis, 'setTimeout');
+    try {
+      await within(
+        60_000,
+        Promise.resolve().then(() => 1),
+        late,
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(set).not.toHaveBeenCalled();
+    } finally {
+      set.mockRestore();
+    }
   });
 });
