@@ -65,8 +65,9 @@ interface Signals {
 export function createInspector(options: InspectorOptions): ReadyInspector {
   const { personas, provider = offlineProvider, level = 'standard' } = options;
   const cache = options.cache ?? createVerdictCache(options.clock);
+  const models = modelsOf(provider);
   const judgedWith = canonicalJson({
-    models: modelsOf(provider),
+    models,
     embedding: [provider.embedding.provider, provider.embedding.model, provider.embedding.dimensions],
     prompts: { ...provider.promptSha256 },
     brain_version: BRAIN_VERSION,
@@ -88,7 +89,7 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
       const verdict = fold(signals, sequenceEscalation(prior, tool), {
         brain_version: BRAIN_VERSION,
         mock_mode: provider.deterministic,
-        provider_models: modelsOf(provider),
+        provider_models: models,
         prompt_sha256: { ...provider.promptSha256 },
         embedding_model: `${provider.embedding.provider}:${provider.embedding.model}`,
         drift_threshold: DRIFT_THRESHOLD,
@@ -100,10 +101,10 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
       return verdict;
     },
     async ready() {
-      const models = [...Object.values(modelsOf(provider)), provider.embedding.model];
-      if (models.includes('')) throw new Error('a lane is configured without a model');
+      const named = [...Object.values(models), provider.embedding.model];
+      if (named.includes('')) throw new Error('a lane is configured without a model');
       if (provider.deterministic) await answers(provider, level);
-      return [...new Set(models)].join(', ');
+      return [...new Set(named)].join(', ');
     },
   };
 }

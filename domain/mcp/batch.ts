@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { GateError } from '../errors.js';
 import { sizeOf } from '../large.js';
@@ -26,12 +27,25 @@ const BATCH_NAMES: ReadonlySet<string> = new Set(['gateatomicbatch', 'gatetoolsb
  * be judged as one tool that no rule knows.
  */
 export const isBatchInDisguise = (tool: string, given: unknown): boolean =>
-  BATCH_NAMES.has(
-    tool
-      .normalize('NFKC')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}]/gu, ''),
-  ) || objectOf(given)['contract'] === BATCH_CONTRACT;
+  isBatchName(tool) || objectOf(given)['contract'] === BATCH_CONTRACT;
+
+/** Agents call the same few tools, and every call is looked at twice. */
+const lookedAt = new LRUCache<string, boolean>({
+  max: 1_000,
+  maxSize: 262_144,
+  sizeCalculation: (_, name) => name.length + 1,
+});
+function isBatchName(tool: string): boolean {
+  const before = lookedAt.get(tool);
+  if (before !== undefined) return before;
+  const plain = tool
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const is = BATCH_NAMES.has(plain);
+  lookedAt.set(tool, is);
+  return is;
+}
 
 export const BATCH_OUT_OF_PLACE = `a batch is sent once, under the method ${BATCH_METHOD}: not as a tool call and not inside a batch`;
 
