@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -248,7 +249,11 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     const { rows, next_before } = await listed(operator, before);
     const whole: PendingRequest[] = [];
     // A row that does not open is left a summary; it hides no other.
-    for (const row of rows) whole.push((await reviews.get(row.id).catch(() => row)) ?? row);
+    for (const row of rows) {
+      whole.push((await reviews.get(row.id).catch(() => row)) ?? row);
+      // A row may be a megabyte to open: others have their turn between two.
+      await setImmediate();
+    }
     return { rows: whole, next_before };
   }
 }

@@ -6,6 +6,7 @@ import { isFinal } from '../domain/call-record/transitions.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
 import { notice, shownTime, text } from '../api/pages/html.js';
+import { shownJson } from './shown-json.js';
 
 /** How much an approver can read on a page; a larger call cannot be approved here. */
 const MAX_SHOWN = 100_000;
@@ -102,8 +103,8 @@ function card(
   <p>${text(row.risk_summary)} Its call ends at its deadline.</p>
   <p><small>call <code>${text(row.correlation_id)}</code></small></p>
 </article>`;
-  const { title, given } = requestShown(row);
-  const whole = given.length <= MAX_SHOWN && !('payload_summary' in row);
+  const { title, text: given, isWhole } = requestShown(row);
+  const whole = isWhole && !('payload_summary' in row);
   const scrolls = given.length > SCROLLS_FROM.characters || given.split('\n').length > SCROLLS_FROM.lines;
   const tenant = row.tenant === DEFAULT_TENANT ? '' : `, tenant ${text(row.tenant)}`;
   // Two cards of one tool are told apart, also by ear, by their agent and the beginning of their id.
@@ -113,8 +114,8 @@ function card(
   <div class="head"><h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}${tenant}</small></h3>
   <small>asked ${shownTime(row.created_at, nowMs)}, ends ${shownTime(new Date(deadlineOf(row)).toISOString(), nowMs)}</small></div>
   <p>${text(row.risk_summary)}</p>
-  <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${text(given.slice(0, MAX_SHOWN))}</pre>
-  ${whole ? '' : `<p class="bad">Cut after ${MAX_SHOWN} of ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
+  <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${text(given)}</pre>
+  ${whole ? '' : `<p class="bad">Cut after ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
   <form method="post" action="/page/decide" class="decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
     <label><span>Reason${which}</span> <input name="reason" maxlength="1000" autocomplete="off" placeholder="optional; Enter denies"></label>
@@ -128,7 +129,7 @@ function card(
 const said = (name: string): string => (name.length > SAID ? `${name.slice(0, SAID)}…` : name);
 
 /** Everything the tool would get. A call that is nothing but its name and arguments is its arguments; the name stands above them. */
-function requestShown({ request_payload: payload }: PendingRequest): { title: string; given: string } {
+function requestShown({ request_payload: payload }: PendingRequest) {
   const { params } = payload;
   const plain =
     payload['method'] === 'tools/call' &&
@@ -138,8 +139,8 @@ function requestShown({ request_payload: payload }: PendingRequest): { title: st
     typeof params.name === 'string' &&
     Object.keys(params).every((name) => name === 'name' || name === 'arguments');
   return plain
-    ? { title: 'arguments', given: JSON.stringify(params.arguments ?? {}, null, 2) }
-    : { title: 'request', given: JSON.stringify(params ?? payload, null, 2) };
+    ? { title: 'arguments', ...shownJson(params.arguments ?? {}, MAX_SHOWN) }
+    : { title: 'request', ...shownJson(params ?? payload, MAX_SHOWN) };
 }
 
 function shownCall({ verdict, since }: ShownCall, nowMs: number): string {

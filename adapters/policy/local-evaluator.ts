@@ -20,8 +20,11 @@ export interface LocalEvaluator extends PolicyEvaluator {
 
 /** More than the calls of a batch, each of which may be large. */
 const LONGEST_QUEUE = 128;
-/** What judging may take of the event loop, in ms. An ordinary call takes less than one. */
-const LONGEST_IN_PLACE = 20;
+/**
+ * What judging may take of the event loop, in ms. An ordinary call takes one, 4,096 characters of source code some ten, and more on a busy
+ * machine: what is given up waits behind large requests, which ordinary ones are not to.
+ */
+const LONGEST_IN_PLACE = 100;
 
 export interface EvaluatorLimits extends ThreadLimits {
   readonly inPlaceMs?: number;

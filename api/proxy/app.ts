@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
+import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
-import { createFaultLog } from '../plugins/fault-log.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
@@ -94,12 +94,21 @@ export function createProxyService(options: ProxyOptions): Service {
   metrics.watchInFlight(handler.inFlight);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
-  const logged = createFaultLog();
   // Its own scope: the proxy's errors wear the proxy's envelope, and its bodies are read as bytes.
   void service.app.register((scope, _options, done) => {
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
-      if (known.status >= 500) logged(request.log, known, error, request.correlationId);
+      if (known.status >= 500)
+        request.log.warn(
+          {
+            correlation_id: request.correlationId,
+            code: known.code,
+            reason: known.message,
+            // An outage is told by its reason.
+            ...(ERROR_CODES[known.code].retry !== 'after_wait' && { err: known.cause }),
+          },
+          'refused',
+        );
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
       return send(reply, errorAnswer(known, request.correlationId));

@@ -42,6 +42,24 @@ describe('the verdict fold', () => {
       { tier: 'yellow', outcome: 'park', layer: null, reasons: [], review_reasons: ['Review: money'] },
     ],
     [
+      'a suspected deed that the rules do not know: yellow, and said',
+      brain({ intent_suspicions: ['drop_database'] }),
+      { allow: true },
+      { tier: 'yellow', outcome: 'park', review_reasons: [expect.stringContaining('(drop_database)')] },
+    ],
+    [
+      'a suspected deed that the rules ask about: in their words alone',
+      brain({ intent_suspicions: ['drop_database'] }),
+      { allow: false, review_reasons: ['Review: read it'] },
+      { tier: 'yellow', outcome: 'park', review_reasons: ['Review: read it'] },
+    ],
+    [
+      'a suspected deed that the rules deny: red',
+      brain({ intent_suspicions: ['drop_database'] }),
+      { allow: false, reasons: ['Violation: a'] },
+      { tier: 'red', outcome: 'deny', reasons: ['Violation: a'], review_reasons: [] },
+    ],
+    [
       'a review reason beside allow: yellow, for allow alone is not looked at',
       brain(),
       { allow: true, review_reasons: ['Review: money'] },

@@ -25,21 +25,20 @@ const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reaso
 
 /**
  * Red if Brain refuses or any deny reason stands; else yellow if any review reason stands; else green only if policy says allow.
- * Deny beats review. Observe forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is
+ * Deny beats review. A deed that Brain suspects is a review reason where the rules, made before Brain told of such, say none. Observe forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is
  * no allow: red.
  */
 export function foldVerdict(inspection: InspectionResponse | null, heard: PolicyDecision | null, mode: Mode): Verdict {
   const decision = heard ?? UNHEARD;
   const brainRefuses = inspection !== null && !inspection.authorized;
   const policyRefuses = decision.reasons.length > 0;
+  const suspected = inspection?.intent_suspicions ?? [];
+  const reviewReasons =
+    decision.review_reasons.length > 0 || policyRefuses || suspected.length === 0
+      ? decision.review_reasons
+      : [`Review: inspection suspects that the arguments order a destructive deed (${suspected.join(', ')}).`];
   const tier: Tier =
-    brainRefuses || policyRefuses
-      ? 'red'
-      : decision.review_reasons.length > 0
-        ? 'yellow'
-        : decision.allow
-          ? 'green'
-          : 'red';
+    brainRefuses || policyRefuses ? 'red' : reviewReasons.length > 0 ? 'yellow' : decision.allow ? 'green' : 'red';
   const reasons = [...(brainRefuses ? [inspection.reason] : []), ...decision.reasons];
   if (tier === 'red' && reasons.length === 0) reasons.push('Violation: no rule allows this call');
   const enforced = tier === 'red' ? 'deny' : tier === 'yellow' ? 'park' : 'allow';
@@ -51,7 +50,7 @@ export function foldVerdict(inspection: InspectionResponse | null, heard: Policy
     layer: brainRefuses ? 'brain' : tier === 'red' ? 'policy' : null,
     intent_category: inspection?.intent_category ?? 'Direct Execution',
     reasons,
-    review_reasons: decision.review_reasons,
+    review_reasons: reviewReasons,
     approval_tier: parsedTier.success ? parsedTier.data : 'standard',
   };
 }

@@ -243,6 +243,12 @@ describe('a command in pieces', () => {
       'the crontab has 5 lines; the last runs at noon',
       "rsync -av -e 'ssh -p 2222' src/ dst/",
       "bash -c '[[ -f a ]] && cat a'",
+      // Where its words are a command and its arguments, a variable that the text may set is the program.
+      'sum(rate(x{job="$job", instance=~"$instance"}[$__rate_interval]))',
+      'up{cluster="$cluster"} == 0',
+      '{app="$app"} |= "error"',
+      '{"level":"info","msg":"user=$user logged in"}',
+      '$project: project=$project failed',
     ]);
     const texts = NEAR_MISSES.filter((text) => !another.has(text));
     expect(rules.measured(WAYS, texts, ['green'])).toEqual([]);

@@ -70,20 +70,42 @@ const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'd
 
 /** Stands among the variables that a text sets, where it has functions: what those are given is `$1` and `$@` in them. */
 export const FUNCTIONS = '()';
-const HAS_FUNCTION = /\(\s{0,8}\)\s{0,8}[{(]/;
+const HAS_FUNCTION = /\(\s{0,64}\)\s{0,64}(?:[{([]|if\s|for\s|while\s|until\s|case\s|select\s)/;
+/** `a=x`, `a+=x`, `a[0]=x`, `a"="x`, and not `a=$a` or `a="$a"`. */
+function isGiven(text: string, end: number, name: string): boolean {
+  const sign = /^["'\\]{0,2}(?:\+?=|\[)["'\\]{0,2}/.exec(text.slice(end, end + 8))?.[0];
+  if (sign === undefined) return false;
+  const value = text.slice(end + sign.length, end + sign.length + name.length + 3);
+  return !value.startsWith(`$${name}`) && !value.startsWith(`\${${name}`);
+}
+const GIVEN_BY_SHELLS: readonly string[] = ['_', 'REPLY', 'MAPFILE', 'BASH_REMATCH', 'OPTARG', 'COPROC'];
+const BEFORE_SETTER = new Set(['command', 'builtin', 'eval']);
+
 /**
- * Names that a text may give a value, wherever in it and however deep in quotes and words before them: a name right before `=`, `+` or `[`,
- * and each behind a command that sets variables. A name behind `$` is none; one too long counts by its beginning. Takes linear time.
+ * Names that a text may give a value, wherever in it and however deep in quotes and words before them: a name right before `=`, `+=` or `[`,
+ * but not one that is given itself (`id=$id`, a template), and each behind a command that sets variables. A name behind `$` is none; one too
+ * long counts by its beginning. A shell gives some names values by itself. Takes linear time.
  */
 export function namesGiven(text: string): ReadonlySet<string> {
-  const given = new Set<string>();
+  const given = new Set(GIVEN_BY_SHELLS);
   let sets = false;
-  for (const { 0: found, index } of text.matchAll(/[A-Za-z_]\w{0,63}|[;&|\n]/g)) {
-    if (/[;&|\n]/.test(found)) sets = false;
-    else if (text[index - 1] === '$' || (text[index - 1] === '{' && text[index - 2] === '$')) continue;
-    else if (sets || found.length === LONGEST_VARIABLE || '=+['.includes(text[index + found.length] ?? ' '))
-      given.add(found);
-    sets ||= SETTERS.has(found);
+  let begins = true;
+  let end = 0;
+  for (const { 0: found, index } of text.matchAll(/[A-Za-z_]\w{0,63}|[;&|\n({]/g)) {
+    // A setter sets where a command may begin, and not as a word of a sentence.
+    begins &&= !/[^\s\\]/.test(text.slice(Math.max(end, index - LONGEST_VARIABLE), index));
+    end = index + found.length;
+    if (/[;&|\n({]/.test(found)) {
+      begins = true;
+      if (found !== '(' && found !== '{') sets = false;
+      continue;
+    }
+    const isRead = text[index - 1] === '$' || (text[index - 1] === '{' && text[index - 2] === '$');
+    const option = sets && text[index - 1] === '-' && found.startsWith('v') ? found.slice(1) : '';
+    if (!isRead && (sets || found.length === LONGEST_VARIABLE || isGiven(text, end, found)))
+      given.add(found).add(option);
+    if (begins && SETTERS.has(found)) sets = true;
+    begins &&= BEFORE_GROUP.has(found) || BEFORE_SETTER.has(found);
   }
   return given;
 }

@@ -520,9 +520,9 @@ function hidden(
   if (head.runs.some((inner) => !inner.ticked && tellsFile(inner))) return DECODED;
   if (head.unknown === '') return null;
   if (set.has(/^[0-9@*]$/.test(head.unknown) ? '@' : head.unknown)) return DECODED;
-  // Behind a quote, a whole sentence is one word with what is behind it.
-  if (!/\s/.test(head.bare) && mayBeSet(head.unknown)) return DECODED;
-  if (set.has(FUNCTIONS) && /^[1@*]$/.test(head.unknown)) return DECODED;
+  // Behind a quote, a whole sentence is one word with what is behind it; an address or a query with a place for a value is no program.
+  if (!/[\s=?{:<>|]/.test(head.bare) && rest.length > 1 && mayBeSet(head.unknown)) return DECODED;
+  if (set.has(FUNCTIONS) && /^[0-9@*]$/.test(head.unknown)) return DECODED;
   const isOption = /^--?[A-Za-z]/.test(rest[1]?.text ?? '');
   if ((head.operated && rest.length > 1) || (head.bare === '' && isOption)) return DECODED;
   // `r$@m -rf x`: what is empty is no part of the name.

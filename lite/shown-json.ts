@@ -1,0 +1,39 @@
+/**
+ * JSON as `JSON.stringify(value, null, 2)` writes it, up to so many characters: indenting makes forty times the size of a value made for it,
+ * and only what a person can read is shown. `isWhole` where nothing was left out.
+ */
+export function shownJson(value: unknown, limit: number): { readonly text: string; readonly isWhole: boolean } {
+  let text = '';
+  const isFull = (): boolean => text.length > limit;
+  const write = (here: unknown, margin: string): void => {
+    if (isFull()) return;
+    if (typeof here === 'string') text += JSON.stringify(here.slice(0, limit + 1));
+    else if (typeof here !== 'object' || here === null) text += JSON.stringify(here) ?? 'null';
+    else if (Array.isArray(here)) list('[', ']', margin, here.length, (at) => ['', here[at]]);
+    else {
+      const keys = Object.keys(here);
+      list('{', '}', margin, keys.length, (at) => {
+        const key = keys[at] ?? '';
+        return [`${JSON.stringify(key.slice(0, limit + 1))}: `, (here as Record<string, unknown>)[key]];
+      });
+    }
+  };
+  function list(
+    open: string,
+    close: string,
+    margin: string,
+    length: number,
+    at: (index: number) => readonly [string, unknown],
+  ): void {
+    const inner = `${margin}  `;
+    text += open;
+    for (let index = 0; index < length && !isFull(); index += 1) {
+      const [name, item] = at(index);
+      text += `${index === 0 ? '' : ','}\n${inner}${name}`;
+      write(item, inner);
+    }
+    text += length === 0 ? close : `\n${margin}${close}`;
+  }
+  write(value, '');
+  return isFull() ? { text: text.slice(0, limit), isWhole: false } : { text, isWhole: true };
+}
