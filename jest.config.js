@@ -1,8 +1,11 @@
 import { availableParallelism, totalmem } from 'node:os';
 
 const GIB = 2 ** 30;
-/** Much of what tests do is to wait: for a start, a disk, a deadline. Each of the workers may have a whole stack beside it. */
-const WORKERS = Math.max(2, Math.min(2 * availableParallelism(), 6, Math.floor(totalmem() / (3 * GIB))));
+/**
+ * One for each core, where there is memory for the stack that each may have beside it. More are no faster by much, since tests that wait start
+ * processes that do not, and what has deadlines then fails on a busy machine.
+ */
+const WORKERS = Math.max(2, Math.min(availableParallelism(), 6, Math.floor(totalmem() / (3 * GIB))));
 
 /** Unit tests sit beside their file; test/ holds what crosses parts. Run by `npm test`. */
 export default {
