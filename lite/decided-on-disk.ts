@@ -28,9 +28,16 @@ export function decidedOnDisk(decide: Decide, { reviews, durableFromHere }: Deci
       } catch (undone) {
         onDisk = durableFromHere();
         const now = await reviews.get(row.id, row.tenant);
-        if (attempt === ATTEMPTS || now?.status !== row.status || now.decided_at !== row.decided_at) throw undone;
+        if (attempt === ATTEMPTS || now === null || !isSame(now, row)) throw undone;
         row = now;
       }
     }
   };
 }
+
+/** Settled by the same decision: somebody else's may have taken the place of one that was undone. */
+const isSame = (one: PendingRequest, other: PendingRequest): boolean =>
+  one.status === other.status &&
+  one.decided_at === other.decided_at &&
+  one.decided_by === other.decided_by &&
+  one.decision_request_id === other.decision_request_id;
