@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
+import { plainErrorBody } from '../api/plugins/errors.js';
 import { registerProbes } from '../api/plugins/health.js';
+import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
 import { operatorRoutes } from '../api/hil/app.js';
@@ -97,17 +99,25 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     done(null, payload);
   });
   // A fault that is told rests on nothing: it leaves in its own form, at once, however often the file fails meanwhile.
+  const refused = new WeakSet<object>();
   app.addHook('onError', (request, _reply, error, done) => {
+    refused.add(request);
     if (!(error instanceof GateError) || error.status >= 500) begun.set(request, () => Promise.resolve());
     done();
   });
   // No answer leaves before what it says is on disk: the one place where requests wait for the shared sync.
-  app.addHook('onSend', async (request, _reply, payload) => {
+  app.addHook('onSend', async (request, reply, payload) => {
     const onDisk = begun.get(request) ?? options.durableFromHere();
     // The answer that says why this one may not leave rests on nothing.
     begun.delete(request);
-    await onDisk(request.correlationId);
-    return payload;
+    try {
+      await onDisk(request.correlationId);
+      return payload;
+    } catch (undone) {
+      // A request has one turn with the error handler. A refusal that may not leave is replaced here.
+      if (!refused.has(request) || !(undone instanceof GateError)) throw undone;
+      return toldInstead(undone, payload, request, reply);
+    }
   });
 
   const ledgerState = () =>
@@ -256,4 +266,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     }
     return { rows: whole, next_before };
   }
+}
+
+/** What is told in the place of a refusal that rested on what was undone, in the form that the refusal had. */
+function toldInstead(undone: GateError, refusal: unknown, request: FastifyRequest, reply: FastifyReply): string {
+  const { status, headers, body } = errorAnswer(undone, request.correlationId);
+  void reply.code(status).headers(headers).removeHeader('content-length');
+  const isProxys = typeof refusal === 'string' && refusal.includes('"reasoning":');
+  return JSON.stringify(isProxys ? body : plainErrorBody(undone, request.correlationId));
 }

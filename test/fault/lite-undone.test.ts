@@ -17,8 +17,13 @@ let gate: LiteFixture;
 /** Which of the next commits fails, counted from one; 0 for none. */
 let failing = 0;
 let full = false;
+/** One of so many commits fails; 0 for none. */
+let everyOf = 0;
+let commits = 0;
 const beforeCommit = () => {
-  if (full || (failing > 0 && --failing === 0)) throw new Error('database or disk is full');
+  commits += 1;
+  if (full || (everyOf > 0 && commits % everyOf === 0) || (failing > 0 && --failing === 0))
+    throw new Error('database or disk is full');
 };
 const LIST_MS = 30;
 const LISTED = { tools: [{ name: 'wire_transfer', description: 'pays', inputSchema: { type: 'object' } }] };
@@ -36,6 +41,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   failing = 0;
+  everyOf = 0;
   full = false;
   await gate.close();
   await tools.close();
@@ -209,6 +215,25 @@ describe('a commit that fails once', () => {
     },
     60_000,
   );
+
+  it('beside decisions at once is told in the form of Gate, to those that it had refused as well', async () => {
+    const told = new Set<string>();
+    for (let round = 0; round < 8; round += 1) {
+      const waiting = await Promise.all(Array.from({ length: 6 }, () => parked(randomUUID())));
+      everyOf = 3;
+      const sent = waiting.flatMap((pending, place) =>
+        (['deny', 'deny', 'approve'] as const).map(async (decision, turn) => {
+          await new Promise((resolve) => setTimeout(resolve, ((place + round) * 7 + turn * 5) % 30));
+          return decide(pending, decision);
+        }),
+      );
+      for (const { status, body } of await Promise.all(sent)) told.add(`${status} ${textOf(body['error'])}`);
+      everyOf = 0;
+    }
+    expect([...told].filter((one) => !['200 ', '409 already_decided'].includes(one))).toEqual([
+      '503 store_unavailable',
+    ]);
+  }, 60_000);
 
   it('when the wait of a call is over: it expires at the next look, and is not aborted', async () => {
     await gate.close();
