@@ -118,6 +118,8 @@ describe('a command loads what it needs, and no more', () => {
 
   it('a name that is no command is wrong usage, with the nearest one', () => {
     expect(run('pendin')).toMatchObject({ status: 2, out: expect.stringContaining('Did you mean pending?') });
+    expect(run('approve')).toMatchObject({ status: 2, out: expect.stringContaining('gate decide <id> approve') });
+    expect(run('reject')).toMatchObject({ status: 2, out: expect.stringContaining('gate decide <id> deny') });
     // Property names of every object are not commands.
     expect(run('constructor')).toMatchObject({ status: 2, out: expect.stringContaining('unknown command') });
   });

@@ -15,6 +15,13 @@ Exit codes:
   5  no Gate answers there, or it could not
   130, 143  ended at once by Ctrl-C or SIGTERM, asked twice`;
 const USAGE = 2;
+/** What somebody types who looks for `gate decide`, and what is meant. */
+const DECISIONS: Readonly<Record<string, string>> = {
+  approve: 'approve',
+  allow: 'approve',
+  deny: 'deny',
+  reject: 'deny',
+};
 const NO_SUCH_THING = 4;
 
 /**
@@ -38,6 +45,10 @@ async function createProgram(typed: string | undefined, commands: Commands): Pro
     .enablePositionalOptions()
     .exitOverride();
   if (typed === '--version' || typed === '-V') return program;
+  if (typed !== undefined && Object.hasOwn(DECISIONS, typed))
+    program
+      .showSuggestionAfterError(false)
+      .showHelpAfterError(`(gate decide <id> ${DECISIONS[typed]} does that; gate pending lists the ids)`);
   const named = typed !== undefined && Object.hasOwn(commands, typed) ? commands[typed] : undefined;
   for (const load of named ? [named] : Object.values(commands)) (await load())(program);
   return program;

@@ -15,6 +15,8 @@ const SCROLLS_FROM = { characters: 900, lines: 15 };
 const SHOWN_CALLS = 50;
 /** Names on buttons are cut: a screen reader reads them aloud. */
 const SAID = 60;
+/** The whole reason stands in the ledger: `gate audit`. */
+const REASON = 160;
 
 /** A call as the page shows it: its verdict and what happened since. */
 interface ShownCall {
@@ -126,7 +128,9 @@ function card(
 </article>`;
 }
 
-const said = (name: string): string => (name.length > SAID ? `${name.slice(0, SAID)}…` : name);
+const cut = (words: string, longest: number): string =>
+  words.length > longest ? `${words.slice(0, longest).trimEnd()}…` : words;
+const said = (name: string): string => cut(name, SAID);
 
 /** Everything the tool would get. A call that is nothing but its name and arguments is its arguments; the name stands above them. */
 function requestShown({ request_payload: payload }: PendingRequest) {
@@ -146,7 +150,7 @@ function requestShown({ request_payload: payload }: PendingRequest) {
 function shownCall({ verdict, since }: ShownCall, nowMs: number): string {
   return `<li><div class="head"><b>${text(verdict.tool_type ?? '')}</b> <small>${shownTime(verdict.timestamp, nowMs)}</small></div>
 <p>${outcomeOf(verdict, since)} <small>for ${text(verdict.agent_id)}</small></p>
-<p class="dim fine">${text(verdict.reasoning.slice(0, 160))}</p><code class="dim">${text(verdict.correlation_id ?? '')}</code></li>`;
+<p class="dim fine">${text(cut(verdict.reasoning, REASON))}</p><code class="dim">${text(verdict.correlation_id ?? '')}</code></li>`;
 }
 
 /** The chain as it is now: how long, where its head is, and where it does not hold. */
