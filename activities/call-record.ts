@@ -32,7 +32,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
   });
   return {
     /**
-     * Makes the verdict durable before any row or effect. Met twice, also with another verdict, it returns the record that is there:
+     * Stores the verdict before any row or effect. Safe to repeat: if a record exists, also with another verdict, it is returned, because
      * the first verdict stands.
      */
     async commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary> {
@@ -53,7 +53,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
       return summarize(record);
     },
 
-    /** Closes a call that came to its first step after its caller had given up. Safe to repeat; an existing record stays. */
+    /** Closes a call whose caller had given up before its first step. Safe to repeat; an existing record stays. */
     async abandonCall(call: CallInput): Promise<CallSummary> {
       const record = await calls.commitVerdict(
         'abandoned',
@@ -64,7 +64,7 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
     },
 
     /**
-     * Closes a call whose stored request was changed after it was staged: it cannot be judged, and nothing of the stored text is shown.
+     * Closes a call whose stored request was changed after it was staged. It cannot be judged, and nothing of the stored text is shown.
      * Safe to repeat.
      */
     async closeTampered(call: CallInput, why: string): Promise<CallSummary> {
@@ -73,7 +73,10 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
       return summarize(known ?? (await calls.commitVerdict(TAMPERED, evidence, unanswered(TAMPERED, why))));
     },
 
-    /** Closes an open record after an error nothing else handles: fail closed, no effect. Intended calls become uncertain. Safe to repeat. */
+    /**
+     * Closes an open record after an error that nothing else handles. Fails closed: no effect, and intended calls become uncertain. Safe to
+     * repeat.
+     */
     async abortCall(correlationId: string, reason: string): Promise<CallSummary | null> {
       const record = await calls.find(correlationId);
       if (!record) return null;

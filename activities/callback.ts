@@ -11,7 +11,7 @@ export interface CallbackActivityOptions {
   readonly calls: CallStore;
   readonly deliver: DeliverCallback;
   readonly durableFromHere?: (() => () => Promise<void>) | undefined;
-  /** Counts, logs and writes the row that says so; false where the ledger does not take it now. */
+  /** Counts and logs the delivery and writes its row; false when the ledger does not accept the row now. */
   readonly reportStuck: (correlationId: string, duty: 'callback', reason: string) => Promise<boolean>;
 }
 
@@ -22,15 +22,15 @@ export const createCallbackActivities = ({
   reportStuck,
 }: CallbackActivityOptions) => ({
   /**
-   * Reports how a parked call was settled to its caller's address (docs/architecture/reviews.md#callbacks). At least once: the receiver
-   * tells repeats apart by `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
+   * Reports how a parked call was settled to its caller's address (docs/architecture/reviews.md#callbacks). Delivery is at least once; the
+   * receiver recognises repeats by `X-Gate-Correlation-Id`. Body and address come from the record; nothing in it makes anything run.
    */
   async deliver(correlationId: string): Promise<void> {
     const onDisk = durableFromHere?.();
     const record = await calls.find(correlationId);
     const url = record?.evidence.callback_url;
     if (!record || !url) return;
-    // A due date alone is nobody's word: there is something to tell only where the review has ended.
+    // A deadline that has passed decides nothing: there is something to report only once the review has ended.
     if (!record.decision && record.state !== 'aborted' && record.state !== TAMPERED)
       return calls.followedUp(correlationId, 'callback');
     const status = record.decision?.status ?? 'aborted';
@@ -43,7 +43,7 @@ export const createCallbackActivities = ({
       decider_note: record.decision?.reason ?? null,
       decided_at: record.decision?.decided_at ?? null,
     });
-    // What is told cannot be taken back.
+    // A callback that was sent cannot be taken back.
     await onDisk?.();
     try {
       await send({ url, body, correlationId });
@@ -55,8 +55,8 @@ export const createCallbackActivities = ({
   },
 
   /**
-   * Closes a callback that nobody will try again, with a row that says why: its caller waits for word that will not come, and can ask. Throws
-   * until the ledger has the row; met twice it is one row.
+   * Closes a callback that will not be tried again, with a row that gives the reason: its caller waits for a message that will not come,
+   * and can ask instead. Throws until the ledger has the row; a repeat adds no second row.
    */
   async giveUpCallback(correlationId: string, reason: string): Promise<void> {
     if (!(await reportStuck(correlationId, 'callback', foreignText(reason, 300))))

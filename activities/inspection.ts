@@ -10,7 +10,7 @@ import { foreignText } from '../domain/text.js';
 import type { OpenedCalls } from './opened-call.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
-/** An inspection that took this long is not done twice. A shorter one is done again in less time than it takes to keep it. */
+/** An inspection that took this long is stored, so that it is not repeated. Repeating a shorter one takes less time than storing it. */
 const WORTH_KEEPING_MS = 50;
 
 export const createInspectionActivities = ({
@@ -25,8 +25,8 @@ export const createInspectionActivities = ({
   monotonic?: () => number;
 }) => ({
   /**
-   * Asks Brain. What cost money or time is kept before policy is heard, so that a second run, after a crash or a 503, asks only where the
-   * question has changed. An outage is an answer, not an error: policy must still be heard.
+   * Asks Brain. A verdict that cost money or time is stored before policy is asked, so that a second run, after a crash or a 503, asks
+   * Brain only if the question has changed. An outage is an answer, not an error: policy is still asked.
    */
   async inspect(call: CallInput): Promise<Inspected> {
     const { request, history } = await opened.first(call);
@@ -57,7 +57,7 @@ export const createInspectionActivities = ({
     } catch (error) {
       return { available: false, reason: foreignText(errorText(error), 300) };
     }
-    // A store that does not take it will not take the verdict either, which says so.
+    // A store that refuses this write will refuse the verdict too, and that error is reported.
     if (inspection.cost_micros > 0 || monotonic() - beganMs >= WORTH_KEEPING_MS)
       await calls
         .keepInspection(call.correlation_id, call.digest, { asked_sha256: digest(), inspection })

@@ -12,7 +12,7 @@ import type { CallStore } from '../domain/call-record/ports.js';
 
 /** How long a call waits for the ledger before its rows are left to the retrying activity `appendRows`. */
 const APPEND_LIMIT_MS = 250;
-/** After a failed append calls do not try again for this long: an outage must not slow them down. */
+/** After a failed append, calls do not try again for this long, because an outage must not slow them down. */
 const BREAKER_MS = 2_000;
 
 export interface LedgerActivityOptions {
@@ -21,15 +21,15 @@ export interface LedgerActivityOptions {
   readonly now?: () => number;
   /** Milliseconds a call waits for the ledger; 250 by default. */
   readonly waitForLedgerMs?: number | undefined;
-  /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
+  /** For a ledger that may roll back rows it accepted: the listener must be called when it does. */
   readonly onUndone?: (listener: () => void) => void;
   readonly onAlarm?: OnAlarm | undefined;
 }
 
-/** Somebody is told of what an alarm row says: a log line, a counter. */
+/** Reports what an alarm row says, as a log line or a counter. */
 export type OnAlarm = (correlationId: string, reason: string, kind: AlarmKind) => void;
 
-/** What a call waits for that nobody can give it, in words. */
+/** What the call waits for and cannot get, in words. */
 const STUCK: Readonly<Record<string, string>> = {
   open: 'the call cannot be closed or gone on with',
   rows: 'the rows of the call cannot be appended',
@@ -38,7 +38,7 @@ const STUCK: Readonly<Record<string, string>> = {
   alarm: 'the alarm about the end of the call cannot be appended',
 };
 
-/** Calls whose rows are remembered: those that come back within seconds, after their upstream answered. */
+/** Number of calls whose rows are remembered: those that return within seconds, after their upstream answered. */
 const REMEMBERED_CALLS = 2_000;
 
 export function createLedgerActivities({
@@ -50,7 +50,7 @@ export function createLedgerActivities({
   onAlarm,
 }: LedgerActivityOptions) {
   let openUntilMs = 0;
-  /** Kinds of rows the ledger has confirmed, by call: a row never changes, so it need not be made and offered again. */
+  /** Kinds of rows that the ledger has confirmed, by call. A row never changes, so it need not be made and appended again. */
   const confirmed = new LRUCache<string, Set<string>>({ max: REMEMBERED_CALLS });
   let undone = 0;
   onUndone?.(() => {
@@ -59,8 +59,8 @@ export function createLedgerActivities({
   });
 
   /**
-   * The rows of a call, as one piece. Where the ledger refuses one for good the others are appended each by itself, and an alarm row in
-   * the place of the refused one: offered again it would be refused again, and the call's rows would stay due for ever.
+   * Appends the rows of a call together. When the ledger refuses one for good, the others are appended one by one, and an alarm row takes
+   * the place of the refused one. It would be refused again at every attempt, and the call's rows would stay due for ever.
    */
   const appendStanding = async (correlationId: string, rows: readonly NewLedgerRow[]): Promise<void> => {
     try {
@@ -75,7 +75,7 @@ export function createLedgerActivities({
       } catch (error) {
         if (!isRowRefusal(error)) throw error;
         onAlarm?.(correlationId, `the ledger refused the row ${row.method}: ${error.message}`, 'alarm.row_refused');
-        // Of an entry that exists with other content the ledger's own `alarm.row_conflict` says both digests.
+        // For an entry that exists with other content, the ledger's own `alarm.row_conflict` has both digests.
         if (error.code !== 'ledger_entry_conflict')
           await ledger.append([refusedRow(correlationId, row, error)]).catch(unlessRefused);
       }
@@ -87,7 +87,8 @@ export function createLedgerActivities({
     reached?: ReachedRecord,
     onAsked: () => void = () => undefined,
   ): Promise<void> => {
-    // Rows of an earlier state are rows of every later one: what a step handed along can be appended whatever came after it.
+    // Rows of an earlier state are also rows of every later one, so the record that a step handed on can be appended whatever came after
+    // it.
     const found = await calls.find(correlationId, reached);
     const request = found && (await calls.request(correlationId, found.digest));
     const unlike = request instanceof NotAsStaged;
@@ -110,7 +111,7 @@ export function createLedgerActivities({
     /** Appends the rows the record implies by now, if the ledger takes them at once; `false` leaves them to `appendRows`. Safe to repeat. */
     async tryAppendRows(correlationId: string, reached?: ReachedRecord): Promise<boolean> {
       const waitMs = openUntilMs - now();
-      // A longer wait than was ever set is a clock that was put back.
+      // A longer wait than was ever set means that the clock was set back.
       if (waitMs > 0 && waitMs <= BREAKER_MS) return false;
       const late = () => new Error('the ledger did not answer in time');
       let ledgerAsked = false;
@@ -121,15 +122,15 @@ export function createLedgerActivities({
         await within(waitForLedgerMs, appendAll(correlationId, reached, asked), late);
         return true;
       } catch {
-        // Other calls do without the ledger for a while only where it was the ledger that failed.
+        // Other calls skip the ledger for a while only if the ledger itself failed.
         if (ledgerAsked) openUntilMs = now() + BREAKER_MS;
         return false;
       }
     },
 
     /**
-     * Tells somebody that a call cannot be helped, for a reason of its own: a log line, and a row where the ledger takes it. Says whether
-     * it did. Safe to repeat.
+     * Reports that a call cannot be completed for a reason of its own: a log line, and a row if the ledger accepts it. Returns whether it
+     * was reported. Safe to repeat.
      */
     async reportStuck(correlationId: string, duty: string, reason: string): Promise<boolean> {
       onAlarm?.(correlationId, `${duty}: ${reason}`, 'alarm.call_stuck');
@@ -151,7 +152,7 @@ export function createLedgerActivities({
       try {
         await appendAll(correlationId);
       } catch (error) {
-        // No 4xx is the last word here: a ledger that does not know its caller for a while is a ledger that is away.
+        // No 4xx is final here: a ledger that does not know its caller for a while counts as unavailable.
         if (!(error instanceof GateError && error.status < 500)) throw error;
         throw new GateError('ledger_store_unavailable', errorText(error), { cause: error });
       }
@@ -170,9 +171,9 @@ export type AlarmKind =
   | 'alarm.call_stuck';
 
 /**
- * A row that says something is wrong, once per distinct wrong: its id is a function of the call, the kind and the words. It belongs to the
- * tenant of its call, who finds it among his rows and in his bundles; `tenant` is `null` only where no call is known, or its record cannot
- * be opened. An operator's also where the call is the demonstration's: cleaning that up must not hide an alarm.
+ * A row that says something is wrong, once per distinct fault: its id is a function of the call, the kind and the text. It belongs to the
+ * tenant of its call, who finds it among his rows and in his bundles; `tenant` is `null` only if no call is known, or its record cannot be
+ * opened. It is an operator's row even if the call belongs to the demonstration, because cleaning that up must not hide an alarm.
  */
 export function alarmRow(alarm: {
   correlation_id: string;
@@ -197,18 +198,21 @@ export function alarmRow(alarm: {
   });
 }
 
-/** Whose call it is, as its record says; `null` for no call, or one whose record cannot be opened. */
+/** The tenant of a call according to its record; `null` without a call, or when its record cannot be opened. */
 export const tenantOf = async (calls: Pick<CallStore, 'find'>, correlationId: string): Promise<string | null> =>
   (await calls.find(correlationId).catch(() => null))?.evidence.call.tenant ?? null;
 
-/** Appends an alarm. One that is there under another tenant, because whoever raised it first could not know whose call it is, was raised. */
+/**
+ * Appends an alarm. If it exists under another tenant, because the process that raised it first could not know the call's owner, it counts
+ * as raised.
+ */
 export async function raise(ledger: Ledger, row: NewLedgerRow): Promise<void> {
   await ledger.append([row]).catch((error: unknown) => {
     if (!(error instanceof GateError && error.code === 'ledger_entry_conflict')) throw error;
   });
 }
 
-/** What is said of a review that Gate did not write, by whoever finds it first: one row, whoever else finds it. */
+/** The alarm for a review that Gate did not write: one row, however many processes find it. */
 export const tamperedReview = (pendingId: string, correlationId: string, tenant: string | null) => ({
   correlation_id: correlationId,
   kind: 'alarm.review_tampered' as const,
@@ -221,7 +225,7 @@ const unlessRefused = (error: unknown): void => {
   if (!isRowRefusal(error)) throw error;
 };
 
-/** What stands in the chain for a row that the ledger will not take: which it was, why, and the digest of what was refused. */
+/** What stands in the chain for a row that the ledger refuses: which row, why, and the digest of the refused content. */
 const refusedRow = (correlationId: string, row: NewLedgerRow, error: GateError): NewLedgerRow =>
   alarmRow({
     correlation_id: correlationId,

@@ -10,17 +10,17 @@ export const HISTORY_WINDOW_MS = 300_000;
 /** Calls between inspection and policy. */
 const KEPT_HISTORIES = 2_000;
 
-/** What a call is judged on: the request that was staged, and what its agent did before. */
+/** What a call is judged by: the staged request, and what its agent did before. */
 export interface OpenedCall {
   readonly request: StagedRequest;
   readonly history: AgentHistory;
 }
 
-/** Opens calls that are to be judged, and hands what one step opened to the next one in this process. */
+/** Opens calls that are to be judged, and passes what one step opened to the next one in this process. */
 export interface OpenedCalls {
-  /** For the first step that looks. */
+  /** For the first step that needs it. */
   first(call: CallInput): Promise<OpenedCall>;
-  /** For the one behind it, which judges by the same history. Where that is not here it is read. */
+  /** For the next step, which judges by the same history. If that is not in this process, it is read from the store. */
   next(call: CallInput): Promise<OpenedCall>;
 }
 
@@ -40,14 +40,14 @@ export function openedCalls(calls: CallStore): OpenedCalls {
       const request = await requestToJudge(calls, call);
       const known = histories.get(call.correlation_id);
       histories.delete(call.correlation_id);
-      // The same id may come again, later or with another body: that is another call.
+      // The same id may be used again later with another body: that is another call.
       const same = known?.call.received_ms === call.received_ms && known.call.digest === call.digest;
       return { request, history: same ? known.history : await historyOf(call) };
     },
   };
 }
 
-/** The request that is to be judged. Throws NotAsStaged where something else lies in its place, PipelineUnavailable where nothing does. */
+/** The request to be judged. Throws NotAsStaged when something else is stored in its place, PipelineUnavailable when nothing is. */
 export async function requestToJudge(calls: CallStore, call: CallInput): Promise<StagedRequest> {
   const request = await calls.request(call.correlation_id, call.digest);
   if (request instanceof NotAsStaged) throw request;

@@ -19,7 +19,7 @@ export const createPolicyActivities = ({
   policies: PolicyEvaluator;
   tools: ToolClasses;
 }) => ({
-  /** Asks policy. Read-only: a second run asks again. An outage is an answer, not an error: in observe mode the call goes on. */
+  /** Asks policy. Read-only, so a second run asks again. An outage is an answer, not an error: in observe mode the call continues. */
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
     const { request, history } = await opened.next(call);
     const inspection = inspected.available ? inspected.inspection : null;

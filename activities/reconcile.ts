@@ -23,7 +23,7 @@ export interface Runs {
   end(correlationId: string, reason: string): Promise<void>;
 }
 
-/** How far a pass has come: the next call behind this one, of this duty. */
+/** The position of a pass: the next call after this one, for this duty. */
 export interface ReconcilePlace extends WalkPlace {
   readonly duty: Duty;
 }
@@ -32,10 +32,10 @@ export interface Reconciled {
   readonly looked_at: number;
   readonly closed: number;
   readonly rows_appended: number;
-  /** Calls for which something could not be done, in this part of the pass. */
+  /** Calls for which something could not be done in this part of the pass. */
   readonly failed: number;
   readonly purged: number;
-  /** Where the pass goes on; `null` at its end. */
+  /** Where the pass continues; `null` when it is complete. */
   readonly next: ReconcilePlace | null;
 }
 
@@ -47,15 +47,15 @@ export interface ReconcileOptions {
   readonly review: ReviewActivities;
   readonly rows: LedgerActivities;
   readonly callback: Pick<CallbackActivities, 'deliver' | 'giveUpCallback'>;
-  /** How long past its due moment a call may stand before it is closed for it. */
+  /** How long after its deadline a call may stand before reconciliation closes it. */
   readonly graceMs: number;
   readonly retentionMs: number;
   readonly windowMs: number;
   readonly now?: () => number;
   readonly onAlarm?: OnAlarm;
-  /** How long one call may hold up the others; less than the heartbeat of the pass. */
+  /** How long one call may delay the others; less than the heartbeat interval of the pass. */
   readonly callLimitMs?: number | undefined;
-  /** After this long the pass is handed back, to be gone on with. */
+  /** After this long the pass returns, to be continued. */
   readonly partMs?: number | undefined;
 }
 
@@ -64,10 +64,10 @@ const CALL_LIMIT_MS = 20_000;
 const PART_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 3_600_000;
-/** A workflow appends its call's rows itself; one that has not for so long is helped. */
+/** A workflow appends its call's rows itself; reconciliation helps one that has not done so for this long. */
 const RUNNING_PATIENCE_MS = 120_000;
 
-/** A neighbour without which a duty cannot be done for any call: no fault of the call that met it. */
+/** A dependency without which a duty cannot be done for any call; not the fault of the call that met it. */
 type Neighbour = 'engine' | 'ledger' | 'review';
 const NEEDED: Readonly<Partial<Record<Duty, readonly Neighbour[]>>> = {
   open: ['engine', 'ledger'],
@@ -76,23 +76,23 @@ const NEEDED: Readonly<Partial<Record<Duty, readonly Neighbour[]>>> = {
   alarm: ['ledger'],
 };
 
-/** One call held the pass up longer than it may. */
+/** One call delayed the pass longer than it may. */
 class TooLong extends Error {}
 
 export function createReconcileActivities(options: ReconcileOptions) {
   const { calls, runs, ledger, record, review, rows, graceMs, now = Date.now } = options;
   const { callLimitMs = CALL_LIMIT_MS, partMs = PART_MS } = options;
 
-  /** The moment by which a call in this state should have moved, by its stored deadlines alone. */
+  /** The time by which a call in this state should have moved, from its stored deadlines alone. */
   const dueMs = async (open: OpenCall): Promise<number> => {
     if (open.state === 'parked') return open.deadline_ms ?? open.updated_ms;
     if (open.state === 'approved') return open.updated_ms + APPROVED_CLAIM_LIMIT_MS;
-    // A tool may take as long as it was given; until then its call is not late.
+    // A tool may take as long as it was given; until then its call is not overdue.
     const attempt = open.state === 'intended' ? await calls.find(open.correlation_id) : null;
     return open.updated_ms + 60_000 + (attempt?.evidence.call.upstream_timeout_ms ?? 0);
   };
 
-  /** Whether the call needed closing. What follows its end is tried at once; what fails is owed, and done by its own duty. */
+  /** Whether the call had to be closed. What follows from its end is tried at once; what fails is a duty that stays due. */
   const closeIfLost = async (open: OpenCall): Promise<boolean> => {
     const { correlation_id, state } = open;
     const status = await runs.status(correlation_id);
@@ -101,15 +101,16 @@ export function createReconcileActivities(options: ReconcileOptions) {
       status === 'running'
         ? `the workflow is overdue in state ${state}`
         : `the workflow is ${status} while the call is ${state}`;
-    // A record that cannot be opened cannot be closed either: its run stays as it is. And none is closed on its own word alone.
+    // A record that cannot be opened cannot be closed either, so its run stays as it is. No record is closed on the word of its row alone.
     const found = await calls.find(correlation_id);
-    // The page may be a minute old, and what the engine says is newer: a call that moved since it was listed was ended by its run, or goes on.
+    // The page may be a minute old, and what the engine says is newer: a call that moved since it was listed was ended by its run, or
+    // continues.
     if (found?.state !== state || found.updated_ms !== open.updated_ms) return false;
     if (await condemnedIfPutBack(found)) {
       await runs.end(correlation_id, reason);
       return true;
     }
-    // Before the end, so that a crash behind it leaves the alarm owed.
+    // Before the end is stored, so that after a crash the alarm is still due.
     const alarm = { ...setbackOf(correlation_id, 'alarm', reason), state };
     await calls.setbacks.put(alarm);
     await runs.end(correlation_id, reason);
@@ -123,14 +124,14 @@ export function createReconcileActivities(options: ReconcileOptions) {
     return closed;
   };
 
-  /** Asked anew for each call that is about to be closed: another process may have written rows since this one saw the record. */
+  /** Asked again for each call that is about to be closed, because another process may have written rows since this one read the record. */
   const condemnedIfPutBack = async (record: CallRecord): Promise<boolean> => {
     const why = contradictionOf(record, await ledger.held(idsAgainst(record)));
     const stands = why === null ? record : await calls.condemn(record.correlation_id, why, record.version);
     return stands?.state === TAMPERED;
   };
 
-  /** The alarm row of a call that reconciliation closed; of one that went on after all, or was ended by its own run, there is none. */
+  /** The alarm row of a call that reconciliation closed; `null` for a call that continued after all, or that its own run ended. */
   const sayClosed = async (alarm: Setback): Promise<void> => {
     const { correlation_id, reason, state } = alarm;
     const found = await calls.find(correlation_id);
@@ -144,7 +145,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
     await calls.setbacks.clear(correlation_id, 'alarm');
   };
 
-  /** The callback of a call whose workflow did not live to start it. One that was started has had its attempts. */
+  /** The callback of a call whose workflow ended before starting it. One that was started has had its attempts. */
   const tellCaller = async (correlationId: string): Promise<void> => {
     if ((await runs.status(correlationId)) === 'running') return;
     const found = await calls.find(correlationId);
@@ -168,13 +169,13 @@ export function createReconcileActivities(options: ReconcileOptions) {
     alarmed: false,
   });
 
-  /** Remembers that a call could not be helped, for how long it is left alone, and that somebody was told. */
+  /** Records that a call could not be helped, how long it is left alone, and that this was reported. */
   async function setBack(id: string, duty: Duty, before: Setback | undefined, error: unknown): Promise<void> {
     const reason = foreignText(errorText(error), 500);
     const known = before ?? setbackOf(id, duty, reason);
     const attempts = known.attempts + 1;
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempts - 1, 10));
-    // What held up one call once may be anything; what does so again and again is worth a row.
+    // A single failure may be anything; one that repeats is worth a row.
     const alarmed =
       known.alarmed || (attempts >= (error instanceof TooLong ? 3 : 1) && (await rows.reportStuck(id, duty, reason)));
     const next = { ...known, attempts, next_ms: now() + pauseMs, alarmed };
@@ -183,10 +184,10 @@ export function createReconcileActivities(options: ReconcileOptions) {
 
   return {
     /**
-     * Walks the records without a terminal state and those that owe something (docs/architecture/reconciliation.md): a call whose workflow
-     * is gone, stuck or overdue is closed, fail closed, with an alarm row. Each call stands alone: one that cannot be helped is left alone
-     * for a growing while, and told once. A neighbour that is away ends the duties that need it, until the next pass. Comes back after a
-     * minute with the place to go on from. Safe to repeat; it never runs a tool. `progress` is called for every call.
+     * Walks the records without a terminal state and those with open duties (docs/architecture/reconciliation.md). A call whose workflow is
+     * gone, stuck or overdue is closed, with an alarm row and without an effect. Each call is handled alone: one that cannot be helped is
+     * left alone for a growing time and reported once. When a dependency is unavailable, the duties that need it end until the next pass.
+     * Returns after a minute with the position to continue from. Safe to repeat; it never runs a tool. `progress` is called for every call.
      */
     async reconcileCalls(
       from: ReconcilePlace | null = null,
@@ -277,7 +278,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
 }
 export type ReconcileActivities = ReturnType<typeof createReconcileActivities>;
 
-/** Whether the call came to its end for this reason; of an expiry nobody can say who brought it about. */
+/** Whether the call ended for this reason; who caused an expiry cannot be told. */
 const isClosedFor = (found: CallRecord | null, { reason, state }: Setback): boolean =>
   found?.state === 'expired'
     ? state === 'parked'
@@ -287,12 +288,12 @@ interface Item extends WalkPlace {
   readonly work: () => Promise<unknown>;
 }
 
-/** A neighbour that does not answer three calls in a row is away; one that answers the next call had a fault with this one. */
+/** A dependency that fails for three calls in a row is unavailable; if it answers the next call, the fault was in that one call. */
 const AWAY_AFTER = 3;
 
 type SetBack = (id: string, duty: Duty, before: Setback | undefined, error: unknown) => Promise<void>;
 
-/** Tells an outage, which is no call's fault, from a call that its neighbour fails at. */
+/** Tells an outage, which is not the fault of any call, from a call with which its dependency cannot cope. */
 function outages(duty: Duty, setBack: SetBack) {
   let inDoubt: (readonly [string, Setback | undefined, unknown])[] = [];
   let answers = 0;
@@ -301,12 +302,12 @@ function outages(duty: Duty, setBack: SetBack) {
       answers += 1;
       for (const [id, before, error] of inDoubt.splice(0)) await setBack(id, duty, before, error);
     },
-    /** Whether the neighbour is away by now. */
+    /** Whether the dependency is unavailable by now. */
     unanswered(id: string, before: Setback | undefined, error: unknown): boolean {
       inDoubt.push([id, before, error]);
       return inDoubt.length >= AWAY_AFTER;
     },
-    /** The last calls of the walk: the neighbour that answered others fails at these. */
+    /** The last calls of the walk: a dependency that answered for others fails only for these. */
     async ended(): Promise<void> {
       if (answers > 0 && inDoubt.length < AWAY_AFTER) await this.answered();
       inDoubt = [];
@@ -314,12 +315,12 @@ function outages(duty: Duty, setBack: SetBack) {
   };
 }
 
-/** The neighbour did not answer. The ledger says so under its own name; what another duty needs has no second one to tell it from. */
+/** The dependency did not answer. The ledger has an error of its own for that; for other duties there is no second way to tell. */
 const isOutageOf = (neighbour: Neighbour, error: unknown): boolean =>
   error instanceof GateError &&
   error.status >= 500 &&
   (neighbour === 'ledger') === (error.code === 'ledger_store_unavailable');
 
-/** What is still under way when it is given up is safe to meet again. */
+/** Work that is still running when it is abandoned is safe to repeat. */
 const inTime = <Result>(limitMs: number, work: Promise<Result>): Promise<Result> =>
   within(limitMs, work, () => new TooLong(`took longer than ${limitMs} ms`));

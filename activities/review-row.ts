@@ -6,11 +6,11 @@ import type { DecisionVerdict, ReviewActivities } from './review.js';
 /** How long a step waits for the review store before that is left to a retrying activity. */
 const SETTLE_LIMIT_MS = 500;
 
-/** What is done at once about the row of a review that has ended. */
+/** What is done at once with the row of a review that has ended. */
 export interface ReviewRow {
-  /** What became of it; `null` where the store did not take it in time. Never throws. */
+  /** The row as it is then; `null` when the store did not answer in time. Never throws. */
   settled(correlationId: string, reached?: ReachedRecord): Promise<boolean | null>;
-  /** Applies a decision and settles its row: whoever sent it finds nothing left to write. */
+  /** Applies a decision and settles its row, so that its sender has nothing left to write. */
   decided(decision: SignedDecision): Promise<DecisionVerdict>;
 }
 

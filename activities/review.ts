@@ -21,14 +21,14 @@ export type DecisionVerdict =
       readonly applied: true;
       readonly summary: CallSummary;
       readonly settled: SettledReview;
-      /** The review row says so already. Absent where an earlier Gate applied it. */
+      /** The review row says so already. Absent when an earlier Gate applied it. */
       readonly row_settled?: boolean;
     }
   | {
       readonly applied: false;
       readonly code: DecisionRefusal;
       readonly settled: SettledReview | null;
-      /** Where the record no longer waits: how it stands. Whoever waits for the call then goes on from there. */
+      /** When the record no longer waits: its present state. The waiting run continues from there. */
       readonly summary: CallSummary | null;
     };
 
@@ -38,7 +38,7 @@ const OPEN_LIMIT_MS = 4_000;
 export interface ReviewActivityOptions {
   readonly calls: CallStore;
   readonly reviews: Reviews;
-  /** Binds the review to the definition of the tool, and has a word on it for the operator. */
+  /** Binds the review to the definition of the tool, and has a note about it for the operator. */
   readonly definitions?: ReviewGuard | undefined;
   /** Checks HIL's signature; throws with the reason when it does not hold. */
   readonly verify: VerifyDecision;
@@ -62,11 +62,10 @@ export const createReviewActivities = ({
   now = Date.now,
 }: ReviewActivityOptions) => ({
   /**
-   * Stores the review row and parks the record. Met twice, also while an earlier attempt is still under way, it finds both there: an
-   * attempt withdraws no row that a later one opened, and parks nothing once a later one may have begun. When HIL cannot take the row,
-   * the row that may have been stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
-   * An agent that has as much waiting as it may gets its verdict taken back: as if it had not asked, so that it leaves neither an open
-   * record nor rows about one.
+   * Stores the review row and parks the record. Safe to repeat, even while an earlier attempt is still running: an attempt withdraws no row
+   * that a later one opened, and parks nothing once a later one may have begun. When HIL cannot store the row, a row that may have been
+   * stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked. When the agent's backlog is full, its verdict is taken
+   * back as if it had not asked, so that no open record and no rows about it remain.
    */
   async openReview(
     { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,
@@ -107,7 +106,7 @@ export const createReviewActivities = ({
         tenant: call.tenant,
         callback_url,
       });
-      // An earlier attempt opened it before the upstream changed: the operator would read of one definition, and approve another.
+      // An earlier attempt opened it before the upstream changed: the operator would read one definition and approve another.
       if (definition && !row.review_reasons.includes(definition.told))
         throw new Error('the definition of the tool changed while its review was opened');
       const parked = await calls.move(call.correlation_id, 'park', {
@@ -121,7 +120,8 @@ export const createReviewActivities = ({
       if (parked.record.state !== 'parked' && parked.record.pending_id === null) await withdraw();
       return summarize(parked.record);
     } catch (error) {
-      // What the record says is what the caller is told: a parked call keeps its row, whoever parked it. Unread, it may be parked.
+      // The record says what the caller is told. A parked call keeps its row, whoever parked it. If the record cannot be read, the call may
+      // be parked.
       const standing = await calls.find(call.correlation_id).catch(() => null);
       if (standing?.state === 'parked') return summarize(standing);
       if (error instanceof GateError && error.code === 'review_backlog_full') {
@@ -134,8 +134,8 @@ export const createReviewActivities = ({
   },
 
   /**
-   * Applies a decision to the record, after its signature was verified. The first one stands: a second run of the same decision is
-   * applied again to the same effect, any other is refused. A forged one changes nothing and leaves an alarm row.
+   * Applies a decision to the record after verifying its signature. The first decision stands: a repeat of the same decision has the same
+   * effect, any other is refused. A forged one changes nothing and leaves an alarm row.
    */
   async applyDecision(decision: SignedDecision): Promise<DecisionVerdict> {
     try {
@@ -153,7 +153,7 @@ export const createReviewActivities = ({
       if (closed) return closedAsTampered(closed, decision);
       return { applied: false, code: 'not_pending', settled: null, summary: null };
     }
-    // The signature binds the action the approver saw; one for another action is not a decision about this call.
+    // The signature binds the action that the approver saw; a decision about another action is not one about this call.
     const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
     if (other) return refused(decision, record.evidence.call.tenant, other, alarm);
     const at = now();
@@ -167,7 +167,7 @@ export const createReviewActivities = ({
       signed: decision,
       applied_ms: at,
     };
-    // HIL's clock is not the one that ends the wait, but what it signed after the deadline would never pass for an approval.
+    // HIL's clock does not end the wait, but what it signed after the deadline must never count as an approval.
     if (
       record.state === 'parked' &&
       !isOver(record.deadline_ms, at) &&
@@ -178,12 +178,13 @@ export const createReviewActivities = ({
     const moved = await calls.move(decision.correlation_id, decision.decision, {
       decision: recorded,
       callback: record.evidence.call.has_callback,
-      // Also a late one is tried, in vain: the same decision may have been stored by a worker that died before it could say so.
+      // A late decision is tried too, although it cannot succeed: it may have been stored already by a worker that died before it could
+      // answer.
       before_ms: Math.min(lateMs, (record.deadline_ms ?? Infinity) - 1),
       ...(decision.decision === 'approve' &&
         record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
-    // Whoever is told that it was too late is told so of a call that is closed.
+    // A decider who is told "too late" must find the call closed.
     const stands = await closedIfOver(calls, moved.record, now());
     if (stands.state === TAMPERED) return closedAsTampered(stands, decision);
     const settled = settledOf(stands);
@@ -194,7 +195,7 @@ export const createReviewActivities = ({
     return { applied: false, code, settled, summary: summarize(stands) };
   },
 
-  /** Leaves an alarm row behind for a message that no key of Gate's had sealed and that a call's workflow refused. One row for each call. */
+  /** Leaves an alarm row for a message that a call's workflow refused because no key of Gate's had sealed it. One row per call. */
   async reportForeignPayload(correlationId: string): Promise<void> {
     const record = await calls.find(correlationId);
     await alarm({
@@ -206,7 +207,7 @@ export const createReviewActivities = ({
     });
   },
 
-  /** Moves a parked record past its deadline to expired. Met twice, or too late, it returns what stands. */
+  /** Moves a parked record past its deadline to expired. Repeated, or too late, it returns the record as it is. */
   async expireReview(correlationId: string): Promise<CallSummary> {
     const record = await calls.find(correlationId);
     if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
@@ -214,8 +215,8 @@ export const createReviewActivities = ({
   },
 
   /**
-   * Brings the review row to what the record says; that of a call which was closed before it was parked is withdrawn. Says whether the row
-   * is as the record has it: it may be gone, or closed as something else, and then nothing more is to be done. Safe to repeat.
+   * Brings the review row to what the record says; the row of a call that was closed before it was parked is withdrawn. Returns whether the
+   * row agrees with the record now: it may be gone, or closed as something else, and then nothing is left to do. Safe to repeat.
    */
   async settleReviewRow(correlationId: string, reached?: ReachedRecord): Promise<boolean> {
     const record = await calls.find(correlationId, reached);
@@ -228,7 +229,8 @@ export const createReviewActivities = ({
       await reviews.settle(settled);
     } catch (error) {
       held = false;
-      // The row is gone past its retention, or closed as something else before: the record is the authority, nothing to wait for.
+      // The row is gone after its retention, or was closed as something else before: the record is authoritative, and there is nothing to
+      // wait for.
       const final =
         error instanceof GateError &&
         (error.code === 'not_found' || error.code === 'already_decided' || error.code === 'not_pending');
@@ -242,7 +244,7 @@ export const createReviewActivities = ({
 });
 export type ReviewActivities = ReturnType<typeof createReviewActivities>;
 
-/** The settlement a record implies: its decision, or expiry for a call that was closed while it was parked. */
+/** The settlement that follows from a record: its decision, or expiry for a call that was closed while it was parked. */
 export function settledOf(record: CallRecord): SettledReview | null {
   const { decision, pending_id } = record;
   if (!pending_id) return null;
@@ -272,7 +274,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
   };
 }
 
-/** A call that was closed under its waiting runner: the runner goes on from there, and the operator is told why, which is no deadline. */
+/** The call was closed while its run waited: the run continues from there, and the operator is told the reason, which is no deadline. */
 function closedAsTampered(record: CallRecord, decision: SignedDecision): DecisionVerdict {
   const settled = settledOf(record);
   return {
@@ -283,7 +285,7 @@ function closedAsTampered(record: CallRecord, decision: SignedDecision): Decisio
   };
 }
 
-/** A decision that is not HIL's word about this very call changes nothing and leaves an alarm row. */
+/** A decision that is not HIL's own, or not about this call, changes nothing and leaves an alarm row. */
 async function refused(
   decision: SignedDecision,
   tenant: string | null,

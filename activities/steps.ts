@@ -10,7 +10,7 @@ import { reviewRow } from './review-row.js';
 import type { UpstreamActivities } from './upstream.js';
 
 /**
- * How long a step goes on: `at_once` tries for a moment and says whether it was done; `until_taken` throws where it was not, and the engine
+ * How long a step tries: `at_once` tries briefly and returns whether it succeeded; `until_taken` throws when it did not, and the engine
  * tries again.
  */
 export type Insistence = 'at_once' | 'until_taken';
@@ -21,7 +21,7 @@ type StepParts = Omit<JudgeSteps, 'now'> &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
 
-/** What a history says of an inspection; nothing is decided by it. */
+/** What a history shows of an inspection; nothing is decided by it. */
 export type InspectionTold =
   | { readonly closed: CallSummary }
   | {
@@ -40,10 +40,10 @@ const told = (found: Inspected): InspectionTold => {
 const INSPECTED = 2_000;
 
 /**
- * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). What a step is told of the record that
- * the one before reached spares it a look where both run in one process; without it, it looks. Each is made of activities that are safe
- * to meet twice, in the same order, and so is safe to meet twice itself. A worker lost in the middle leaves what the last of them made
- * durable.
+ * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). The record that the previous step left
+ * spares the next one a read when both run in one process; otherwise the step reads it. Each step consists of activities that are safe to
+ * repeat, in the same order, and so is safe to repeat itself. When a worker dies in the middle, what the last activity made durable
+ * remains.
  */
 export function createStepActivities(
   parts: StepParts,
@@ -68,8 +68,8 @@ export function createStepActivities(
 
   return {
     /**
-     * Asks Brain. A call that comes too late, or is not as it was staged, is closed instead. Its result is for whoever reads the history;
-     * what was found waits in this process for `evaluate`.
+     * Asks Brain. A call that comes too late, or is not as it was staged, is closed instead. The result is for readers of the history; the
+     * verdict itself stays in this process for `evaluate`.
      */
     async inspect(call: CallInput): Promise<InspectionTold> {
       const looked = await inspectCall(call, judging);
@@ -79,8 +79,8 @@ export function createStepActivities(
     },
 
     /**
-     * Asks policy, folds both into the verdict and commits it. Met twice, the first verdict stands. What was found comes from this process
-     * or is looked at again, never from the history: whoever reaches the engine can put another call's result into it.
+     * Asks policy, folds both answers into the verdict and commits it. Repeated, the first verdict stands. Brain's verdict comes from this
+     * process or is asked for again, never from the history, where whoever reaches the engine could put another call's result.
      */
     async evaluate(call: CallInput): Promise<CallSummary> {
       const looked = foundBefore(call) ?? (await inspectCall(call, judging));
@@ -91,14 +91,14 @@ export function createStepActivities(
     park: (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
       parts.openReview(call, atMs, verdict),
 
-    /** Moves a parked record past its deadline to expired. Too late, it returns what stands. */
+    /** Moves a parked record past its deadline to expired. Too late, it returns the record as it is. */
     expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),
 
-    /** The one attempt. */
+    /** The single attempt at the upstream. */
     execute: (call: CallInput, claimNotAfterMs: number, signal?: AbortSignal, version?: number): Promise<CallSummary> =>
       parts.callUpstream(call, claimNotAfterMs, signal, version),
 
-    /** Appends every row the record implies by now. */
+    /** Appends every row that the record implies by now. */
     async appendLedger(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {
       if (insistence === 'at_once') return parts.tryAppendRows(correlationId, reached);
       await parts.appendRows(correlationId);
@@ -108,17 +108,17 @@ export function createStepActivities(
     /** Applies a decision; its row is settled with it, where the review store takes it at once. */
     applyDecision: (decision: SignedDecision): Promise<DecisionVerdict> => row.decided(decision),
 
-    /** Brings the review row to what the record says: after an expiry, or where it could not be done with the decision. */
+    /** Brings the review row to what the record says: after an expiry, or when that could not be done with the decision. */
     async settleReview(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {
       if (insistence === 'at_once') return (await row.settled(correlationId, reached)) !== null;
       await parts.settleReviewRow(correlationId);
       return true;
     },
 
-    /** Tells the address that the caller gave of the decision or the expiry. */
+    /** Sends the decision or the expiry to the address that the caller gave. */
     callback: (correlationId: string): Promise<void> => parts.deliver(correlationId),
 
-    /** What calls of an earlier Gate that are still open may ask for: both halves of judging as one step (docs/how-to/change-a-workflow.md). */
+    /** Open calls of an earlier Gate may still ask for these: both halves of judging as one step (docs/how-to/change-a-workflow.md). */
     judge: (call: CallInput): Promise<CallSummary> => judgeCall(call, judging),
   };
 }

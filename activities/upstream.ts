@@ -19,9 +19,9 @@ export function createUpstreamActivities({
 }: {
   calls: CallStore;
   upstream: Upstream;
-  /** Checks HIL's signature: an approved call runs on the signed decision, not on its record's word. */
+  /** Checks HIL's signature: an approved call runs on the signed decision, not on what its record says. */
   verify: VerifyDecision;
-  /** Holds an approved call to the definition it was reviewed under. */
+  /** Refuses an approved call whose tool has another definition than the reviewed one. */
   definitions?: ReviewGuard | undefined;
   now?: () => number;
 }) {
@@ -60,7 +60,7 @@ export function createUpstreamActivities({
         })
       ).record,
     );
-  /** An allowed call nobody waits for any more is abandoned; an approved one simply was not run. */
+  /** An allowed call that nobody waits for any more is abandoned; an approved one was simply not run. */
   const tooLate = async (correlationId: string) => {
     const abandoned = await calls.move(correlationId, 'abandon', {
       outcome: outcomeWithoutResult('abandoned', 'the attempt could not begin before the caller had given up', null),
@@ -80,10 +80,10 @@ export function createUpstreamActivities({
 
   return {
     /**
-     * The one attempt: claims the record before a byte is sent, stores the outcome before it returns. Whoever does not get the claim sends
-     * nothing and returns what the record says, so a second run never is a second effect. `version` is what the runner knows the
-     * record to have reached: an older one is closed as tampered, and so is an approval that HIL did not sign for this very action.
-     * What may run, and until when, is the record's word; the runner may only shorten the time.
+     * The single attempt: claims the record before a byte is sent, and stores the outcome before it returns. Without the claim nothing is
+     * sent, and the record's state is returned, so a second run is never a second effect. `version` is what the run knows the record to
+     * have reached: an older record is closed as tampered, and so is an approval that HIL did not sign for this very action. The record
+     * says what may run and until when; the run may only shorten that time.
      */
     async callUpstream(
       { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,
@@ -112,7 +112,7 @@ export function createUpstreamActivities({
       if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(correlationId) : summarize(claimed.record);
 
       const startedMs = now();
-      // Right before the attempt: what the operator read is what the tool is now. The look is on the call's own time.
+      // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
       const { decision, evidence } = claimed.record;
       const changed =
         (decision && (await definitions?.fault(call, evidence.reviewed, call.upstream_timeout_ms))) ?? null;
@@ -144,8 +144,8 @@ export function createUpstreamActivities({
     },
 
     /**
-     * Reads the outcome after the attempt's activity failed: what was stored stands; a claim without a result is uncertain; no claim is
-     * surely not run, and no later claim can succeed. Safe to repeat.
+     * Reads the outcome after the attempt's activity failed: a stored outcome stands; a claim without a result is uncertain; without a
+     * claim the call certainly did not run, and no later claim can succeed. Safe to repeat.
      */
     async settleExecution(correlationId: string, reason: string): Promise<CallSummary> {
       const record = await calls.find(correlationId);

@@ -17,5 +17,5 @@ export const BRAIN_SETTINGS = {
 } as const;
 export type BrainConfig = Config<typeof BRAIN_SETTINGS>;
 
-/** The settings of Brain. Throws ConfigError with every fault at once. */
+/** The settings of Brain. Throws ConfigError with all faults at once. */
 export const readBrainConfig = (env: Env): BrainConfig => readConfig('brain', BRAIN_SETTINGS, env);

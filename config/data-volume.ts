@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 
-/** Why `folder` does not keep what is written to it beyond this container, or `null`. */
+/** Why data in `folder` does not outlive this container, or `null`. */
 export function volumeFault(folder: string): string | null {
   let device: number;
   try {
@@ -17,7 +17,7 @@ export function volumeFault(folder: string): string | null {
   return null;
 }
 
-/** By the kernel's list where there is one (a bind mount has the device of what it shows), else by the device. */
+/** By the kernel's mount list if there is one (a bind mount has the device of what it shows), otherwise by the device. */
 function isMountPoint(folder: string, device: number): boolean {
   try {
     // proc(5): the fifth field of a line is the mount point, blanks as \040.

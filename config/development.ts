@@ -1,6 +1,6 @@
 import { port, setting } from './env.js';
 
-/** What only `gate start` reads: the ports of what it brings along itself. */
+/** What only `gate start` reads: the ports of the programs that it brings along. */
 export const DEVELOPMENT_SETTINGS = {
   temporalPort: setting(
     'GATE_TEMPORAL_PORT',

@@ -50,7 +50,7 @@ export const EGRESS_SETTINGS = {
   genericMinSeverity: setting('GATE_LEDGER_EGRESS_GENERIC_MIN_SEVERITY', severity, SEVERITY),
 } as const;
 
-/** What is wrong with settings that belong together, or `null`: a sink is named with its secret or not at all. */
+/** Faults in settings that belong together, or `null`: a sink is configured with its secret or not at all. */
 export function egressFault(config: Config<typeof EGRESS_SETTINGS>): string | null {
   const { splunkUrl, splunkToken, datadogSite, datadogApiKey } = config;
   if ((splunkUrl === undefined) !== (splunkToken === undefined))

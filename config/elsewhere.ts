@@ -1,4 +1,4 @@
-/** A variable that no process reads as a setting of its own: by whom it is read, and what it does. */
+/** A variable that no process reads as a setting of its own: who reads it, and what it does. */
 export interface ReadElsewhere {
   readonly variable: string;
   readonly readBy: string;
@@ -6,7 +6,7 @@ export interface ReadElsewhere {
   readonly meaning: string;
 }
 
-/** Every variable that is read outside the settings of a process. A test compares with what the source reads. */
+/** Every variable that is read outside the settings of a process. A test compares the list with the sources. */
 export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   {
     variable: 'GATE_CACHE_DIR',

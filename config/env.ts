@@ -3,17 +3,17 @@ import { z } from 'zod';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** One setting: its variable, what it means, and the zod type that reads it from text. Defaults live in the type. */
+/** One setting: its variable, its meaning, and the zod type that reads it from text. Defaults are in the type. */
 export interface Setting<Type extends z.ZodType = z.ZodType> {
   readonly variable: string;
   readonly meaning: string;
   readonly type: Type;
-  /** Never printed, refused when it looks like a placeholder, and read from the file that `<variable>_FILE` names where that is set. */
+  /** Never printed, refused when it looks like a placeholder, and read from the file that `<variable>_FILE` names, if that is set. */
   readonly secret?: boolean;
 }
 export type Settings = Readonly<Record<string, Setting>>;
 export type Config<S extends Settings> = { readonly [K in keyof S]: z.infer<S[K]['type']> };
-/** The settings of one process, by the part of it that reads them. */
+/** The settings of one process, grouped by the part of it that reads them. */
 export type SettingGroups = Readonly<Record<string, Settings>>;
 export type GroupConfig<G extends SettingGroups> = { readonly [K in keyof G]: Config<G[K]> };
 
@@ -54,7 +54,7 @@ export const csv = z
       .filter((part) => part !== ''),
   );
 
-/** Every fault of an environment at once, each naming its variable. Values of secrets are not repeated. */
+/** All faults of an environment at once, each naming its variable. Values of secrets are not repeated. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
   constructor(process: string, faults: readonly string[]) {
@@ -69,8 +69,8 @@ export class ConfigError extends Error {
 const PLACEHOLDER = /^(change[-_ ]?me|replace[-_ ]?me|your[-_ ].*|secret|password|token|x+|(.)\2*)$/i;
 
 /**
- * Reads the settings of one process from `env`, once. The result is typed and frozen. A secret is also taken from the file that
- * `<variable>_FILE` names, as containers hand them out. Throws ConfigError with all faults.
+ * Reads the settings of one process from `env`. The result is typed and frozen. A secret may also be in the file that `<variable>_FILE`
+ * names, as containers provide them. Throws ConfigError with all faults.
  */
 export function readConfig<S extends Settings>(process: string, settings: S, env: Env): Config<S> {
   return readGroups(process, { settings }, env).settings;

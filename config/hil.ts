@@ -4,7 +4,7 @@ import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
 import { keyRingText, parsedBy, reviewLimits } from './shared.js';
 
-/** Somebody who may decide: a name that goes into `decided_by`, the one tenant, and the bearer token that proves both. */
+/** An operator who may decide: a name for `decided_by`, one tenant, and the bearer token that proves both. */
 export interface Operator {
   readonly name: string;
   readonly tenant: string;
@@ -14,7 +14,7 @@ export interface Operator {
 const OPERATOR = /^([A-Za-z0-9._-]{1,63})@([A-Za-z0-9._-]{1,63}):(\S+)$/;
 const MIN_TOKEN_BYTES = 32;
 
-/** `name@tenant:token[,…]`. Throws naming the operator whose entry is wrong, never a token. */
+/** `name@tenant:token[,…]`. The error names the operator whose entry is wrong, never a token. */
 export function parseOperators(text: string): readonly Operator[] {
   const operators = text
     .split(',')
@@ -33,14 +33,14 @@ export function parseOperators(text: string): readonly Operator[] {
     const earlier = operators.slice(0, index);
     if (earlier.some(({ name, tenant }) => name === operator.name && tenant === operator.tenant))
       throw new Error(`${operator.name}@${operator.tenant} appears twice`);
-    // One token for two people would leave open who decided.
+    // With one token for two people it would be unknown who decided.
     if (earlier.some(({ token }) => token === operator.token))
       throw new Error(`${operator.name}@${operator.tenant} shares its token with another operator`);
   }
   return operators;
 }
 
-/** Who speaks for a tenant; a proxy that knows none lets nobody class tools. */
+/** The operators of each tenant; a proxy that knows none lets nobody class tools. */
 export const proxyOperators = setting(
   'GATE_HIL_OPERATORS',
   parsedBy(parseOperators).optional(),

@@ -251,7 +251,7 @@ export const LEDGER_SETTINGS = {
 } as const;
 export type LedgerConfig = Config<typeof LEDGER_SETTINGS>;
 
-/** What is wrong with settings that belong together, or `null`: nothing is vacuumed that is not kept and proved elsewhere. */
+/** Faults in settings that belong together, or `null`: nothing is vacuumed that is not kept and proved elsewhere. */
 export function vacuumFault(
   config: Pick<LedgerConfig, 'vacuumRetentionSecs' | 'exportDir' | 'exportS3Endpoint' | 'checkpointKeyFile'>,
 ): string | null {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { port, setting } from './env.js';
 
-/** Where a service listens; on loopback unless it is told otherwise. `who` stands within a sentence. */
+/** Where a service listens; on loopback unless it is configured otherwise. `who` is used within a sentence. */
 export const listenerSettings = (
   prefix: `GATE_${string}`,
   who: string,
@@ -20,7 +20,7 @@ export const healthSettings = (prefix: `GATE_${string}`, healthPort: number) => 
 
 const loopback = z.string().min(1).default('127.0.0.1');
 
-/** Where a neighbour is reached by whoever stands apart from it. */
+/** The address at which other processes reach this service. */
 export const urlSetting = (prefix: `GATE_${string}`, title: string, defaultPort: number) =>
   setting(
     `${prefix}_URL`,

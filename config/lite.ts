@@ -21,13 +21,13 @@ import {
 import { volumeFault } from './data-volume.js';
 import { agentLimits, callbackBoundaries, demoAgents, parsedBy, reviewLimits } from './shared.js';
 
-/** Who may call, as one entry of `GATE_LITE_AGENTS`. */
+/** Who may call: one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
   readonly tenant: string;
   readonly agent: string;
   readonly token: string;
 }
-/** Who may decide, as one entry of `GATE_LITE_DECIDERS`. */
+/** Who may decide: one entry of `GATE_LITE_DECIDERS`. */
 export interface DeciderToken {
   readonly tenant: string;
   readonly token: string;
@@ -263,7 +263,7 @@ export const flagOf = ({ variable }: Setting): string =>
 
 const TOKENS = ['GATE_LITE_TOKEN', 'GATE_LITE_AGENTS', 'GATE_LITE_DECIDE_TOKEN', 'GATE_LITE_DECIDERS'] as const;
 
-/** A flag that may stand without a value. */
+/** A flag that may be given without a value. */
 export const isSwitch = ({ type }: Setting): boolean => type.safeParse(undefined).data === false;
 
 /**
@@ -317,7 +317,7 @@ function sharesToken(config: LiteConfig): boolean {
   return shared;
 }
 
-/** Where others can try tokens, one must be too long to be guessed. */
+/** Where others can try tokens, a token must be too long to guess. */
 const TOKEN_BYTES = 32;
 const isShort = (token: string): boolean => Buffer.byteLength(token.trim()) < TOKEN_BYTES;
 
@@ -365,7 +365,7 @@ function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => s
   return null;
 }
 
-/** The text of a setting, from its variable or the file that is named for it. */
+/** The text of a setting, from its variable or from the file that is named for it. */
 function written(env: Env, variable: string): string | undefined {
   const file = env[`${variable}_FILE`];
   return env[variable] || (file ? readFileSync(file, 'utf8').trim() : undefined);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { setting } from './env.js';
 import { parsedBy, ENGINE_SETTINGS } from './shared.js';
 
-/** Somebody who logs in to Postgres. Who owns databases keeps to them; who owns none makes its schema in Gate's database. */
+/** A login role of Postgres. A role that owns databases uses only those; one that owns none creates its schema in Gate's database. */
 export interface DatabaseRole {
   readonly name: string;
   readonly password: string;
@@ -12,7 +12,7 @@ export interface DatabaseRole {
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 const PASSWORD = /^[A-Za-z0-9_-]{24,128}$/;
 
-/** `name:password[:database+database…][,…]`. Throws naming the entry that is wrong, never a password. */
+/** `name:password[:database+database…][,…]`. The error names the wrong entry, never a password. */
 export function parseDatabaseRoles(text: string): readonly DatabaseRole[] {
   return text.split(',').map((entry, index) => {
     const [name = '', password = '', databases = ''] = entry.trim().split(':');

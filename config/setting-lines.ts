@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SettingGroups, Settings } from './env.js';
 
-/** One line of a reference: what is read, and what holds when nothing is set. */
+/** One line of a reference: what is read, and what applies when nothing is set. */
 export interface SettingLine {
   readonly variable: string;
   /** `required`, `none`, `empty`, or the value. */
@@ -10,7 +10,7 @@ export interface SettingLine {
   readonly meaning: string;
 }
 
-/** Every setting of the groups once, in their order; one that a group cannot do without is required. */
+/** Every setting of the groups once, in their order; one that any group requires is required. */
 export function settingLines(groups: SettingGroups): readonly SettingLine[] {
   const lines = new Map<string, SettingLine>();
   for (const settings of Object.values<Settings>(groups))

@@ -57,7 +57,7 @@ export const SHARED_SETTINGS = {
   ),
 } as const;
 
-/** The certificate of a process that runs apart; `npm start` takes those of its development CA. */
+/** The certificate of a process that runs separately; `npm start` takes those of its development CA. */
 export const TLS_SETTINGS = {
   caFile: setting('GATE_TLS_CA_FILE', z.string().min(1), "PEM of the CA that signed this deployment's certificates."),
   certFile: setting(
@@ -68,7 +68,7 @@ export const TLS_SETTINGS = {
   keyFile: setting('GATE_TLS_KEY_FILE', z.string().min(1), 'PEM of the private key to it.'),
 } as const;
 
-/** The workflow engine, for whoever talks to it: proxy, hil, worker. */
+/** The workflow engine, for the processes that use it: proxy, hil, worker. */
 export const ENGINE_SETTINGS = {
   address: setting(
     'GATE_TEMPORAL_ADDRESS',
@@ -116,7 +116,7 @@ export const CALL_STORE_SETTINGS = {
   ),
 } as const;
 
-/** Agents whose calls are a demonstration: kept apart in the ledger, in neither invoices nor evidence once it was cleaned up. */
+/** Agents whose calls are a demonstration: kept separate in the ledger, and in neither invoices nor evidence after a cleanup. */
 export const demoAgents = setting(
   'GATE_DEMO_AGENTS',
   csv.refine((entries) => entries.every((entry) => /^[A-Za-z0-9._-]{1,63}\/[A-Za-z0-9._-]{1,63}$/.test(entry)), {
@@ -125,7 +125,7 @@ export const demoAgents = setting(
   "Agents, as tenant/agent, whose calls are a demonstration: their rows have the namespace `demo`, are on no invoice, and are what the demonstration's cleanup hides. Where `gate start` runs its own tools, the two agents that belong to them.",
 );
 
-/** What one agent may have waiting for people at once, in the edition whose settings begin so. */
+/** What one agent may have waiting for people at once, in the edition whose settings start with this prefix. */
 export const reviewLimits = <Prefix extends string>(prefix: Prefix) => ({
   maxParkedCalls: setting(
     `${prefix}_MAX_PARKED_CALLS`,
@@ -134,13 +134,13 @@ export const reviewLimits = <Prefix extends string>(prefix: Prefix) => ({
   ),
   maxParkedBytes: setting(
     `${prefix}_MAX_PARKED_BYTES`,
-    // A single request has to fit: its numbers may grow to nearly four times their length when they are written out.
+    // A single request must fit: its numbers may grow to nearly four times their length when they are written out.
     z.coerce.number().int().min(4_194_304).max(10_000_000_000).default(16_777_216),
     'Bytes that the requests among them may hold together.',
   ),
 });
 
-/** What one agent may do within a minute beside tool calls, in the edition whose settings begin so. */
+/** What one agent may do per minute besides tool calls, in the edition whose settings start with this prefix. */
 export const agentLimits = <Prefix extends string>(prefix: Prefix) => ({
   controlLimit: setting(
     `${prefix}_CONTROL_LIMIT`,

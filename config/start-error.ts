@@ -1,4 +1,4 @@
-/** A start that failed for a reason the operator can mend: printed as one line, without a stack. */
+/** A failed start that the operator can fix: printed as one line, without a stack. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

@@ -3,7 +3,7 @@ import { seconds, setting } from './env.js';
 import { healthSettings } from './listener.js';
 import { PROXY_SETTINGS } from './proxy.js';
 
-/** Where the tools are: the worker calls them, the proxy forwards control methods to them. */
+/** Where the tools are: the worker calls them, and the proxy forwards control methods to them. */
 export const UPSTREAM_SETTINGS = {
   upstreamUrl: setting(
     'GATE_UPSTREAM_URL',
@@ -33,7 +33,7 @@ export const CALL_LIMIT_SETTINGS = {
   upstreamTimeoutSecs,
 } as const;
 
-/** Settings of the worker: how decisions are checked, and how what broke is closed. */
+/** Settings of the worker: how decisions are verified, and how broken calls are closed. */
 export const WORKER_SETTINGS = {
   decisionPublicKeyFile: setting(
     'GATE_HIL_DECISION_PUBLIC_KEY_FILE',
@@ -63,5 +63,5 @@ export const WORKER_SETTINGS = {
   ),
 } as const;
 
-/** A worker that runs apart answers nobody but probes. */
+/** A worker that runs separately answers only probes. */
 export const WORKER_HEALTH_SETTINGS = healthSettings('GATE_WORKER', 9091);

@@ -4,8 +4,8 @@ import type { Inspector } from '../../domain/inspection/port.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
 /**
- * Brain behind HTTP. Rejects with `invalid_request` when Brain says so, and with `provider_unavailable` when no verdict can be had.
- * Inspecting changes nothing; asking again is safe.
+ * Brain behind HTTP. Rejects with `invalid_request` when Brain does, and with `provider_unavailable` when there is no verdict. An
+ * inspection changes nothing, so asking again is safe.
  */
 export function createBrainClient({ timeoutMs = 2_000, ...options }: ServiceClientOptions): Inspector {
   const ask = createServiceClient(

@@ -5,7 +5,7 @@ import type { DeliverCallback } from '../../domain/egress/ports.js';
 import { errorText } from '../../domain/errors.js';
 
 export interface CallbackSenderOptions {
-  /** Checked again at every attempt, so that a boundary withdrawn since then holds for this callback too. */
+  /** Checked again at every attempt, so that removing an entry from the allowlist also stops this callback. */
   readonly allowlist: CallbackAllowlist;
   readonly allowPrivate: readonly string[];
   /** `GATE_CALLBACK_SECRET`. Given here and not with each callback, because arguments of an activity are kept in its history. */
@@ -19,10 +19,9 @@ export const callbackSignature = (secret: string, timestamp: string, body: strin
   `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 
 /**
- * Sends callbacks: one POST per attempt, the same bytes each time,
- * `X-Gate-Correlation-Id` for the receiver to tell repeats apart; with a secret `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`,
- * fresh at each attempt. Safe to meet twice. Throws EgressError: `final` for a forbidden address, a redirect and a 4xx, retryable for the
- * network, 408, 429 and 5xx.
+ * Sends callbacks: one POST per attempt, the same bytes each time, and `X-Gate-Correlation-Id`, by which the receiver recognises repeats.
+ * With a secret it adds `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`, made anew for each attempt. Safe to repeat. Throws
+ * EgressError: `final` for a forbidden address, a redirect and a 4xx; retryable for network errors, 408, 429 and 5xx.
  */
 export function createCallbackSender(options: CallbackSenderOptions): DeliverCallback {
   const { allowlist, allowPrivate, secret, now = () => new Date() } = options;

@@ -10,30 +10,30 @@ import { causeText, connectorThatTells } from './unsent.js';
 
 /** What was found at the address of the tools, worded for an operator. */
 export interface Found {
-  /** `unclear`: nothing is sent there until a later look says what it is. */
+  /** `unclear`: nothing is sent there until a later check finds out what it is. */
   readonly kind: 'mcp' | 'json' | 'unclear';
   readonly words: string;
 }
 
 export interface DetectedUpstream extends Upstream {
-  /** Asks the address what it is, unless it has said so already. Never rejects. */
+  /** Asks the address what it is, unless an earlier answer said so. Never rejects. */
   look(): Promise<Found>;
 }
 
 const LOOK_LIMIT_MS = 3_000;
 const GOODBYE_LIMIT_MS = 1_000;
-/** The other end is up and says that it cannot or may not answer now, or a gateway before it that nothing stands there yet. */
+/** The server is up but cannot or may not answer now, or a gateway in front of it reports that nothing is running there yet. */
 const saysNothing = (status: number) =>
   status < 400 || [401, 403, 404, 405, 407, 408, 429].includes(status) || status >= 500;
-/** JSON-RPC's codes for faults of a server: one that is still starting knows the method and fails at it. */
+/** JSON-RPC's codes for server errors: a server that is still starting knows the method and fails to run it. */
 const failsForNow = (message: ReadonlyMap<string, string>): boolean => {
   const code = Number(membersOf(message.get('error') ?? '')?.get('code') ?? 0);
   return code === -32_603 || (code <= -32_000 && code >= -32_099);
 };
 
 /**
- * The tools at an address, of whichever kind they are. Asked with `initialize`, which runs nothing; only an answer that
- * proves the one or the other decides, for the life of this client. Until then no call is sent, so that none is ever sent in both ways.
+ * The tools at an address, whether it speaks MCP or plain JSON-RPC. It is asked with `initialize`, which runs nothing. Only an answer that
+ * proves one or the other decides, for the life of this client. Until then no call is sent, so that no call is ever sent in both ways.
  */
 export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   const dispatcher = new Agent({ connect: connectorThatTells({ timeout: LOOK_LIMIT_MS }) });
@@ -78,7 +78,7 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
     }
   }
 
-  /** The session of this check serves no agent. */
+  /** The session that this check opened is not used for any agent. */
   async function goodbye(session: string, headers: Record<string, string>): Promise<void> {
     try {
       const { body } = await undiciRequest(target.url, {
@@ -89,7 +89,7 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
       });
       await body.dump();
     } catch {
-      // A server that does not take it lets the session go by itself.
+      // A server that refuses this ends the session by itself.
     }
   }
 
@@ -126,7 +126,7 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   };
 }
 
-/** How the server calls itself. */
+/** The name that the server gives itself. */
 function nameIn(message: ReadonlyMap<string, string>): string {
   const info = membersOf(membersOf(message.get('result') ?? '')?.get('serverInfo') ?? '');
   const said = (name: string): string => {

@@ -2,8 +2,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * The data of each message in a stream of server-sent events (HTML, section 9.2.6), as it comes. Event names other than `message`, ids and
- * times to retry are passed over: nothing here goes on with a stream that broke. Linear in the bytes, however they are cut.
+ * The data of each message in a stream of server-sent events (HTML, section 9.2.6), as it arrives. Event names other than `message`, ids
+ * and retry times are ignored, because nothing here resumes a broken stream. Linear in the bytes, however they are split.
  */
 export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
@@ -24,7 +24,7 @@ export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** Complete lines; text behind the last line break is dropped when the stream ends. */
+/** Complete lines; text after the last line break is dropped when the stream ends. */
 async function* linesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let begun: Uint8Array[] = [];
   let afterCr = false;

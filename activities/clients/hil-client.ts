@@ -4,7 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
-/** Enough to recognise a row. It was checked before it was stored, and its payload may be a megabyte. */
+/** Just enough to recognise a row. The row was checked before it was stored, and its payload may be a megabyte. */
 const row = z.looseObject({
   id: z.uuid(),
   correlation_id: z.uuid(),
@@ -14,8 +14,8 @@ const row = z.looseObject({
 });
 
 /**
- * The review rows over HTTP, for workers apart from HIL; the same promises as in process. A refusal arrives as the GateError that HIL
- * threw. No answer, no time, or an answer that is no row: `pipeline_unavailable` with `layer: hil`; all three calls may then be made again.
+ * The review rows over HTTP, for workers in another process; the same contract as in process. A refusal arrives as the GateError that HIL
+ * threw. No answer, a timeout, or an answer that is not a row: `pipeline_unavailable` with `layer: hil`. All three calls may be repeated.
  */
 export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClientOptions): Reviews {
   const ask = createServiceClient(

@@ -14,13 +14,13 @@ export interface JsonUpstreamOptions {
   readonly url: string;
   /** Sent as `Authorization: Bearer`; the agent's own credentials never go upstream. */
   readonly apiKey?: string;
-  /** Larger answers are not retained: the effect may have happened, so the outcome is unknown. */
+  /** Larger answers are not retained. The effect may have happened, so the outcome is unknown. */
   readonly maxResponseBytes?: number;
 }
 
 type Members = ReadonlyMap<string, string>;
 
-/** Tools that take a JSON-RPC request, one POST each, and answer with one JSON object, whatever is in it. No session, no redirect, no retry. */
+/** Tools that take one JSON-RPC request per POST and answer with one JSON object of any content. No session, no redirect, no retry. */
 export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 }: JsonUpstreamOptions): Upstream {
   const dispatcher = new Agent({ connect: connectorThatTells({ timeout: 5_000 }), keepAliveTimeout: 4_000 });
   const headers = { accept: 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) };
@@ -86,13 +86,16 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
   };
 }
 
-/** An answer without an id, or with `null`, belongs to this request, the only one on its connection. Any other id is a wrong answer. */
+/**
+ * An answer without an id, or with `null`, belongs to this request, because it is the only one on its connection. Any other id is a wrong
+ * answer.
+ */
 function isNotOfAnother(message: Members, id: string): boolean {
   const given = present(message.get('id'));
   return given === undefined || JSON.parse(given) === id;
 }
 
-/** The object under the caller's id. A `null` error beside a result, as JSON-RPC 1.0 writes it, stands for nothing and is left out. */
+/** The object under the caller's id. JSON-RPC 1.0 writes a `null` error beside a result; it means nothing and is left out. */
 function replyOf(message: Members, statusCode: number, callersId: Json | undefined): UpstreamOutcome {
   const error = present(message.get('error'));
   const nothing = message.has('error') && error === undefined;

@@ -15,7 +15,7 @@ import { createServiceClient, type ServiceClientOptions } from './service-client
 import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 export interface LedgerClientOptions extends ServiceClientOptions {
-  /** A walk over a long chain takes its time. */
+  /** A walk over a long chain takes long. */
   readonly verifyTimeoutMs?: number;
 }
 
@@ -24,9 +24,9 @@ export type LedgerClient = Ledger & HeldRows & Verifier & EgressSource & Pick<Le
 const receipts = z.object({ receipts: z.array(appendReceipt) });
 
 /**
- * The ledger over HTTP, for processes apart from it; the same promises as in process. A refusal arrives as the GateError the ledger threw.
- * No answer, no time, or an answer that makes no sense: `ledger_store_unavailable`; whether rows were stored is then unknown, and
- * sending the same ids again is safe.
+ * The ledger over HTTP, for other processes; the same contract as in process. A refusal arrives as the GateError that the ledger threw. No
+ * answer, a timeout, or an unreadable answer: `ledger_store_unavailable`. It is then unknown whether rows were stored, and sending the same
+ * ids again is safe.
  */
 export function createLedgerClient({
   timeoutMs = 10_000,

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { servedCapabilities } from '../../domain/mcp/control-methods.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 
-/** What an MCP server said about itself when Gate introduced itself. */
+/** What an MCP server said about itself during `initialize`. */
 export interface Introduction {
   readonly protocolVersion: string;
   readonly capabilities: JsonObject;
@@ -42,13 +42,13 @@ export function introductionIn(reply: string): Introduction {
   };
 }
 
-/** Whether a message is an MCP server's answer to `initialize`, of whatever version of the protocol. */
+/** Whether a message is an MCP server's answer to `initialize`, whatever the protocol version. */
 export function introducesItself(message: ReadonlyMap<string, string>): boolean {
   const result = message.get('result');
   return result !== undefined && InitializeResultSchema.safeParse(JSON.parse(result)).success;
 }
 
-/** What an agent is told when it introduces itself: the tools behind Gate, and what of them Gate serves. */
+/** Gate's answer to an agent's `initialize`: the tools behind Gate, and what of them Gate serves. */
 export function introductionFor(request: JsonObject, upstream: Introduction): string {
   const { serverInfo, instructions } = upstream;
   const result = {
@@ -60,13 +60,13 @@ export function introductionFor(request: JsonObject, upstream: Introduction): st
   return JSON.stringify({ jsonrpc: '2.0', id: request['id'] ?? null, result });
 }
 
-/** The version the agent asked for where there is such a version, else the newest. */
+/** The version the agent asked for if it exists, otherwise the newest. */
 export const requestedVersion = (request: JsonObject): string => {
   const asked = (request['params'] as JsonObject | undefined)?.['protocolVersion'];
   return SUPPORTED_PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
 };
 
-/** Gate's answer to a request of the server: it answers pings and offers nothing else. `null` where no answer is due. */
+/** Gate's answer to a request of the server: it answers pings and refuses everything else. `null` where no answer is due. */
 export function answerToServer(message: ReadonlyMap<string, string>): string | null {
   const id = message.get('id');
   const method = message.get('method');

@@ -24,7 +24,7 @@ export interface McpUpstreamOptions {
   readonly apiKey?: string;
   /** Larger answers are not retained: the effect may have happened, so the outcome is unknown. */
   readonly maxResponseBytes?: number;
-  /** In memory unless several processes talk to the upstream for the same agents. */
+  /** In memory, unless several processes talk to the upstream for the same agents. */
   readonly sessions?: UpstreamSessions;
 }
 
@@ -40,13 +40,13 @@ interface Message {
 const OPENING_LIMIT_MS = 10_000;
 const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
-/** A server should ask nothing of a client that declares no capability. One that does is answered this many times per request. */
+/** A server should not send requests to a client that declares no capability. If it does, it gets this many answers per request. */
 const MAX_ANSWERS_TO_SERVER = 16;
 
 /**
- * The tools of one MCP server over streamable HTTP. One upstream session per agent; upstream request ids are Gate's own and the caller's
- * id is put back; JSON and SSE replies both end as one JSON-RPC object, in the text of the upstream. Each request is one POST:
- * docs/decisions/own-upstream-client.md says why it is not that of the MCP SDK.
+ * The tools of one MCP server over streamable HTTP. One upstream session per agent. Upstream request ids are Gate's own, and the caller's
+ * id is put back. JSON and SSE replies both end as one JSON-RPC object with the upstream's own text. Each request is one POST;
+ * docs/decisions/own-upstream-client.md says why this is not the client of the MCP SDK.
  */
 export function createMcpUpstream({
   url,
@@ -56,8 +56,8 @@ export function createMcpUpstream({
 }: McpUpstreamOptions): Upstream {
   const dispatcher = new Agent({
     connect: connectorThatTells({ timeout: 5_000 }),
-    // Below what servers keep idle connections for (Node and uvicorn: 5 s): a request on one that the other side has just closed is lost, and
-    // nobody knows whether it ran.
+    // Below the time that servers keep idle connections (Node and uvicorn: 5 s). A request on a connection that the other side has just
+    // closed is lost, and it is unknown whether it ran.
     keepAliveTimeout: 4_000,
   });
   const headersOf = (session: UpstreamSession | null) => ({
@@ -67,10 +67,10 @@ export function createMcpUpstream({
     ...(session?.id && { 'mcp-session-id': session.id }),
   });
 
-  /** Opened here, and nothing was answered over them yet. */
+  /** Opened by this process, and nothing was answered over them yet. */
   const unproved = new WeakSet<UpstreamSession>();
 
-  /** One message over a session; what the server asks meanwhile is answered. */
+  /** Sends one message over a session and answers what the server asks meanwhile. */
   const say = (session: UpstreamSession | null, { id, text }: Message, limits: Limits): Promise<Posted> => {
     let answered = 0;
     return post({
@@ -88,7 +88,7 @@ export function createMcpUpstream({
       },
     });
   };
-  /** Sends a message whose answer nobody waits for. */
+  /** Sends a message without waiting for its answer. */
   const aside = (session: UpstreamSession | null, text: string): void =>
     void say(session, { id: randomUUID(), text }, { timeoutMs: ASIDE_LIMIT_MS }).catch(() => undefined);
 
@@ -108,7 +108,7 @@ export function createMcpUpstream({
     return session;
   }
 
-  /** The agent's session, if it opens in time. A late one is still opened, for the next call that asks. */
+  /** The agent's session, if it opens in time. A session that opens too late is kept for the next call. */
   async function sessionBy(untilMs: number, caller: UpstreamCaller): Promise<UpstreamSession> {
     const late = new AbortController();
     const session = sessions.of(caller, open);
@@ -123,7 +123,7 @@ export function createMcpUpstream({
     }
   }
 
-  /** What the server says of a session after it refused a request over it. Asked with a ping, which has no effect. */
+  /** Whether the server still knows a session after it refused a request over it. Asks with a ping, which has no effect. */
   async function standingOf(session: UpstreamSession): Promise<'stands' | 'gone' | 'unclear'> {
     const id = randomUUID();
     const ping = { id, text: controlText(id, { method: 'ping', params: {} }) };
@@ -137,8 +137,9 @@ export function createMcpUpstream({
   }
 
   /**
-   * Sends a message over the agent's session, once. A second time only where the first surely met no tool: the request named a session, the
-   * answer is the protocol's 404 and no answer to the request itself, and a ping over the session is 404 as well. Nor does a server that forgets a session before it ever served get a call twice.
+   * Sends a message over the agent's session once. It is sent a second time only if the first certainly reached no tool: the request named
+   * a session, the answer is the protocol's 404 and not an answer to the request itself, and a ping over the session also gets 404. A
+   * server that forgets a session before it was ever used does not get a call twice either.
    */
   async function send(
     caller: UpstreamCaller,
@@ -172,7 +173,7 @@ export function createMcpUpstream({
         if (reply) return { kind: 'reply', statusCode: 200, ...reply };
         return unknownOutcome('the upstream answered with neither a result nor an error');
       }
-      // Many servers say 400 where the protocol says 404; such a call is not sent again, but the next one gets a new session.
+      // Many servers answer 400 where the protocol says 404. Such a call is not sent again, but the next one gets a new session.
       if (session.id !== null && (answer.status === 404 || answer.status === 400)) {
         const standing = await standingOf(session);
         if (standing !== 'stands') await sessions.drop(caller, session);
@@ -196,7 +197,7 @@ export function createMcpUpstream({
         return send(caller, request['id'], { id, text: controlText(id, outgoingControl(request)) }, limits);
       }
       try {
-        // Gate keeps the session with the upstream; the agent learns what that session agreed on.
+        // Gate keeps the session with the upstream; the agent is told what that session negotiated.
         const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller));
         return { kind: 'reply', statusCode: 200, text, failed: false };
       } catch (error) {
@@ -224,7 +225,7 @@ export function createMcpUpstream({
   };
 }
 
-/** An HTTP answer is a result, also a refusal: the upstream took the request and spoke. A redirect has no place to go. */
+/** An HTTP answer is a result, even a refusal: the upstream took the request and answered. A redirect is not followed. */
 function httpRefusal(id: Json | undefined, { status, said }: Posted & { kind: 'refused' }): UpstreamOutcome {
   const message = `upstream answered HTTP ${status}${status < 400 ? '; redirects are not followed' : ''}`;
   const error = { code: -32_000, message, ...(said && { data: said }) };

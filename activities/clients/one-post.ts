@@ -9,7 +9,7 @@ import { surelyNotSent } from './unsent.js';
 export type Posted = { readonly status: number } & (
   | { readonly kind: 'message'; readonly headers: Headers; readonly message: ReadonlyMap<string, string> }
   | { readonly kind: 'accepted'; readonly headers: Headers }
-  /** Another status than 2xx. `said` is the beginning of its body, `message` the body where that is a JSON object. */
+  /** Another status than 2xx. `said` is the beginning of the body; `message` is the body if it is a JSON object. */
   | { readonly kind: 'refused'; readonly said: string; readonly message: ReadonlyMap<string, string> | null }
 );
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -22,23 +22,23 @@ export interface Post {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Whether a message is the one that is waited for; sees every one that comes. */
+  /** Whether a message is the awaited one. Called with every message that arrives. */
   readonly isAnswer: (message: ReadonlyMap<string, string>) => boolean;
 }
 
-/** The other end answered, but without a reply. */
+/** The other end answered, but without a reply to the request. */
 export class NoReply extends Error {}
 
 const SAID = 300;
 const MAX_REFUSAL_BYTES = 65_536;
-/** Progress and log lines of a long call; a flood of them would keep this process busy for as long as its bytes last. */
+/** Limits the progress and log messages of a long call. A flood of them would keep this process busy for as long as it lasts. */
 const MAX_MESSAGES = 10_000;
-/** How long an answered stream may take to end by itself, so that its connection can be used again. */
+/** How long a stream may take to end after its answer, so that its connection can be used again. */
 const LAST_BYTES_MS = 200;
 
 /**
- * One request, sent once. Through undici's plain request, which follows no redirect and repeats nothing; its `fetch` sends a request again
- * that was answered 421, as the Fetch standard wants it. Rejects when no answer came.
+ * Sends one request once, with undici's plain request, which follows no redirect and repeats nothing. Its `fetch` repeats a request that
+ * was answered 421, as the Fetch standard demands. Rejects when no answer came.
  */
 export async function post({
   url,
@@ -63,7 +63,7 @@ export async function post({
     });
     const { body } = answer;
     const head = { status: answer.statusCode, headers: answer.headers };
-    // Whoever stops reading ends it; what it says then was not asked for.
+    // The reader ends the stream once it stops reading; later messages were not asked for.
     body.on('error', () => undefined);
     const chunks = upTo(maxBytes, body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>);
     try {
@@ -91,7 +91,7 @@ export async function post({
     }
   } catch (error) {
     if (limit.aborted) throw new TimedOut();
-    // A connection that was never made is told as that: then nothing was sent.
+    // A connection that was never made is reported as such: then nothing was sent.
     if (signal?.aborted && !surelyNotSent(error)) throw new Cancelled();
     throw error;
   }

@@ -5,8 +5,8 @@ import { asOutage } from './brain-client.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
 /**
- * Policy behind HTTP. Rejects with `policy_input_invalid` when the engine says so, and with `policy_unavailable` when no decision can be
- * had. Evaluation changes nothing; asking again is safe.
+ * Policy behind HTTP. Rejects with `policy_input_invalid` when the engine does, and with `policy_unavailable` when there is no decision. An
+ * evaluation changes nothing, so asking again is safe.
  */
 export function createPolicyClient({ timeoutMs = 2_000, ...options }: ServiceClientOptions): PolicyEvaluator {
   const ask = createServiceClient(

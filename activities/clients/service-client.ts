@@ -30,8 +30,8 @@ export interface Question {
 }
 
 /**
- * Asks another service over HTTP. A refusal arrives as the GateError the service threw, with its fields. No answer, no time, or an
- * answer that is not of the type (`null`: no type, any 2xx will do) is what `unavailable` makes of it.
+ * Asks another service over HTTP. A refusal arrives as the GateError that the service threw, with its fields. No answer, a timeout, or an
+ * answer of another type (`null`: no type, any 2xx will do) becomes what `unavailable` makes of it.
  */
 export function createServiceClient(
   service: string,
@@ -66,7 +66,7 @@ export function createServiceClient(
 
 const refusal = z.looseObject({ error: z.string(), reason: z.string().optional() });
 
-/** The error the service threw, or `null` for one it could not have thrown: that is an outage. */
+/** The error that the service threw, or `null` for one it could not have thrown, which counts as an outage. */
 function refusedBy({ status, text }: { status: number; text: string }): GateError | null {
   const said = refusal.safeParse(parsed(text)).data;
   if (said === undefined || !isErrorCode(said.error) || ERROR_CODES[said.error].status !== status) return null;

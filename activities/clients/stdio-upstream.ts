@@ -20,7 +20,10 @@ import { causeText } from './unsent.js';
 export interface StdioUpstreamOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** What the child gets of this process's environment beside the few names every program needs. Gate's own secrets are not among them. */
+  /**
+   * What the child gets of this process's environment, besides the few names that every program needs. Gate's own secrets are not among
+   * them.
+   */
   readonly env: Readonly<Record<string, string>>;
   readonly onRestart?: (reason: string) => void;
   /** A longer line ends the child, because nothing behind it can be read. */
@@ -35,16 +38,17 @@ interface Session {
   close(): Promise<void>;
 }
 
-/** Between two starts of a child that dies at once. */
+/** Wait between two starts of a child that exits at once. */
 const RESTART_PAUSE_MS = 1_000;
 const OPENING_LIMIT_MS = 60_000;
-/** How long a child may take to end after its input was closed, and again after it was asked to. */
+/** How long a child may take to end after its input was closed, and again after SIGTERM. */
 const ENDING_LIMIT_MS = 2_000;
 const LF = 0x0a;
 
 /**
- * The tools of an MCP server that runs as a child and speaks over its standard streams. One session for all agents: the child knows
- * no callers. When it dies, a call under way is unknown, and the next one starts it anew; nothing is written to it twice.
+ * The tools of an MCP server that runs as a child process and speaks over its standard streams. One session for all agents, because the
+ * child knows no callers. When it dies, the outcome of a running call is unknown, and the next call starts the child again; nothing is
+ * written to it twice.
  */
 export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & { start(): Promise<void> } {
   const { command, onRestart } = options;
@@ -215,7 +219,7 @@ async function openChild(
   }
 }
 
-/** Lines as they come, each up to a length; linear in the bytes, however they are cut. */
+/** Lines as they arrive, each up to a maximum length. Linear in the bytes, however they are split. */
 function onLines(
   stream: NodeJS.ReadableStream,
   maxBytes: number,

@@ -19,20 +19,20 @@ export interface UpstreamSessionTables {
 }
 
 export interface StoredSessionsOptions {
-  /** The address the sessions are with: another address has others. */
+  /** The address that the sessions belong to; another address has its own. */
   readonly url: string;
   readonly keys: KeyRing;
   readonly now?: () => number;
 }
 
-/** Longer than opening may take; when a process died while opening, the next one takes over. */
+/** Longer than opening may take. When a process died while opening, the next one takes over. */
 const LEASE_MS = 12_000;
 const LOOK_AGAIN_MS = 50;
 const MAX_KEPT = 1_000;
 
 /**
- * Sessions that all processes over one store share, sealed at rest. An agent's session is opened by one of them, while the others wait; it
- * outlives each of them, so nobody ends it: a server lets go of what is silent, and says so to the next request.
+ * Sessions that all processes over one store share, sealed at rest. One process opens an agent's session while the others wait. The session
+ * outlives each of them, so none of them ends it: a server drops an idle session by itself, and says so at the next request.
  */
 export function storedSessions(
   { db }: Store<UpstreamSessionTables>,
@@ -52,7 +52,7 @@ export function storedSessions(
       .where('opened_by', '=', opener)
       .execute();
 
-  /** The session that stands; `null` while there is none, or one that no key of this process opens. */
+  /** The existing session; `null` when there is none, or when no key of this process decrypts it. */
   async function standing(caller: UpstreamCaller): Promise<UpstreamSession | null> {
     const row = await db
       .selectFrom('upstream_sessions')
@@ -72,7 +72,7 @@ export function storedSessions(
     }
   }
 
-  /** Whether `opener` is the one to open the agent's session. */
+  /** Whether `opener` should open the agent's session. */
   async function claim({ tenant, agent }: UpstreamCaller, opener: string): Promise<boolean> {
     const lease = { opened_by: opener, until_ms: now() + LEASE_MS };
     const claimed = await db
@@ -83,7 +83,7 @@ export function storedSessions(
           .columns(['upstream', 'tenant', 'agent'])
           .doUpdateSet(lease)
           .where('upstream_sessions.sealed', 'is', null)
-          // Over, or from before the clock was put back. Clocks of two hosts may differ: not at the first second beyond a lease.
+          // Expired, or from before the clock was set back. Clocks of two hosts may differ, so this is not decided to the second.
           .where(({ eb, or }) =>
             or([
               eb('upstream_sessions.until_ms', '<', now()),
@@ -121,7 +121,7 @@ export function storedSessions(
       .where('agent', '=', caller.agent)
       .where('opened_by', '=', opener)
       .executeTakeFirst();
-    // It took longer than the lease, and somebody else opened one: that one stands.
+    // Opening took longer than the lease, and another process opened a session: that one is used.
     if (numUpdatedRows !== 1n) return take(caller, open);
     openers.set(session, opener);
     return session;

@@ -1,13 +1,13 @@
 import type { UnknownCause, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 
-/** The other end did not answer within the time that it had. */
+/** The other end did not answer in time. */
 export class TimedOut extends Error {
   constructor() {
     super('the request timed out');
   }
 }
 
-/** Whoever waited for the answer stopped waiting. */
+/** The caller stopped waiting for the answer. */
 export class Cancelled extends Error {
   constructor() {
     super('nobody waits for the answer any more');
@@ -19,7 +19,7 @@ const causeOf = (error: unknown): UnknownCause => {
   return error instanceof Cancelled ? 'cancelled' : 'invalid_answer';
 };
 
-/** The outcome of a request that left and met no answer that can be read. `error` is what ended the waiting, if anything did. */
+/** The outcome of a request that was sent and got no readable answer. `error` is what ended the wait, if anything did. */
 export const unknownOutcome = (reason: string, error?: unknown): UpstreamOutcome & { kind: 'unknown' } => ({
   kind: 'unknown',
   cause: causeOf(error),

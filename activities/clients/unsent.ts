@@ -3,12 +3,12 @@ import { errorText } from '../../domain/errors.js';
 import { foreignText } from '../../domain/text.js';
 import { linear } from '../../domain/expressions/linear.js';
 
-/** Errors of connections that never came to be. */
+/** Errors of connections that were never made. */
 const unsent = new WeakSet<object>();
 
 /**
- * undici's connector, which remembers the errors of connections that were not made: with those not a byte of a request left. The code of
- * an error alone cannot tell, since a TLS error may also end a connection in the middle of an answer.
+ * undici's connector, remembering the errors of connections that were not made: with those, not a byte of a request was sent. The error's
+ * code alone cannot tell, because a TLS error may also end a connection in the middle of an answer.
  */
 export function connectorThatTells(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options);
@@ -27,7 +27,7 @@ type Cause = {
   readonly errors?: unknown;
 };
 
-/** The error and what lies beneath it. By shape: an error may come from another realm and be no `Error` here. */
+/** The error and its causes. Recognised by shape, because an error may come from another realm and not be an `Error` here. */
 function* causes(error: unknown, depth = 0): Generator<Cause> {
   if (typeof error !== 'object' || error === null || depth > 8) return;
   const at = error as Cause;
@@ -36,10 +36,10 @@ function* causes(error: unknown, depth = 0): Generator<Cause> {
   yield* causes(at.cause, depth + 1);
 }
 
-/** No connection, no name, no TLS: not a byte of the request was read by anybody. Of errors under a connector made above. */
+/** No connection, no name, no TLS: nobody read a byte of the request. Of errors that the connector above produced. */
 export const surelyNotSent = (error: unknown): boolean => [...causes(error)].some((cause) => unsent.has(cause));
 
-/** Codes whose messages name hosts, addresses or ports. What an agent or a ledger row is told is what happened, not where. */
+/** Codes whose messages contain hosts, addresses or ports. Agents and ledger rows are told what happened, not where. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -55,13 +55,13 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const ADDRESS = linear(String.raw`\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)]+`, 'i');
 
-/** The innermost message says what happened; outer ones say `fetch failed`. Without addresses: agents read it. */
+/** The innermost message says what happened; the outer ones say `fetch failed`. Addresses are left out, because agents read it. */
 export const causeText = (error: unknown): string => {
   const innermost = [...causes(error)].at(-1);
   const code = typeof innermost?.code === 'string' ? innermost.code : '';
   if (Object.hasOwn(WORDS, code)) return `${WORDS[code]} (${code})`;
   if (/CERT|TLS|SSL/.test(code)) return `the TLS certificate of the other end was not accepted (${code})`;
-  // Messages of the system name addresses and ports behind their code.
+  // System messages contain addresses and ports after their code.
   if (/^E[A-Z0-9_]+$/.test(code)) return `the connection failed (${code})`;
   const text = typeof innermost?.message === 'string' ? innermost.message : errorText(error);
   return foreignText(ADDRESS.replaceAll(text, '[address]'), 300);

@@ -2,16 +2,16 @@ import { LRUCache } from 'lru-cache';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { Introduction } from './mcp-handshake.js';
 
-/** A session with an MCP server. A server that keeps none gives no id. */
+/** A session with an MCP server. A server without sessions gives no id. */
 export interface UpstreamSession extends Introduction {
   readonly id: string | null;
 }
 
-/** Who holds the sessions with an upstream: one for each agent. */
+/** Holds the sessions with an upstream, one per agent. */
 export interface UpstreamSessions {
-  /** The agent's session; opened once, however many ask at once. */
+  /** The agent's session; opened once, however many calls ask for it at the same time. */
   of(caller: UpstreamCaller, open: () => Promise<UpstreamSession>): Promise<UpstreamSession>;
-  /** The agent's next request opens one anew, unless another stands already. */
+  /** Drops the session: the agent's next request opens a new one, unless another exists already. */
   drop(caller: UpstreamCaller, session: UpstreamSession): Promise<void>;
   /** Those that end with this process. */
   own(): Promise<UpstreamSession[]>;
@@ -19,7 +19,7 @@ export interface UpstreamSessions {
 
 export const agentKey = ({ tenant, agent }: UpstreamCaller): string => `${tenant}/${agent}`;
 
-/** Sessions of one process, for a composition in which one process talks to the upstream. */
+/** Sessions of one process, for compositions in which only one process talks to the upstream. */
 export function sessionsInMemory(max = 1_000): UpstreamSessions {
   const sessions = new LRUCache<string, Promise<UpstreamSession>>({ max });
   return {

@@ -17,7 +17,7 @@ export interface CallStoreOptions {
   readonly now?: () => number;
   /** This deployment's name for the replica that wrote a history event. */
   readonly replica?: string;
-  /** The ledger, whose rows show that an older record was put back. Without it only a process that saw the newer record notices. */
+  /** The ledger, whose rows reveal that an older record was put back. Without it only a process that saw the newer record notices. */
   readonly ledger?: HeldRows | undefined;
 }
 
@@ -32,7 +32,7 @@ export async function openCallStore({ target, ...options }: CallStoreOptions): P
   return callStoreOver(store, options);
 }
 
-/** The call records over a store that is open and migrated, and that other processes may write. Takes it over: `close` closes it. */
+/** The call records over an open, migrated store that other processes may also write. Takes ownership: `close` closes the store. */
 export const callStoreOver = (
   store: Store<CallTables>,
   { replica = 'gate-0', ...options }: Omit<CallStoreOptions, 'target'>,
@@ -47,7 +47,7 @@ export const callStoreOver = (
   });
 
 export interface FileCallStoreOptions extends Pick<CallStoreOptions, 'keys' | 'now' | 'replica'> {
-  /** The ledger in the same file: whether there is a row of this id. */
+  /** The ledger in the same file: whether it has a row with this id. */
   readonly ledger?: { holds(id: string): boolean };
 }
 
@@ -70,5 +70,5 @@ export function callStoreInFile(
   });
 }
 
-/** How long the ledger's answer about an open call holds before it is asked again: another replica may move the call meanwhile. */
+/** How long the ledger's answer about an open call is valid: another replica may move the call meanwhile. */
 const VOUCHED_MS = 60_000;

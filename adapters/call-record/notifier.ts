@@ -1,6 +1,6 @@
 import type { CallRecord } from '../../domain/call-record/record.js';
 
-/** Waiting on records. Writes of this process wake the waiter at once, writes of others within one interval. */
+/** Waiting for records. Writes of this process wake the waiter at once, writes of others within one interval. */
 export interface RecordNotifier {
   changed(record: CallRecord): void;
   waitFor(
@@ -20,7 +20,7 @@ interface Waiter {
   readonly resolve: (record: CallRecord | null) => void;
 }
 
-/** One interval serves every waiter and runs only while somebody waits. `find` reads what other processes wrote. */
+/** One interval serves all waiters and runs only while somebody waits. `find` reads what other processes wrote. */
 export function createRecordNotifier(find: (correlationId: string) => Promise<CallRecord | null>): RecordNotifier {
   const waiters = new Map<string, Set<Waiter>>();
   let interval: NodeJS.Timeout | null = null;

@@ -8,9 +8,9 @@ import type { CallTables } from './tables.js';
 const PAGE = 500;
 
 /**
- * To be run once at every opening (`adapters/store/seal-store.ts`). A record of an earlier Gate gets its MAC as far as its sealed verdict and
- * decision lead to the state it is in; the others are closed as tampered. What else an earlier Gate left in the same place is taken over by
- * `others`, in the same transaction and under the same mark: never again afterwards.
+ * Run it at every opening (`adapters/store/seal-store.ts`). A record of an earlier Gate gets its MAC if its sealed verdict and decision
+ * lead to the state it is in; otherwise it is closed as tampered. `others` converts what else an earlier Gate left in the same place, in
+ * the same transaction and under the same mark; never again afterwards.
  */
 export function sealCalls(
   store: Store<CallTables>,

@@ -9,13 +9,13 @@ import {
 import { OPEN_STATES } from '../../domain/call-record/transitions.js';
 import type { DueCall, FollowUp, OpenCall } from '../../domain/call-record/ports.js';
 
-/** The statements of the call store, one text for both databases. Counts and times may come back from Postgres as text. */
+/** The statements of the call store, one text for both databases. Postgres may return counts and times as text. */
 
 type Column = keyof StoredRecord;
 const listed = (columns: readonly string[]) => columns.join(', ');
 const places = (count: number) => Array.from({ length: count }, () => '?').join(', ');
 const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ');
-/** A text for each shape that is asked for; there are few of them. */
+/** One text per shape that is asked for; there are few of them. */
 function shaped<Shape, Row = never>(
   keyOf: (shape: Shape) => string | number,
   textOf: (shape: Shape) => string,

@@ -36,29 +36,29 @@ export interface StoredCallsOptions {
   readonly replica: string;
   readonly now?: (() => number) | undefined;
   readonly ledger?: HeldRows | undefined;
-  /** How long the ledger's answer about an open call holds; for as long as it is remembered where nobody else moves calls. */
+  /** How long the ledger's answer about an open call is valid; as long as it is remembered, if nobody else moves calls. */
   readonly vouchedMs?: number;
-  /** For a store that may undo what stood: `forget` is to be called when it has. */
+  /** For a store that may roll back committed state: `forget` must be called when it does. */
   readonly onUndone?: (forget: () => void) => void;
 }
 
-/** Calls whose versions, and whose standing with the ledger, are remembered per process. */
+/** The number of calls whose versions, and whose check against the ledger, each process remembers. */
 const SEEN_RECORDS = 50_000;
-/** Tries to insert a verdict where neither the insertion nor the look behind it finds a record. */
+/** How often a verdict's insert is tried when neither the insert nor the read after it finds a record. */
 const ATTEMPTS = 5;
 /** A purged call is remembered for twelve times its record's retention: a year where records live thirty days. */
 const TOMBSTONE_LIVES = 12;
-/** Up to when tombstones may go, from the moment up to which records go. */
+/** The time up to which tombstones may be deleted, from the time up to which records may. */
 const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
   Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
 
 /**
- * Moves by which something happens that an undone record would not know of: the tool is called, a callback leaves. A decision is on disk
- * with its review row, for which its runner waits.
+ * Moves with an outside effect that a rolled-back record would not know of: the tool is called, a callback is sent. A decision is on disk
+ * with its review row, and its run waits for that.
  */
 const IRREVOCABLE: ReadonlySet<CallMove> = new Set<CallMove>(['claim', 'expire']);
 
-/** Seconds until the hit that is in the way leaves the window; a whole window where waiting for hits would not help. */
+/** Seconds until the blocking hit leaves the window; the whole window if waiting for hits would not help. */
 const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
   Math.max(1, Math.ceil(((hitMs ?? atMs) + windowMs - atMs) / 1000));
 
@@ -68,13 +68,13 @@ const agentKey = ({ tenant, agent }: { readonly tenant: string; readonly agent: 
 const isOf = ({ record }: OpenedRecord, reached: ReachedRecord | undefined): boolean =>
   reached?.version !== undefined && record.version === reached.version && record.updated_ms === reached.updated_ms;
 
-/** What a look, or a move, came to: the record that stands now, and whether this job closed it. */
+/** The result of a read or a move: the record that stands now, and whether this job closed it. */
 interface Looked {
   readonly opened: OpenedRecord;
   readonly closed: boolean;
 }
 
-/** `CallStore` as jobs over one store, whichever it is (`adapters/store/jobs.ts`). */
+/** `CallStore` as jobs over any one store (`adapters/store/jobs.ts`). */
 export function storedCalls({
   jobs,
   setbacks,
@@ -88,7 +88,7 @@ export function storedCalls({
 }: StoredCallsOptions): CallStore {
   const sealing = recordSealing(keys);
   const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
-  /** Calls that began here, or about which the ledger was asked, a moment ago. */
+  /** Calls that began in this process, or about which the ledger was asked a moment ago. */
   const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ...(vouchedMs !== undefined && { ttl: vouchedMs }) });
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
@@ -102,7 +102,7 @@ export function storedCalls({
   });
 
   const atLeast = (id: string) => seen.get(id) ?? 0;
-  /** Only what stands is remembered; a version that was rolled back never existed. */
+  /** Only committed versions are remembered; a version that was rolled back never existed. */
   const remember = (opened: OpenedRecord): CallRecord => {
     const { correlation_id: id, version } = opened.record;
     seen.set(id, Math.max(version, atLeast(id)));
@@ -125,7 +125,7 @@ export function storedCalls({
     return record;
   };
 
-  /** Closes the row; listeners are told by `told`, once that stands. */
+  /** Closes the row; `told` informs the listeners once that is committed. */
   function* close(row: RecordRow, why: string): Job<Looked> {
     const closed = sealing.condemned(row, why, now(), atLeast(row.correlation_id));
     yield* run(statements.condemnRecord, ...statements.CONDEMNED.map((column) => closed[column]), row.correlation_id);
@@ -134,7 +134,7 @@ export function storedCalls({
     return { opened: again, closed: true };
   }
 
-  /** Reads the row again, with no move beside it: a read that began before a move and ended after it may have seen an older row. */
+  /** Reads the row again with no move at the same time: a read that overlaps a move may have seen an older row. */
   const closeUnlessHolds = (correlationId: string, forWhy?: string, version?: number): Promise<CallRecord | null> =>
     jobs.write(
       function* (): Job<Looked | null> {
@@ -165,7 +165,7 @@ export function storedCalls({
     if (!read) return null;
     return read.fault === undefined ? unlessPutBack(read.record) : closeUnlessHolds(correlationId);
   };
-  /** The ledger is asked of each open record that this process did not make just now. */
+  /** The ledger is asked about each open record that this process did not write just now. */
   async function unlessPutBack(record: CallRecord): Promise<CallRecord | null> {
     const { correlation_id: id, version } = record;
     const against = asked && !vouched.has(id) ? idsAgainst(record) : [];
@@ -220,7 +220,7 @@ export function storedCalls({
     return { opened: recordAfter(known, updated, patch), applied: true, closed: false };
   }
 
-  /** The hits of the agent's window with this call's, or why it is not let in. */
+  /** The hits in the agent's window including this call's, or why it is refused. */
   function* counted(
     call: CallInput,
     weight: number,
@@ -229,7 +229,7 @@ export function storedCalls({
     const key = agentKey(call);
     const atMs = call.received_ms;
     const since = atMs - windowMs;
-    // Replicas count one agent one after the other.
+    // Replicas count an agent's calls one after the other.
     yield* jobs.alone(key);
     // Hits from before the clock was set back would count for as long as it was set back.
     yield* run(statements.dropHits, key, atMs + windowMs);
@@ -251,7 +251,7 @@ export function storedCalls({
       (rows): DueCall[] => rows.map(({ correlation_id, due_ms }) => ({ correlation_id, due_ms: Number(due_ms) })),
     );
 
-  /** Reads on until as many valid open calls were found as asked for, so that an invalid one does not end a walk. */
+  /** Continues until it has found as many valid open calls as asked for, so that an invalid one does not end a walk. */
   async function openCalls(untouchedSinceMs: number, limit: number, from: WalkPlace = WALK_START): Promise<OpenCall[]> {
     const open: OpenCall[] = [];
     for (let after = from; open.length < limit; ) {
@@ -367,7 +367,7 @@ export function storedCalls({
         );
         const stands = made ?? (await find(id));
         if (stands) return stands;
-        // What was in the way was taken back before it was found: the place is free.
+        // The conflicting record was taken back before it was read: the place is free.
       }
       throw new GateError('store_unavailable', 'the store takes no record of this call, and shows none');
     },
@@ -383,7 +383,7 @@ export function storedCalls({
             if (typeof made !== 'string') return made;
             if (made === 'no such move' && kept.alone) return { opened: known, applied: false, closed: false };
           }
-          // What this process left of it is not what stands, or does not let it move.
+          // The record that this process left is not the stored one, or does not allow the move.
           const row = yield* get(statements.selectRecord, correlationId);
           if (!row) return 'gone';
           const read = sealing.read(row, least);
@@ -393,7 +393,7 @@ export function storedCalls({
         },
         (result) => {
           if (typeof result === 'string') {
-            // Somebody else writes here, so what memory holds of it cannot be trusted.
+            // Another process writes here, so what memory holds of the record cannot be trusted.
             kept.drop(correlationId);
             return null;
           }
@@ -471,7 +471,7 @@ export function storedCalls({
 
     followUpsDue: (what, sinceMs, limit, after = WALK_START) => dueCalls(what, sinceMs, limit, after),
 
-    // If this is lost, the duty is done once more; both are safe to repeat.
+    // If this write is lost, the duty is done once more, which is safe.
     followedUp: (correlationId, what) =>
       jobs.write(() => run(statements.clearFollowUp[what], correlationId), nothing, { durable: false }),
 

@@ -21,8 +21,8 @@ export interface LocalEvaluator extends PolicyEvaluator {
 /** More than the calls of a batch, each of which may be large. */
 const LONGEST_QUEUE = 128;
 /**
- * What judging may take of the event loop, in ms. An ordinary call takes one, 4,096 characters of source code some ten, and more on a busy
- * machine: what is given up waits behind large requests, which ordinary ones are not to.
+ * How long judging may block the event loop, in ms. An ordinary call takes 1 ms, 4,096 characters of source code about 10, and more on a
+ * busy machine. A call that is given up in place waits behind large requests, so the limit must not catch ordinary ones.
  */
 const LONGEST_IN_PLACE = 100;
 
@@ -31,10 +31,10 @@ export interface EvaluatorLimits extends ThreadLimits {
 }
 
 /**
- * Policy in this process, without delaying others: a large input is judged in a thread, and small ones a few per turn of the event loop,
- * because a batch is many at once. One that looks small but takes long to read, because its author wrote it so, is given up in place and
- * judged in a thread from the beginning. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not
- * judged in time with `policy_unavailable`.
+ * Policy in this process, without delaying others. A large input is judged in a thread, and small ones a few per turn of the event loop,
+ * because a batch holds many. A small input that takes long to read, because its author wrote it so, is given up in place and judged in a
+ * thread from the beginning. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not judged in
+ * time with `policy_unavailable`.
  */
 export function createLocalEvaluator(
   policies: Pick<PolicySet, 'judge' | 'material'>,
@@ -52,7 +52,7 @@ export function createLocalEvaluator(
   const turns = createTurns();
   const late = () =>
     new GateError('policy_unavailable', 'too many calls wait for policy evaluation already; try again later');
-  /** Null where it would take too long. */
+  /** Null when it would take too long. */
   const judgedInPlace = (input: PolicyInput): Judgement | null => {
     try {
       return policies.judge(input, lasting(inPlaceMs));

@@ -76,7 +76,7 @@ export function reviewStoreOver(
   const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
 
-  // A version that was undone never was: the row that stands is not older than it.
+  // A version that was rolled back never existed: the stored row is not older than it.
   alone?.(() => seen.clear());
 
   const ask = askOf(store);

@@ -7,7 +7,7 @@ import type { ReviewLimits } from '../../domain/review/ports.js';
 type Place = Pick<StoredReview, 'tenant' | 'agent_id'>;
 type Newcomer = Place & Pick<StoredReview, 'payload_bytes'>;
 
-/** What an agent had waiting at that moment, and at most now: the clock and decisions only take away. */
+/** What an agent had waiting at that time, and at most has now: the clock and decisions only reduce it. */
 interface Waiting {
   readonly rows: number;
   readonly bytes: number;
@@ -18,22 +18,22 @@ export interface WaitingRoomOptions {
   readonly ask: Ask;
   readonly clock: () => number;
   readonly limits: ReviewLimits;
-  /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
+  /** For a store that only this process writes: `forget` must be called when it rolled back committed state. */
   readonly alone?: ((forget: () => void) => void) | undefined;
 }
 
-/** The index `reviews_waiting` answers this alone; its condition stands here word for word, or SQLite would not use it. */
+/** The index `reviews_waiting` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
 const selectWaiting = statement<{ rows: number | string; bytes: number | string | null }>(
   `select count(*) as "rows", sum(payload_bytes) as bytes from reviews
      where tenant = ? and agent_id = ? and deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
 );
 
-/** Agents whose number is remembered. */
+/** The number of agents whose count is remembered. */
 const KEPT = 1_000;
 
 /**
- * How much each agent may have waiting for people. Where this process alone writes, the number is counted once and then kept up, because
- * counting takes as long as the agent has rows; what would not fit by it is counted anew.
+ * Limits how much each agent may have waiting for people. When only this process writes, the count is read once and then kept up to date,
+ * because counting takes longer the more rows the agent has. If the kept count would refuse a row, it is counted anew.
  */
 export function waitingRoom({ ask, clock, limits, alone }: WaitingRoomOptions) {
   const kept = alone && new LRUCache<string, Waiting>({ max: KEPT });
@@ -43,12 +43,12 @@ export function waitingRoom({ ask, clock, limits, alone }: WaitingRoomOptions) {
     rows + 1 <= limits.rows && bytes + newcomer.payload_bytes <= limits.bytes;
 
   return {
-    /** Throws `review_backlog_full` unless the agent may have this row waiting, too. */
+    /** Throws `review_backlog_full` unless the agent may have this row waiting too. */
     async assertFor(newcomer: Newcomer): Promise<void> {
       const { tenant, agent_id } = newcomer;
       const atMs = clock();
       const known = kept?.get(keyOf(newcomer));
-      // By a clock that was set back, rows wait again that did not count.
+      // After the clock was set back, rows wait again that did not count.
       if (known && known.atMs <= atMs && fits(known, newcomer)) return;
       const {
         rows: [counted],
@@ -70,7 +70,7 @@ export function waitingRoom({ ask, clock, limits, alone }: WaitingRoomOptions) {
       if (known) kept?.set(keyOf(row), { ...known, rows: known.rows + 1, bytes: known.bytes + row.payload_bytes });
     },
 
-    /** A row waits no longer, or again: who asks next counts. */
+    /** A row no longer waits, or waits again: the next create counts anew. */
     changed: (row: Place): void => void kept?.delete(keyOf(row)),
   };
 }

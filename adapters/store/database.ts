@@ -8,7 +8,7 @@ import type { Ask, Statement, Value } from './statement.js';
 export type StoreTarget = { readonly file: string } | { readonly url: string; readonly schema: string };
 export type StoreKind = 'sqlite' | 'postgres';
 
-/** One authority's database: SQLite in a file, or one schema of a Postgres database; the same Kysely code over both. */
+/** The database of one authority: an SQLite file, or one schema of a Postgres database. The same Kysely code runs on both. */
 export interface Store<Tables> {
   readonly kind: StoreKind;
   readonly db: Kysely<Tables>;
@@ -16,15 +16,17 @@ export interface Store<Tables> {
   readonly sqlite: DatabaseSyncInstance | null;
   /** Postgres only: the pool below Kysely. */
   readonly pool: pg.Pool | null;
-  /** Only in a file of this process's own: runs a written statement at once, in the open transaction, and not in turn with Kysely's. */
+  /**
+   * Only in a file that this process owns: runs a prepared statement at once in the open transaction, without waiting for Kysely's queue.
+   */
   readonly ask?: Ask;
   close(): Promise<void>;
 }
 
 /**
- * Opens the store and brings it to the newest migration, and with it the authorities that share its place, each by its name. SQLite runs
- * in WAL mode with `synchronous=FULL`: a commit that returned survives kill -9 and power loss. Throws when the file or server cannot be
- * opened; nothing falls back to another store (docs/architecture/identity-and-routes.md#state).
+ * Opens the store and migrates it to the newest version, together with the other authorities in the same place, each by its name. SQLite
+ * runs in WAL mode with `synchronous=FULL`: a commit that returned survives kill -9 and power loss. Throws when the file or server cannot
+ * be opened; nothing falls back to another store (docs/architecture/identity-and-routes.md#state).
  */
 export async function openStore<Tables>(
   target: StoreTarget,
@@ -50,24 +52,24 @@ export async function openStore<Tables>(
 function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> {
   privateDatabase(file);
   const connection = new DatabaseSync(file);
-  // Synced from when it is migrated: a migration that a power cut takes back runs again, and the first commit after it syncs it too.
+  // Synced only after the migrations: one that a power cut undoes runs again, and the first commit after it syncs it too.
   connection.exec(
     'PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;',
   );
   return sqliteStore(connection, hooks);
 }
 
-/** Called on a SQLite connection before statements run; what one throws is what its query throws. */
+/** Called on a SQLite connection before each query; when it throws, its query throws that. */
 export interface StatementHooks {
   readonly beforeWrite?: () => void;
   readonly beforeStatement?: (text: string) => void;
-  /** Nobody begins or ends a transaction through Kysely, so written statements need not wait for their turn. */
+  /** Nothing begins or ends a transaction through Kysely here, so prepared statements need not wait for it. */
   readonly atOnce?: boolean;
 }
 
 const PREPARED_STATEMENTS = 256;
 
-/** A store over an open SQLite connection, as it is: for files that are only read, where no pragma may write. */
+/** A store over an open SQLite connection, unchanged: for files that are only read, where no pragma may write. */
 export function sqliteStore<Tables>(
   connection: DatabaseSyncInstance,
   { beforeWrite, beforeStatement, atOnce = false }: StatementHooks = {},
@@ -79,12 +81,12 @@ export function sqliteStore<Tables>(
       reader: statement.columns().length > 0,
       all: (parameters: readonly unknown[]) => statement.all(...(parameters as Values)) as unknown[],
       run: (parameters: readonly unknown[]) => statement.run(...(parameters as Values)),
-      // A walk in steps has a statement of its own: another query of the same text must not cut it off.
+      // A walk in steps gets its own statement, because another query with the same text must not interrupt it.
       iterate: (parameters: readonly unknown[]) =>
         connection.prepare(query).iterate(...(parameters as Values)) as IterableIterator<unknown>,
     };
   };
-  // Preparing costs as much as running; the same few texts come again and again.
+  // Preparing a statement costs as much as running it, and the same few texts recur.
   const prepared = new LRUCache<string, ReturnType<typeof prepare>>({ max: PREPARED_STATEMENTS });
   const preparedOnce = (query: string) => {
     beforeStatement?.(query);
@@ -105,7 +107,7 @@ export function sqliteStore<Tables>(
 
 async function openPostgres<Tables>(url: string, schema: string): Promise<Store<Tables>> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw new Error(`not a schema name: ${schema}`);
-  // Loaded where there is a server: everything else starts without it.
+  // Loaded only when there is a server; everything else starts without it.
   const { postgresPool } = await import('./postgres-pool.js');
   const pool = postgresPool({ url, schema }, 8);
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
@@ -113,7 +115,7 @@ async function openPostgres<Tables>(url: string, schema: string): Promise<Store<
   try {
     await sql`create schema if not exists ${sql.id(schema)}`.execute(db);
   } catch (error) {
-    // Two processes that start together race on the catalogue; the loser finds the schema there.
+    // Two processes that start together race for the catalogue; the second finds that the schema exists.
     if ((error as { code?: string }).code !== '23505') {
       await store.close();
       throw error;
@@ -122,7 +124,10 @@ async function openPostgres<Tables>(url: string, schema: string): Promise<Store<
   return store;
 }
 
-/** Brings one authority's tables to the newest migration. Authorities that share a file each count theirs in a table of their own. */
+/**
+ * Migrates the tables of one authority to the newest version. Authorities that share a file each keep their migrations in a table of their
+ * own.
+ */
 export async function migrate<Tables>(
   store: Store<Tables>,
   migrations: Record<string, Migration>,
@@ -131,10 +136,10 @@ export async function migrate<Tables>(
   const migrator = new Migrator({
     db: store.db,
     provider: { getMigrations: () => Promise.resolve(migrations) },
-    // A place that was opened between two changes may lack one whose number is not the highest (`0004-macs` came after 0006 in its time).
-    // Each stands alone and is safe to run late; one that a place knows and this Gate does not still stops the start.
+    // A store opened between two releases may lack a migration whose number is not the highest (`0004-macs` was added after 0006). Each
+    // migration is independent and safe to run late. A migration in the store that this Gate does not know still stops the start.
     allowUnorderedMigrations: true,
-    // Without it the migrator takes the migration tables of any schema of the database for its own, and a second authority cannot start.
+    // Without this the migrator would use the migration tables of any schema of the database, and a second authority could not start.
     ...(schema !== undefined && { migrationTableSchema: schema }),
     ...(table !== undefined && { migrationTableName: table, migrationLockTableName: `${table}_lock` }),
   });

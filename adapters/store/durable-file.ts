@@ -21,15 +21,15 @@ export const PRIVATE_FILE = 0o600;
 export const PUBLIC_FILE = 0o644;
 
 /**
- * Puts `text` in place of whatever `file` held. A crash leaves either the old content or the new one, never a part; what this returned
- * from survives a power loss. Missing folders are made for the owner alone.
+ * Replaces the content of `file` by `text`. A crash leaves the old content or the new one, never a part; once this returned, the text
+ * survives a power loss. Missing folders are created for the owner only.
  */
 export const replaceFile = (file: string, text: string, mode: number): void => put(file, text, mode, renameSync);
 
-/** The same for a file that must not be there yet: of two that make it at once one throws EEXIST. */
+/** The same for a file that must not exist yet: when two processes create it at once, one throws EEXIST. */
 export const createFile = (file: string, text: string, mode: number): void => put(file, text, mode, asNew);
 
-/** Some file systems have no links; a copy that is cut off there is found as a file that cannot be used. */
+/** Some file systems have no links; a copy that was cut off there is recognised as an unusable file. */
 function asNew(temporary: string, file: string): void {
   try {
     linkSync(temporary, file);
@@ -64,24 +64,24 @@ function put(file: string, text: string, mode: number, into: (temporary: string,
 }
 
 /**
- * A database file, and the log and index that SQLite keeps beside it, for the owner alone: made so where it is new, tightened where it is
- * not. SQLite gives what it makes later the mode of the database. A missing folder is made for the owner alone; one that is there belongs to
- * whoever made it. A file of somebody else's is left to him.
+ * Restricts a database file, and the log and index that SQLite keeps beside it, to the owner: created so when new, tightened when not.
+ * SQLite gives later files the mode of the database. A missing folder is created for the owner only; an existing one belongs to whoever
+ * made it. Files of other users are left alone.
  */
 export function privateDatabase(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     closeSync(openSync(file, 'a', PRIVATE_FILE));
   } catch {
-    // What cannot be written is for the database to say, in its own words.
+    // The database itself reports what cannot be written, in its own words.
   }
   for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) tightenFile(one);
 }
 
-/** Takes the rights of others from a file that is there. */
+/** Removes the rights of others from an existing file. */
 export function tightenFile(file: string, mode = PRIVATE_FILE): void {
   try {
-    // Taken from the others, never given to the owner: a file that he made read-only stays so.
+    // Only removes rights; never grants any to the owner: a file that he made read-only stays read-only.
     chmodSync(file, statSync(file).mode & mode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -89,7 +89,7 @@ export function tightenFile(file: string, mode = PRIVATE_FILE): void {
   }
 }
 
-/** The text of `file`, or `null` when there is none. A private file that others could read is closed to them first. */
+/** The text of `file`, or `null` when it does not exist. If others could read a private file, their rights are removed first. */
 export function readIfPresent(file: string, mode: number): string | null {
   try {
     const text = readFileSync(file, 'utf8');

@@ -1,13 +1,13 @@
 import { sql, type Kysely } from 'kysely';
 import type { Store } from './database.js';
 
-/** Work inside the shared transaction. It sees the jobs before it; a job that throws is undone alone. */
+/** Work inside the shared transaction. It sees the changes of earlier jobs; a job that throws is rolled back alone. */
 export type WriteJob<Tables, Result> = (transaction: Kysely<Tables>) => Promise<Result>;
 
 export interface GroupWriter<Tables> {
   /**
-   * Runs the job in a transaction shared with whatever else waits (group commit) and resolves after the commit. With `durable: false`
-   * the commit may skip the sync to disk: the next durable one carries it along. Rejects when the job or the commit fails.
+   * Runs the job in a transaction shared with the other waiting jobs (group commit) and resolves after the commit. With `durable: false`
+   * the commit may skip the sync to disk; the next durable one includes it. Rejects when the job or the commit fails.
    */
   run<Result>(job: WriteJob<Tables, Result>, options?: { durable?: boolean }): Promise<Result>;
   /** Resolves when everything queued so far is done. */
@@ -22,7 +22,7 @@ interface Queued<Tables> {
   settle(outcome: { ok: true; value: unknown } | { ok: false; error: unknown }): void;
 }
 
-/** One writer per store and process: SQLite has a single writer anyway, and one sync serves every job of a batch. */
+/** One writer per store and process: SQLite allows only one anyway, and one sync serves every job of a batch. */
 export function createGroupWriter<Tables>(store: Store<Tables>): GroupWriter<Tables> {
   const queue: Queued<Tables>[] = [];
   let running: Promise<void> | null = null;
@@ -31,7 +31,7 @@ export function createGroupWriter<Tables>(store: Store<Tables>): GroupWriter<Tab
     // One turn of the event loop lets requests that arrived together share the first batch.
     await new Promise((resolve) => setImmediate(resolve));
     while (queue.length > 0) await commitBatch(store, queue.splice(0, MAX_BATCH));
-    // In the same turn as the last look at the queue, so that no job can slip in between and wait for nobody.
+    // In the same turn as the last check of the queue; otherwise a job added in between would wait for ever.
     running = null;
   }
 
@@ -59,7 +59,7 @@ async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<
   const outcomes: Outcome[] = [];
   try {
     await store.db.connection().execute(async (connection) => {
-      // SQLite takes these words below the query builder, where they cost a tenth.
+      // Sent to SQLite below the query builder, where they cost a tenth.
       const say = async (words: string): Promise<void> => {
         if (store.sqlite) store.sqlite.exec(words);
         else await sql.raw(words).execute(connection);
@@ -88,7 +88,7 @@ async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<
   batch.forEach((entry, index) => entry.settle(outcomes[index] as Outcome));
 }
 
-/** The only job of a batch needs no savepoint: undoing it is undoing the transaction. */
+/** The only job of a batch needs no savepoint, because rolling it back rolls back the transaction. */
 async function runAlone<Tables>(
   job: WriteJob<Tables, unknown>,
   connection: Kysely<Tables>,

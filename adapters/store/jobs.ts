@@ -5,7 +5,7 @@ import type { LocalFile } from './local-file.js';
 import { type Ask, statement, type Statement, type Value } from './statement.js';
 import { assertWritable } from './writable.js';
 
-/** What a job asks of the database. `get` is the first row, `all` every row, `run` the number of rows that changed. */
+/** What a job may ask of the database: `get` returns the first row, `all` every row, `run` the number of changed rows. */
 interface Asked {
   readonly how: 'get' | 'all' | 'run';
   readonly statement: Statement<unknown>;
@@ -13,8 +13,8 @@ interface Asked {
 }
 
 /**
- * Work on a store, written once: a generator that yields its statements and is given their results. A driver runs it to its end, at once
- * in a file of this process's own, or statement by statement where the database is waited for.
+ * Work on a store, written once: a generator that yields its statements and receives their results. A driver runs it to the end:
+ * synchronously in a file that this process owns, or statement by statement when the database is asynchronous.
  */
 export type Job<Result> = Generator<Asked, Result, unknown>;
 
@@ -28,10 +28,10 @@ export function* run(of: Statement, ...values: Value[]): Job<number> {
   return (yield { how: 'run', statement: of, values }) as number;
 }
 
-/** Runs written statements on a store: building a query anew costs several times what running it does. */
+/** Runs prepared statements on a store: building a query anew costs several times what running it does. */
 export const askOf = <Tables>(store: Pick<Store<Tables>, 'db' | 'ask'>): Ask => store.ask ?? askedOf(store.db);
 
-/** The same on a store or in a transaction of it, in turn with its other statements. */
+/** The same on a store or in a transaction of it, in order with its other statements. */
 export function askedOf<Tables>(db: Kysely<Tables>): Ask {
   const postgres = db.getExecutor().adapter instanceof PostgresAdapter;
   return async <Row>(of: Statement<Row>, ...values: Value[]) => {
@@ -41,21 +41,24 @@ export function askedOf<Tables>(db: Kysely<Tables>): Ask {
   };
 }
 
-/** Runs jobs on one store. `then` is called with what a job came to as soon as that stands, before anything else can happen here. */
+/**
+ * Runs jobs on one store. `then` is called with the result of a job as soon as it is committed or applied, before anything else can happen
+ * in this process.
+ */
 export interface Jobs {
   /** Outside a transaction. */
   read<Result, Then>(job: () => Job<Result>, then: (result: Result) => Then): Promise<Then>;
   /**
-   * In a transaction, in which no other job comes between. With `durable: false` the commit may skip the sync to disk, and the next
-   * durable one carries it along. With `onDisk` also a job that stands at once resolves only when what it did, or found, is on disk, and
-   * rejects when that was undone: for what cannot be taken back afterwards.
+   * In a transaction, isolated from other jobs. With `durable: false` the commit may skip the sync to disk; the next durable one includes
+   * it. With `onDisk`, a job that is applied at once still resolves only when its changes, or what it read, are on disk, and rejects when
+   * they were rolled back: for effects that cannot be taken back.
    */
   write<Result, Then>(
     job: () => Job<Result>,
     then: (result: Result) => Then,
     options?: { readonly durable?: boolean; readonly onDisk?: boolean },
   ): Promise<Then>;
-  /** Only where several processes write: holds whoever asks for the same key back until the end of the transaction. */
+  /** Only with several writing processes: blocks others that ask for the same key until the end of the transaction. */
   alone(key: string): Job<void>;
   /** Throws where the store takes no writes. */
   ready(): Promise<void>;
@@ -64,7 +67,7 @@ export interface Jobs {
 
 const LOCK = statement('select pg_advisory_xact_lock(hashtextextended(?, 0))');
 
-/** Over a store that other processes may write as well: jobs share transactions (group commit), and stand when those are committed. */
+/** For a store that other processes may also write: jobs share transactions (group commit), and stand once those are committed. */
 export function jobsOver<Tables>(store: Store<Tables>): Jobs {
   const writer = createGroupWriter(store);
   const done = async <Result>(connection: Kysely<Tables>, job: Job<Result>): Promise<Result> => {
@@ -92,7 +95,7 @@ export function jobsOver<Tables>(store: Store<Tables>): Jobs {
   };
 }
 
-/** In a file that this process alone writes: a job runs at once, in the open transaction, and stands until that is undone. */
+/** For a file that only this process writes: a job runs at once in the open transaction, and stands unless that is rolled back. */
 export function jobsInFile(file: LocalFile): Jobs {
   const { connection } = file;
   type Prepared = ReturnType<typeof connection.prepare>;
@@ -111,7 +114,7 @@ export function jobsInFile(file: LocalFile): Jobs {
     read: async (job, then) => then(done(job())),
     async write(job, then, { onDisk = false } = {}) {
       const result = file.apply(() => done(job()));
-      // Asked for in the same turn: later, an undo in between would go unseen.
+      // Asked for in the same turn, because a rollback in between would go unnoticed.
       const stands = onDisk ? file.durable() : null;
       const answer = then(result);
       await stands;

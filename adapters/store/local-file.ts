@@ -8,45 +8,48 @@ import { migrate, sqliteStore, type Store } from './database.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 
 /**
- * One SQLite file that this process alone writes, shared by every authority of it. What is written is visible to this process at
- * once and durable when `durable()` resolves, so that a call's record and its ledger rows are one transaction and every request that
- * waits shares one sync to disk (group commit).
+ * One SQLite file that only this process writes, shared by every authority in it. A write is visible to this process at once and durable
+ * when `durable()` resolves. So a call's record and its ledger rows are one transaction, and all waiting requests share one sync to disk
+ * (group commit).
  */
 export interface LocalFile {
   readonly connection: DatabaseSyncInstance;
   /**
-   * Runs statements in the open transaction; opens one where none is. A GateError is the job's own refusal, thrown before it changed
-   * anything. Any other error undoes everything since the last commit, tells the listeners, and is `store_unavailable`.
+   * Runs statements in the open transaction, or opens one. A GateError is the job's own refusal, thrown before it changed anything. Any
+   * other error rolls back everything since the last commit, informs the listeners, and becomes `store_unavailable`.
    */
   apply<Result>(job: () => Result): Result;
   /**
-   * Resolves when everything applied and not undone before this call would survive kill -9 and power loss. Rejects with
-   * `store_unavailable` when it is undone instead: nothing that was learnt from it may then leave the process. Only for whoever calls it
-   * in the turn in which he applied or read: of what was undone before the call it says nothing.
+   * Resolves when everything that was applied and not rolled back before this call would survive kill -9 and power loss. Rejects with
+   * `store_unavailable` when it is rolled back instead; nothing learnt from it may then leave the process. Call it in the turn in which you
+   * applied or read: it says nothing about what was rolled back before the call.
    */
   durable(): Promise<void>;
   /**
-   * For whoever awaits something else between what he applies, or reads, and his wait for the disk: called before the first of it, it
-   * returns that wait, which rejects also when anything was undone in between.
+   * For callers that await something else between applying or reading and waiting for the disk. Call it before the first of these; it
+   * returns that wait, which also rejects when anything was rolled back in between.
    */
   durableFromHere(): () => Promise<void>;
   /** The same connection under Kysely; its statements join the open transaction. */
   store<Tables>(): Store<Tables>;
   /** Runs inside each transaction, right before it is committed. */
   beforeCommit(hook: () => void): void;
-  /** Told after a transaction was undone, and why: what memory holds of it is wrong. */
+  /** Called after a transaction was rolled back, with the reason: what memory holds of it is wrong. */
   onUndone(listener: (why: GateError) => void): void;
-  /** Resolves with why part of what is durable stays in the log beside the file, or with `null` where the file alone holds everything. */
+  /**
+   * Resolves with the reason why some durable data is still only in the log beside the file, or with `null` when the file alone holds
+   * everything.
+   */
   close(): Promise<string | null>;
 }
 
 export interface LocalFileOptions {
   readonly file: string;
-  /** One set per authority, each counted in a table of its own. */
+  /** One set of migrations per authority, each recorded in a table of its own. */
   readonly migrations: Readonly<Record<string, Record<string, Migration>>>;
   /** Runs once after the migrations, before anything else reads or writes. */
   readonly prepare?: (store: Store<unknown>) => Promise<void>;
-  /** The file grows no further; for tests of a full disk. */
+  /** Limits the size of the file; for tests of a full disk. */
   readonly maxPages?: number;
 }
 
@@ -58,7 +61,7 @@ interface Waiter {
 /** Opens the file and migrates it. Throws with words for an operator when it is no database, read-only or locked. */
 export async function openLocalFile({ file, migrations, prepare, maxPages }: LocalFileOptions): Promise<LocalFile> {
   const memory = file === ':memory:';
-  // Once it serves, what is said may reach an agent: where the file lies is not his to know.
+  // Once it serves, messages may reach an agent, who must not learn where the file is.
   const name = basename(file);
   let connection: DatabaseSyncInstance;
   try {
@@ -68,9 +71,9 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
     throw new GateError('store_unavailable', `${file}: ${storeFaultText(error)}`, { cause: error });
   }
   try {
-    // This module syncs the log itself, off the event loop; NORMAL still syncs around checkpoints, as WAL needs it. A migration that a power
-    // cut takes back runs again: nothing was answered from it, and the first answer's sync covers it. Fewer checkpoints than SQLite's own
-    // default, because each one stops the event loop for as long as the disk takes.
+    // This module syncs the log itself, off the event loop; NORMAL still syncs around checkpoints, as WAL needs it. A migration that a
+    // power cut undoes runs again: nothing was answered from it, and the sync before the first answer includes it. Fewer checkpoints than
+    // SQLite's default, because each one stops the event loop for as long as the disk takes.
     connection.exec(
       'PRAGMA busy_timeout=2000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=8000;',
     );
@@ -78,7 +81,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
     for (const [authority, set] of Object.entries(migrations))
       await migrate(migrating, set, { table: authority === 'ledger' ? undefined : `kysely_migration_${authority}` });
     await prepare?.(migrating);
-    // A write of its own: finds a read-only file now and not at the first call, and makes the log exist.
+    // A write of its own finds a read-only file now and not at the first call, and creates the log.
     connection.exec('BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS lite_start (id integer primary key, at_ms integer);');
     connection
       .prepare('INSERT INTO lite_start VALUES (1, ?) ON CONFLICT DO UPDATE SET at_ms = excluded.at_ms')
@@ -116,7 +119,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
 
   const undo = (error: unknown): GateError => {
     const known = new GateError('store_unavailable', `${name}: ${storeFaultText(error)}`, { cause: error });
-    // Where no transaction could begin, none is undone.
+    // If no transaction could begin, none has to be rolled back.
     if (open) undone = { count: (undone?.count ?? 0) + 1, why: known };
     open = false;
     try {
@@ -134,7 +137,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
   function schedule(): void {
     if (scheduled || syncing) return;
     scheduled = true;
-    // After the poll phase: requests that arrived in the same turn are in the transaction before it is committed.
+    // After the poll phase: requests that arrived in the same turn join the transaction before it is committed.
     setImmediate(flush);
   }
 
@@ -165,7 +168,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
     fdatasync(log, (error) => {
       syncing = null;
       if (error) {
-        // What a failed sync left on disk is not known; only a new start, which reads the file, may go on.
+        // After a failed sync it is unknown what is on disk; only a new start, which reads the file, may continue.
         broken = new GateError(
           'store_unavailable',
           `${name}: the disk did not take a write (${error.message}); restart`,
@@ -174,7 +177,7 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
         return;
       }
       for (const waiter of group) waiter.resolve();
-      // What came meanwhile is the next group, and so are those these answers bring at once.
+      // What arrived meanwhile is the next group, together with what these answers trigger at once.
       if (open || waiting.length > 0) schedule();
     });
   }

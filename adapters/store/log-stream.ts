@@ -1,28 +1,28 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { PRIVATE_FILE } from './durable-file.js';
 
-/** Lines that were refused wait for room, and the oldest go when more than this wait. */
+/** Rejected lines wait until there is room; when more than this wait, the oldest are dropped. */
 const KEPT_CHARACTERS = 1024 * 1024;
-/** The same behind a write that does not come to an end, for a reader who stands still. More than a burst of lines is. */
+/** The same behind a write that does not finish, for a reader that has stopped; larger than a burst of lines. */
 const WAITING_CHARACTERS = 16 * KEPT_CHARACTERS;
 const ASK_AGAIN_MS = 100;
-/** What a reader who is slow may take of the exit of a process. */
+/** How long a slow reader may delay the exit of a process. */
 const FLUSH_LIMIT_MS = 1_000;
 const NEWLINE = 10;
 const FLUSH_PAUSE_MS = 20;
-/** The other end takes nothing just now. */
+/** The other end accepts nothing at the moment. */
 const BUSY = new Set<unknown>(['EAGAIN', 'EBUSY']);
 
-/** Where a logger writes. Never throws, never ends the process, and never keeps it from ending. */
+/** The destination of a logger. Never throws, never ends the process, and never delays its end for long. */
 export interface LogStream {
   write(line: string): void;
-  /** Writes what waits, as far as that goes; at the exit of the process it is done by itself. */
+  /** Writes the waiting lines as far as possible; done automatically at the exit of the process. */
   flushSync(): void;
 }
 
 const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/** The length of a file, and of so many bytes more; `null` where there is none to be had. */
+/** The length of a file plus so many bytes; `null` when it has no length. */
 function lengthOf(descriptor: number, more = 0): number | null {
   try {
     const found = fstatSync(descriptor);
@@ -33,8 +33,8 @@ function lengthOf(descriptor: number, more = 0): number | null {
 }
 
 /**
- * The same pipe, opened so that a write to a full one returns instead of waiting for a reader who stands still: a write that waits in a
- * thread cannot be taken back, and holds up the exit of the process. Where the system has no such door it is written to as it is.
+ * The same pipe, opened so that a write to a full one returns instead of waiting for a stopped reader: a write that waits in a thread
+ * cannot be cancelled, and delays the exit of the process. When the system cannot open it so, it is written to as it is.
  */
 function notWaiting(descriptor: number): number {
   try {
@@ -51,8 +51,8 @@ const flushAll = () => {
 };
 
 /**
- * Lines for a file, or for a descriptor that is open. Pino's own destination asks a disk that refuses a line again and again, for ever,
- * when the process exits; here what the disk does not take then is lost, and the process ends.
+ * Lines for a file or an open descriptor. At the exit of the process, Pino's own destination retries for ever when a disk rejects a line;
+ * here such lines are lost, and the process ends.
  */
 export function logStream(to: string | number): LogStream {
   const descriptor = notWaiting(typeof to === 'number' ? to : openSync(to, 'a', PRIVATE_FILE));
@@ -62,7 +62,7 @@ export function logStream(to: string | number): LogStream {
   let writing = false;
   let refused = false;
   let closed = false;
-  /** How long the file is once the write under way is done; `null` for what has no length. */
+  /** The length of the file once the current write is done; `null` when it has none. */
   let growsTo: number | null = null;
 
   const take = (): Buffer => {
@@ -72,10 +72,10 @@ export function logStream(to: string | number): LogStream {
     characters = 0;
     return lines;
   };
-  /** Bytes that were refused are tried with the next line. */
+  /** Rejected bytes are tried again with the next line. */
   const keep = (bytes: Buffer) => {
     const over = bytes.length - KEPT_CHARACTERS;
-    // Lines go as a whole; the newline stays, for one that is half written.
+    // Lines are dropped as a whole; the newline of a half-written one stays.
     const from = over > 0 ? bytes.indexOf(NEWLINE, over) : 0;
     unwritten = from < 0 || bytes.length === 0 ? null : bytes.subarray(from);
   };
@@ -115,7 +115,7 @@ export function logStream(to: string | number): LogStream {
     flushSync() {
       if (closed) return;
       const untilMs = performance.now() + FLUSH_LIMIT_MS;
-      // A process that exits does not wait for a write under way: its lines would be lost, or stand behind these.
+      // An exiting process does not wait for a running write: its lines would be lost, or end up behind these.
       while (writing && growsTo !== null && performance.now() < untilMs && (lengthOf(descriptor) ?? growsTo) < growsTo)
         pause(1);
       let bytes = take();

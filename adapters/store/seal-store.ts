@@ -7,10 +7,10 @@ export interface SealedStore<Tables> {
   readonly keys: KeyRing;
   /** Where the mark lies: `id`, `mac`. */
   readonly table: string;
-  /** What the mark says, and the use its key is derived for. */
+  /** The text of the mark, and the use that its key is derived for. */
   readonly message: string;
   readonly use: string;
-  /** The rows and the keys in an operator's words. */
+  /** What the rows and the keys are called in messages to operators. */
   readonly rows: string;
   readonly keysAre: string;
   anyWithMac(transaction: Kysely<Tables>): Promise<boolean>;
@@ -18,11 +18,10 @@ export interface SealedStore<Tables> {
 }
 
 /**
- * To be run once at every opening, before a row is read. The first time `adoptAll` gives every row of an earlier Gate its MAC; then the
- * store is marked, under its key. From then on a row without a MAC is one that somebody put there. A store that holds a row with a MAC was
- * marked: where the mark is gone, somebody took it away, and nothing is given a MAC again. All in one transaction.
- *
- * Throws `store_unavailable` when the mark was made with keys that are not here: a Gate with the wrong keys would close every row.
+ * Run it at every opening, before a row is read. The first time, `adoptAll` gives every row of an earlier Gate its MAC, and then the store
+ * is marked under its key. From then on a row without a MAC was put there by somebody else. A store with a row that has a MAC was marked;
+ * if its mark is missing, somebody removed it, and no row gets a MAC any more. All in one transaction. Throws `store_unavailable` when the
+ * mark was made with other keys: a Gate with the wrong keys would close every row.
  */
 export async function sealStore<Tables>(
   store: Store<Tables>,

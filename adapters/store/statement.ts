@@ -1,6 +1,6 @@
 export type Value = string | number | Uint8Array | null;
 
-/** One text for both databases; `Row` is what it gives back. */
+/** One text for both databases; `Row` is the type of its result. */
 export interface Statement<Row = never> {
   /** With `?` for each value, as SQLite takes it. */
   readonly text: string;
@@ -14,7 +14,7 @@ export function statement<Row = never>(text: string): Statement<Row> {
   return { text, numbered: text.replaceAll('?', () => `$${(values += 1)}`) };
 }
 
-/** What one statement, outside of any job, came to. */
+/** The result of one statement that is not part of a job. */
 export interface Answered<Row> {
   readonly rows: Row[];
   readonly changes: number;

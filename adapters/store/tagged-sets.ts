@@ -6,40 +6,40 @@ import { GateError } from '../../domain/errors.js';
 import { askedOf } from './jobs.js';
 import { type Ask, statement, type Statement } from './statement.js';
 
-/** What a table of sets has beside the columns that name whose set it is. */
+/** The columns of a table of sets, besides those that name a set's owner. */
 export interface TaggedSet {
   content: string;
-  /** Null only in sets of an earlier Gate until it was taken over; afterwards it is the mark of a foreign hand. */
+  /** Null only in sets of an earlier Gate that were not converted yet; afterwards, null shows that somebody else wrote the set. */
   tag: string | null;
 }
 type SetTables = Record<string, Record<string, string | null>>;
 
-/** A set as it was found; `content` is the empty one where there is none, or none that Gate wrote. */
+/** A set as it was found. `content` is empty when there is none, or none that Gate wrote. */
 export interface FoundSet<Content> {
   readonly content: Content;
   readonly tampered: boolean;
-  /** The row it stands in, for the compare-and-set. */
+  /** The row that holds it, for the compare-and-set. */
   readonly row: TaggedSet | undefined;
 }
 
 export interface SetForm<Column extends string, Content> {
   /** The table, and the use that the key of its tags is derived for. */
   readonly table: string;
-  /** Whose set it is, in the order in which the tag is over it. */
+  /** The columns that name the owner, in the order in which the tag covers them. */
   readonly columns: readonly Column[];
   readonly empty: Content;
   readonly parse: (content: unknown) => Content;
-  /** Whether the next change may be written over a set that is not Gate's. */
+  /** Whether the next change may overwrite a set that Gate did not write. */
   readonly mendsItself?: boolean;
 }
 
-/** Sets read and verified last, kept opened while their row stays the same. */
+/** The sets that were read and verified last; kept in memory while their row stays the same. */
 const KEPT = 1_000;
 const ATTEMPTS = 20;
 
 /**
- * Sets of things that are kept as one text with one tag, so that nobody without Gate's keys changes, adds, moves or takes away a single one.
- * Whoever can write the store can put a whole earlier set back, or take it away; that is for whoever reads to find.
+ * Sets that are each stored as one text with one tag, so that nobody without Gate's keys can change, add, move or remove a single member.
+ * Whoever can write the store can restore a whole earlier set, or delete it; readers must detect that.
  */
 export function taggedSets<Column extends string, Content>(
   db: Kysely<never>,
@@ -54,7 +54,7 @@ export function taggedSets<Column extends string, Content>(
   });
   const where = (named: readonly string[]) => named.map((column) => `${column} = ?`).join(' and ');
   const selectSet = statement<TaggedSet>(`select content, tag from ${table} where ${where(columns)}`);
-  /** By the columns that are asked for. */
+  /** By the given owner columns. */
   const selectSets = new Map<string, Statement<TaggedSet & Key>>();
   const selecting = (by: readonly Column[]): Statement<TaggedSet & Key> => {
     const known = selectSets.get(by.join());
@@ -95,7 +95,7 @@ export function taggedSets<Column extends string, Content>(
     return row ? open(key, row) : { row: undefined, tampered: false, content: empty };
   }
 
-  /** Writes over exactly what was found, and over nothing where nothing was. False where it is not that any more. */
+  /** Replaces exactly what was read, or inserts if there was nothing. False when the row has changed since. */
   async function replace(key: Key, { row }: Pick<FoundSet<Content>, 'row'>, content: Content): Promise<boolean> {
     const text = canonicalJson(content as never);
     const written = { content: text, tag: tagOf(key, text) };
@@ -123,7 +123,10 @@ export function taggedSets<Column extends string, Content>(
     read,
     replace,
 
-    /** Writes what `made` makes of the set; `null` leaves it. One that is not Gate's stays as it lies, unless it mends itself. */
+    /**
+     * Writes what `made` makes of the set; `null` leaves it unchanged. A set that Gate did not write stays as it is, unless the table
+     * allows overwriting it.
+     */
     async change(key: Key, made: (content: Content) => Content | null): Promise<void> {
       for (let tried = 1; tried <= ATTEMPTS; tried += 1) {
         const found = await read(key);
@@ -136,7 +139,7 @@ export function taggedSets<Column extends string, Content>(
       throw new GateError('store_unavailable', `a set of ${table} changes faster than it can be written`);
     },
 
-    /** Every set of these that Gate wrote. */
+    /** Every one of these sets that Gate wrote. */
     async all(of: Partial<Key>): Promise<readonly Content[]> {
       const by = columns.filter((column) => of[column] !== undefined);
       const { rows } = await ask(selecting(by), ...by.map((column) => of[column] as string));

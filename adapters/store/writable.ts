@@ -4,7 +4,10 @@ import { basename, dirname, join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { PRIVATE_FILE } from './durable-file.js';
 
-/** A disk that takes nothing any more, and a file that is gone, in words. Others, such as a folder of another owner, say nothing of the disk. */
+/**
+ * Messages for a disk that accepts no more data, and for a missing file. Other faults, such as a folder of another owner, say nothing about
+ * the disk.
+ */
 const LOST: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota of the disk is used up',
@@ -12,18 +15,18 @@ const LOST: Readonly<Record<string, string>> = {
   EIO: 'the disk failed',
   ENOENT: 'it is gone',
 };
-/** What a small call writes to a store. A disk that takes less than this counts as full. */
+/** The bytes that a small call writes to a store. A disk that accepts less counts as full. */
 const PROBE = Buffer.alloc(64 * 1024, 'gate');
-/** Whoever asks for readiness often costs one write a second. */
+/** However often readiness is asked for, it costs at most one write per second. */
 const REMEMBERED_MS = 1_000;
 
-/** What each folder took lately; the stores of one folder share it. */
+/** What each folder accepted last; the stores of one folder share it. */
 const looked = new Map<string, { readonly atMs: number; readonly outcome: Promise<void> }>();
 
 /**
- * Throws where the file of this connection cannot be written any more, as on a full disk or one that became read-only: reading, and even
- * beginning a transaction, succeeds there. Writes some bytes beside it, as far as the disk; opening the file itself, and closing it,
- * would let go of the locks of SQLite.
+ * Throws when the file of this connection can no longer be written, as on a full disk or one that became read-only: reading, and even
+ * beginning a transaction, still succeeds there. Writes some bytes to a file beside it and syncs them. Opening and closing the database
+ * file itself would release SQLite's locks.
  */
 export async function assertWritable(connection: DatabaseSyncInstance | null): Promise<void> {
   const main = connection?.prepare('PRAGMA database_list').get() as { file?: string } | undefined;
@@ -38,7 +41,7 @@ export async function assertWritable(connection: DatabaseSyncInstance | null): P
   }
 }
 
-/** What is wrong with the disk by a failed write; `null` where it says nothing of the disk. */
+/** What a failed write says about the disk; `null` when it says nothing. */
 export function diskFault(error: unknown): string | null {
   const { code } = error as NodeJS.ErrnoException;
   const words = code === undefined ? undefined : LOST[code];
@@ -55,10 +58,10 @@ function folderTakesWrites(folder: string): Promise<void> {
   return outcome;
 }
 
-/** The folder itself, or the first above it that is there. */
+/** The folder itself, or its nearest existing parent. */
 export const nearestThere = (path: string): string => (existsSync(path) ? path : nearestThere(dirname(path)));
 
-/** Writes and removes a file, always the same: what a killed process left is removed by the next look. */
+/** Writes and removes a file, always the same one: what a killed process left is removed by the next check. */
 export async function writeIn(folder: string): Promise<void> {
   const file = join(folder, '.gate-writes');
   try {

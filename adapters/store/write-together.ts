@@ -2,9 +2,9 @@ import type { Compilable } from 'kysely';
 import type { Store } from './database.js';
 
 /**
- * Runs the statements in one transaction, in order. The first is the condition: when it changes no row, nothing is stored and the answer
- * is false. On SQLite nothing else runs in between, because the ledger's commits share the connection; so the statements are given
- * as a list and not as a function that could wait.
+ * Runs the statements in one transaction, in order. The first is the condition: when it changes no row, nothing is stored and the result is
+ * false. On SQLite nothing else may run in between, because the ledger's commits share the connection. So the statements are given as a
+ * list and not as a function that could wait.
  */
 export async function writeTogether<Tables>(
   store: Store<Tables>,

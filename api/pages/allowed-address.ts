@@ -2,15 +2,16 @@ import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '../../domain/egress/loopback.js';
 
 export interface AddressRules {
-  /** Names beside loopback, without a port. */
+  /** Allowed names besides loopback, without a port. */
   readonly allowedHosts: readonly string[];
   /** The listener is reachable from this machine only. */
   readonly loopback: boolean;
 }
 
 /**
- * Against DNS rebinding (a web page whose name is pointed at this machine): the `Host` must be a name Gate is known by, and a request
- * of a browser must come from a page of Gate's own. A listener for others that lists no names takes any `Host`; its tokens protect it.
+ * Protects against DNS rebinding, where a web page's name is made to resolve to this machine. The `Host` must be a name that Gate is known
+ * by, and a browser's request must come from a page of Gate's own. A listener for others that lists no names accepts any `Host`; its tokens
+ * protect it.
  */
 export function isAllowedAddress(
   { headers: { host, origin } }: Pick<FastifyRequest, 'headers'>,
@@ -25,5 +26,5 @@ export function isAllowedAddress(
   return checksHost ? known(nameOf(from)) && from === host : from === host;
 }
 
-/** Without the port; an IPv6 literal keeps its brackets. Nothing for what is no name with a port. */
+/** Without the port; an IPv6 literal keeps its brackets. Undefined for anything that is not a name with an optional port. */
 const nameOf = (host: string): string => (/^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(host)?.[1] ?? '').toLowerCase();

@@ -15,7 +15,7 @@ export interface BrowserSessions<Who> {
 const SESSION_MS = 8 * 3_600_000;
 const SESSIONS = 1_000;
 
-/** `cookie`: its name, in letters and `_`; pages on one host share their cookies whatever their ports. */
+/** `cookie`: its name, made of letters and `_`. Pages on one host share their cookies, whatever their ports. */
 export function createBrowserSessions<Who extends object>(cookie: string): BrowserSessions<Who> {
   const pattern = composed(`(?:^|; )${cookie}=([0-9a-f]{64})(?:;|$)`);
   const open = new LRUCache<string, Who>({ max: SESSIONS, ttl: SESSION_MS });

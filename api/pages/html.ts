@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify';
 import { printable } from '../../domain/printable.js';
 
-/** Everything an agent sent goes through here: it is text and never markup. */
+/** Every text that came from an agent passes through here, so that it is text and never markup. */
 export const text = (value: string): string =>
   printable(value).replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** How long ago or ahead, as people say it; the exact time when one points at it, and in print. */
+/** How long ago or ahead, in words; the exact time on hover and in print. */
 export const shownTime = (iso: string, nowMs: number): string => {
   const exact = `${text(iso.slice(0, 10))} ${text(iso.slice(11, 19))} UTC`;
   return `<time datetime="${text(iso)}" title="${exact}">${relativeTime(Date.parse(iso) - nowMs)}<span class="exact"> (${exact})</span></time>`;
@@ -28,7 +28,7 @@ export function relativeTime(awayMs: number): string {
   return awayMs > 0 ? `in ${said}` : `${said} ago`;
 }
 
-/** A sentence about what was just done or refused: focused at once, so that a screen reader begins with it. */
+/** A message about what was just done or refused. It gets the focus, so that a screen reader begins with it. */
 export const notice = (kind: 'good' | 'bad', html: string): string =>
   `<p class="notice ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}" tabindex="-1" autofocus>${html}</p>`;
 
@@ -66,7 +66,7 @@ export const document = (title: string, head: string, body: string, style = STYL
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title><meta name="viewport" content="width=device-width, initial-scale=1">${head}
 <link rel="icon" href="${ICON}"><style>${style}</style></head><body>${body}</body></html>`;
 
-/** Sends a document so that no other site frames it, posts to it or reads it, and nothing keeps it. */
+/** Sends a document that no other site may frame, post to or read, and that nothing caches. */
 export const sendDocument = (reply: FastifyReply, status: number, body: string, framedBy = "'none'"): FastifyReply =>
   reply
     .code(status)
@@ -76,7 +76,7 @@ export const sendDocument = (reply: FastifyReply, status: number, body: string, 
       `default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; form-action 'self'; frame-ancestors ${framedBy}; base-uri 'none'`,
     )
     .header('X-Content-Type-Options', 'nosniff')
-    // Not `no-referrer`: with it a browser sends `Origin: null` with every form, which is refused as a foreign page's.
+    // Not `no-referrer`: with it a browser sends `Origin: null` with every form, and such a form is refused as one from another site.
     .header('Referrer-Policy', 'same-origin')
     .header('Cache-Control', 'no-store')
     .send(body);

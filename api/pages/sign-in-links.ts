@@ -1,22 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** Links that sign an operator in at the page, each once. */
+/** Links that each sign an operator in at the page once. */
 export interface SignInLinks<Who> {
   /** The code of a new link. */
   issue(operator: Who): string;
-  /** The operator the link is for, once and within its life; `null` afterwards. */
+  /** The operator that the link is for, once and within its lifetime; `null` afterwards. */
   redeem(code: string): Who | null;
 }
 
-/** Long enough to walk to the browser, short enough that what a terminal still shows an hour later opens nothing. */
+/** Long enough to open a browser; short enough that a link still visible in a terminal an hour later opens nothing. */
 export const LINK_LIFE_MS = 10 * 60_000;
-/** How many links exist at once; the oldest make room. */
+/** The number of links that exist at once; a new one replaces the oldest. */
 const LINKS = 100;
 
 export function createSignInLinks<Who extends object>(now: () => number = Date.now): SignInLinks<Who> {
   const open = new LRUCache<string, { readonly operator: Who; readonly untilMs: number }>({ max: LINKS });
-  // Looked up by its digest: how long a comparison takes says nothing about a code.
+  // Looked up by digest, so that the time of a comparison reveals nothing about a code.
   const digestOf = (code: string) => createHash('sha256').update(code).digest('hex');
   return {
     issue(operator) {

@@ -1,20 +1,20 @@
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, type GateError } from '../../domain/errors.js';
 
-/** The part of a service's log that is written to here. */
+/** The part of a service's log that is used here. */
 interface Log {
   error(fields: object, text: string): void;
   debug(fields: object, text: string): void;
 }
 
-/** Whoever meets the same fault after so long a silence meets another outage. */
+/** After this long without the same fault, its next occurrence counts as a new outage. */
 const OVER_AFTER_MS = 60_000;
-/** Reasons that are remembered; there are a few, unless they name what differs from call to call. */
+/** The number of reasons that are remembered. There are few, unless they contain text that differs from call to call. */
 const REMEMBERED = 100;
 
 /**
- * The log of what a service refuses because something is wrong. What may be asked again after a wait is an outage: one line for each, without
- * a stack, at its first request; the other requests are logged at `debug`. Everything else is a fault of its own, with its stack.
+ * The log of refusals that are caused by a fault. A fault that may be retried after a wait is an outage: one line without a stack at its
+ * first request, and the other requests at `debug`. Any other fault is logged each time, with its stack.
  */
 export function createFaultLog(now: () => number = () => performance.now()) {
   const seen = new Map<string, number>();

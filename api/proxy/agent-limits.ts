@@ -2,7 +2,7 @@ import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { agentKey, rateLimited, type Refused, type Refusals } from './refusals.js';
 
-/** What one agent may do within a minute beside tool calls; 0 is no limit. */
+/** What one agent may do per minute besides tool calls; 0 means no limit. */
 export interface AgentLimits {
   readonly controls: number;
   readonly replays: number;
@@ -10,7 +10,7 @@ export interface AgentLimits {
   readonly replayedBytes: number;
 }
 
-/** Who asks, for what. */
+/** Who asks, and for what. */
 export type AskedAgain = Omit<Refused, 'limit' | 'reason' | 'limits'>;
 
 const WINDOW_MS = 60_000;

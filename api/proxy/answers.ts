@@ -13,12 +13,12 @@ export interface Answer {
   readonly body: JsonObject | Buffer | null;
 }
 
-/** How long the approver has, as the 202 says; the same at every replay. */
+/** How long the approver has, as stated in the 202; the same at every replay. */
 const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.call.ttl_secs[approval_tier];
 
 /**
- * What the caller is told of its call, as a function of the record (docs/architecture/requests-and-answers.md#answers): the same answer
- * at every exact replay. `null` while there is none yet.
+ * What the caller is told about its call, as a function of the record (docs/architecture/requests-and-answers.md#answers): every exact
+ * replay gets the same answer. `null` while there is none yet.
  */
 export function answerOf(record: CallRecord, result: Buffer | null, replayed: boolean): Answer | null {
   const { call, verdict } = record.evidence;
@@ -104,7 +104,7 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
   }
 }
 
-/** Nothing was executed, and the same action may be asked for again under a new id, after a while. */
+/** Nothing was executed; the same action may be requested again under a new id, after a wait. */
 const ANOTHER_LATER: ReadonlySet<ErrorCodeName> = new Set(['call_abandoned', 'attempt_not_begun']);
 
 /** The error envelope (docs/architecture/requests-and-answers.md#error-envelope); inapplicable fields are left out. */
@@ -133,7 +133,7 @@ function refusal(
 }
 
 /**
- * What each detector said, for whoever tunes them (`GATE_PROXY_VERBOSE_VERDICTS`). Only in answers; never in a row, a record or a
+ * What each detector found, for operators who tune them (`GATE_PROXY_VERBOSE_VERDICTS`). Only in answers; never in a row, a record or a
  * signature.
  */
 export function withDetail(answer: Answer, { evidence: { inspection } }: CallRecord): Answer {
@@ -164,7 +164,7 @@ export function withDetail(answer: Answer, { evidence: { inspection } }: CallRec
 
 const LARGE = 'or had no time for a request as large as this, or too many of them wait';
 
-/** What an agent is told when a part is away. What failed exactly is in the log, under the same correlation id. */
+/** What an agent is told when a dependency is unavailable. The exact fault is in the log, under the same correlation id. */
 const OUTAGES: Readonly<Record<string, string>> = {
   brain: `the inspection does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
   policy: `the policy engine does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
@@ -180,7 +180,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
   const headers: Record<string, string> = {};
   const waitSecs = retryAfterSecs(error);
   if (waitSecs !== null) headers['Retry-After'] = String(waitSecs);
-  // What is wrong with the contract headers has a form of its own (docs/architecture/requests-and-answers.md#contract-selection).
+  // Faults in the contract headers have a form of their own (docs/architecture/requests-and-answers.md#contract-selection).
   if ((error.status === 400 || error.status === 426) && 'contract' in error.fields) {
     return {
       status: error.status,

@@ -26,7 +26,7 @@ export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
     Omit<McpRouteOptions, 'handler' | 'limits' | 'controlLog'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
-  /** What one agent may do beside tool calls. */
+  /** What one agent may do besides tool calls. */
   readonly agentLimits: AgentLimits;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -36,15 +36,15 @@ export interface ProxyOptions
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
-  /** The classing of tools, unless the composition registers its routes itself. */
+  /** The routes for tool classes, unless the composition registers its own. */
   readonly tools?: ToolRouteOptions & PinRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
-  /** Checks HIL's signature before an approval is signed on. */
+  /** Checks HIL's signature before an authorization is signed because of it. */
   readonly verifyDecision: VerifyDecision;
 }
 
-/** The ingress: the only public entry of the data plane. It asks for a client certificate and judges it in code, after 400, 413 and 426. */
+/** The ingress: the only public entry of the data plane. It asks for a client certificate and checks it in code, after 400, 413 and 426. */
 export function createProxyService(options: ProxyOptions): Service {
   const service = createService({
     name: 'proxy',
@@ -66,7 +66,7 @@ export function createProxyService(options: ProxyOptions): Service {
         if (ageSecs > 30) throw new Error(`the oldest unappended row is ${ageSecs} s old`);
         return `oldest unappended row: ${ageSecs} s`;
       },
-      // Reported, but no reason to refuse other calls: each of these has its alarm row and is tried again.
+      // Reported, but no reason to refuse other calls: each of these calls has its alarm row and is tried again.
       stuck_calls: async () => {
         const { calls, since_ms } = await options.calls.setbacks.stuck();
         return since_ms === null
@@ -94,7 +94,7 @@ export function createProxyService(options: ProxyOptions): Service {
   metrics.watchInFlight(handler.inFlight);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
-  // Its own scope: the proxy's errors wear the proxy's envelope, and its bodies are read as bytes.
+  // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
   void service.app.register((scope, _options, done) => {
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
@@ -104,7 +104,7 @@ export function createProxyService(options: ProxyOptions): Service {
             correlation_id: request.correlationId,
             code: known.code,
             reason: known.message,
-            // An outage is told by its reason.
+            // An outage is logged with its reason.
             ...(ERROR_CODES[known.code].retry !== 'after_wait' && { err: known.cause }),
           },
           'refused',
@@ -140,7 +140,7 @@ export function createProxyService(options: ProxyOptions): Service {
     done();
   });
   const { tools } = options;
-  // The operators' routes of the proxy, in a scope of their own: here the certificate is judged by the table, before a body is read.
+  // The operators' routes of the proxy, in a scope of their own: here the table checks the certificate before a body is read.
   if (tools)
     void service.app.register((scope, _options, done) => {
       enforceRouteAuthority(scope as unknown as Service['app'], 'proxy');
@@ -156,7 +156,7 @@ function toGateError(error: FastifyError | GateError): GateError {
   if (error.statusCode === 413) return new GateError('request_too_large');
   if (error.statusCode !== undefined && error.statusCode < 500)
     return new GateError('invalid_mcp', `Invalid MCP request: ${error.message}`);
-  // A store that cannot be reached is the likely cause; the call was not answered, so nothing about it may be believed.
+  // A store that cannot be reached is the likely cause. The call got no answer, so nothing about it can be assumed.
   return new GateError('pipeline_unavailable', 'the proxy could not finish the request', {
     fields: { layer: 'proxy' },
     cause: error,

@@ -39,9 +39,9 @@ export interface CallHandlerOptions {
   /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
   readonly onLimited?: () => void;
-  /** Denials and parks carry what each detector said. */
+  /** Denials and parked answers include what each detector found. */
   readonly verboseVerdicts?: boolean;
-  /** Called with each call that no record answers, before anything of it is stored. Throws to refuse the call. */
+  /** Called with each call that no record answers, before anything of it is stored. Throws to refuse it. */
   readonly admitNew?: (request: ToolCallRequest, correlationId: string) => Promise<void> | void;
 }
 
@@ -53,10 +53,10 @@ export interface ToolCallRequest {
   readonly callbackUrl: string | null;
 }
 
-/** Slack for the engine to hand an answer over after the last moment a call may begin. */
+/** Extra time for the engine to deliver an answer after the last moment at which a call may begin. */
 const ANSWER_SLACK_MS = 500;
 
-/** Names the call before anything else happens, so that every answer, refusals included, carries the id of the call it is about. */
+/** Gives the call its id before anything else happens, so that every answer, refusals included, carries the id of its call. */
 export function correlationIdOf({
   caller,
   idempotencyId,
@@ -65,15 +65,15 @@ export function correlationIdOf({
   /** The first group of the call's id, by which the calls of a demonstration session are found. */
   readonly demoPrefix?: string | undefined;
 }): string {
-  // The instance of a SPIFFE id changes with every renewal. The agent does not, so the ids of its calls must not change either.
+  // The instance in a SPIFFE id changes with every renewal, but the agent does not, so the ids of its calls must not change either.
   const identity = caller.spiffe.replace(/\/instance\/[^/]*$/, '');
   const id = uuidFromDigest('gate.call', caller.tenant, identity, idempotencyId);
   return demoPrefix === undefined ? id : `${demoPrefix}${id.slice(8)}`;
 }
 
 /**
- * What happens to a tool call in the proxy: the record answers what it knows; else the velocity window is counted, the request staged,
- * and the pipeline started under the correlation id. Throws GateError for what is not a verdict.
+ * What the proxy does with a tool call: if the record has an answer, it is returned; otherwise the velocity window is counted, the request
+ * staged, and the pipeline started under the correlation id. Throws GateError for anything that is not a verdict.
  */
 export function createCallHandler(options: CallHandlerOptions) {
   const { calls, runner, limits, refusals, now = Date.now } = options;
@@ -82,7 +82,10 @@ export function createCallHandler(options: CallHandlerOptions) {
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true) !== null;
 
-  /** The answer the record gives; while the call is under way it waits, up to a limit. `again` is set when the answer was given before. */
+  /**
+   * The answer that the record gives; while the call is in progress it waits, up to a limit. `again` is true when the answer was given
+   * before.
+   */
   const fromRecord = async (found: CallRecord, again: AskedAgain | null): Promise<Answer> => {
     const replayed = again !== null;
     const standing = await closedIfOver(calls, found, now());
@@ -107,12 +110,12 @@ export function createCallHandler(options: CallHandlerOptions) {
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
       const { mcp, contract } = request;
-      // Digest, commitments, cache key and ledger sidecars all hold the body or a part of it: it is written once.
+      // Digest, commitments, cache key and ledger sidecars all contain the body or a part of it, so its text is made once.
       const { params } = mcp.body;
       for (const part of [argumentsOf(mcp.body), params, mcp.body])
         if (part !== null && typeof part === 'object' && !Array.isArray(part)) keepCanonical(part);
       const digest = canonicalDigest({ contract, route: '/mcp', method: mcp.method, tool: mcp.tool, body: mcp.body });
-      // The same call twice at once: one runs, the other waits and gets the answer from the record.
+      // The same call twice at once: one runs, and the other waits for the answer from the record.
       const key = `${correlationId}/${digest}`;
       await running.get(key)?.catch(() => undefined);
       const answer = answered(request, correlationId, digest);
@@ -139,7 +142,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     const known = await calls.find(correlationId);
     const again = { caller, correlationId, name: mcp.tool };
     if (known) await limits.replay(again);
-    // The digest of a tampered record means nothing: every request under its id gets the same answer.
+    // The digest of a tampered record proves nothing, so every request under its id gets the same answer.
     if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
     if (known && known.state !== 'decided') return fromRecord(known, again);
 
@@ -199,7 +202,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     }
   }
 
-  /** An agent whose backlog is full leaves a row; every other failure passes as it is. */
+  /** An agent whose backlog is full leaves a row; every other failure is passed on unchanged. */
   async function backlogTold(error: unknown, { caller, mcp }: ToolCallRequest, correlationId: string): Promise<never> {
     if (error instanceof GateError && error.code === 'review_backlog_full') {
       options.onLimited?.();
@@ -240,7 +243,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       limit: 'velocity',
       reason: `more than ${options.velocity.limit} calls in ${options.velocity.windowMs / 1000} s`,
       limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
-      // One row per agent and window; every replica counts the same one.
+      // One row per agent and window; all replicas count the same window.
       first: refused.first,
       paramsSha256: sha256Hex(canonicalJson(params)),
     });

@@ -25,16 +25,16 @@ interface Counted {
 }
 
 const WINDOW_MS = 60_000;
-/** Beyond this many counters everything counted is written at once, so that memory stays bounded. */
+/** Above this number all counters are written at once, so that memory stays bounded. */
 const MAX_COUNTED = 200;
 
 /**
- * The control calls that reached an upstream, as one ledger row per agent, method and minute with how many they were
- * (docs/decisions/control-calls-in-the-ledger.md). The ledger is never waited for.
+ * The control calls that reached an upstream: one ledger row per agent, method and minute, with their number
+ * (docs/decisions/control-calls-in-the-ledger.md). Nothing waits for the ledger here.
  */
 export function createControlLog({ ledger, now }: { readonly ledger: Ledger; readonly now: () => number }) {
   const counted = new Map<string, Counted>();
-  /** What the ledger did not take yet. */
+  /** What the ledger has not accepted yet. */
   let owed: NewLedgerRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   const writeLater = () => {
@@ -68,7 +68,7 @@ export function createControlLog({ ledger, now }: { readonly ledger: Ledger; rea
       if (counted.size >= MAX_COUNTED) void write();
       else writeLater();
     },
-    /** Writes the counters; what the ledger does not take now is lost. */
+    /** Writes the counters; what the ledger does not accept now is lost. */
     async close(): Promise<void> {
       await write();
       clearTimeout(timer);

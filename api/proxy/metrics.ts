@@ -1,10 +1,12 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CallRecord } from '../../domain/call-record/record.js';
 
-/** Tool names come from outside: only this many get a label of their own. */
+/** Tool names come from outside, so only this many get a label of their own. */
 const MAX_TOOL_LABELS = 200;
 
-/** What an alert on the proxy looks at: verdicts, refusals by limit and outage, what observe mode let through, time, calls under way. */
+/**
+ * Metrics for alerts on the proxy: verdicts, refusals by limit and by outage, what observe mode let through, durations, calls in progress.
+ */
 export function proxyMetrics(registry: Registry) {
   const registers = [registry];
   const verdicts = new Counter({
@@ -53,7 +55,7 @@ export function proxyMetrics(registry: Registry) {
     answered: ({ state, evidence }: CallRecord) => {
       verdicts.inc({ state });
       const { verdict, call } = evidence;
-      // Only observe mode lets a call go on without having heard both.
+      // Only observe mode lets a call continue without both answers.
       if (evidence.inspection_failure !== null && call.mode === 'observe') unavailable.inc({ layer: 'brain' });
       if (evidence.policy_failure) unavailable.inc({ layer: 'policy' });
       if (!verdict?.would) return;

@@ -34,7 +34,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const { ledger } = await parts.neighbour(LEDGER);
   const { calls, pins, classes } = await shared.callStores();
   if (!parts.together)
-    // The ledger may come up later than the proxy; until then a change that is not finished keeps its tool waiting.
+    // The ledger may start later than the proxy; until then the tool of an unfinished change has to wait.
     classes
       .settle()
       .catch((error: unknown) =>
@@ -101,10 +101,12 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   return { port: null, listener: () => listenerOf(service(), own, { drainMs }) };
 }
 
-/** What it takes to write down how a call ended, beyond the limits of the call itself. */
+/** The time it takes to record how a call ended, beyond the limits of the call itself. */
 const WRITING_DOWN_SECS = 10;
 
-/** What names and shipped data say of a tool: by the rules that judge it where they stand here, else by those that ship with Gate. */
+/**
+ * What names and shipped data say of a tool: by the rules that judge it if they are loaded here, otherwise by those that ship with Gate.
+ */
 async function namesOf({ beside }: Pick<Opening<Settings>, 'beside'>): Promise<Pick<PolicySet, 'classOf' | 'ruleOn'>> {
   const policies = await beside(POLICY_ENGINE);
   return policies?.tools ?? needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() }));

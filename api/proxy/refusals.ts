@@ -14,12 +14,12 @@ export interface Refused {
   readonly correlationId: string;
   /** The tool, or the control method. */
   readonly name: string;
-  /** Which limit; each has a row of its own. */
+  /** Which limit; each has its own row. */
   readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity';
   readonly reason: string;
-  /** What was exceeded, by name. */
+  /** Names what was exceeded. */
   readonly limits: JsonObject;
-  /** Whether this is the first refusal of its window, where the caller counts them itself; then this alone decides about the row. */
+  /** Whether this is the first refusal of its window, if the caller counts them itself; then this alone decides about the row. */
   readonly first?: boolean;
   readonly paramsSha256?: string;
 }
@@ -28,8 +28,8 @@ const ROW_EVERY_MS = 60_000;
 const MAX_TOLD = 10_000;
 
 /**
- * Leaves a ledger row behind for what an agent's limits refused: at most one per agent, limit and minute, so that a flood of refusals is
- * not a flood of rows. An outage of the ledger does not turn a 429 into anything else.
+ * Leaves a ledger row for what an agent's limits refused: at most one per agent, limit and minute, so that a flood of refusals is not a
+ * flood of rows. When the ledger is unavailable, a 429 remains a 429.
  */
 export function createRefusals({
   ledger,
@@ -37,9 +37,9 @@ export function createRefusals({
   monotonic = () => performance.now(),
 }: {
   readonly ledger: Ledger;
-  /** The time that a row says. */
+  /** The time in the row. */
   readonly now: () => number;
-  /** Measures the minute. Not the wall clock: set back by an hour, it would suppress rows for an hour. */
+  /** Measures the minute. Not the wall clock, which would suppress rows for an hour when it is set back by an hour. */
   readonly monotonic?: () => number;
 }) {
   const told = new LRUCache<string, number>({ max: MAX_TOLD });
@@ -80,11 +80,14 @@ export function createRefusals({
 }
 export type Refusals = ReturnType<typeof createRefusals>;
 
-/** The agent that a limit counts, as limits are kept and answers name it. */
+/** The agent that a limit counts, as limits are stored and as answers name it. */
 export const agentKey = ({ tenant, agent }: Pick<Refused['caller'], 'tenant' | 'agent'>): string =>
   `${tenant}/${agent}`;
 
-/** What every agent is told that is too fast: `rate_limited` with the seconds to wait. Counted, and in the ledger as `Refusals` says. */
+/**
+ * The answer to every agent that is too fast: `rate_limited` with the seconds to wait. Counted, and recorded in the ledger as `Refusals`
+ * says.
+ */
 export async function rateLimited(
   { refusals, onLimited }: { readonly refusals: Refusals; readonly onLimited?: (() => void) | undefined },
   retryAfterSecs: number,

@@ -50,7 +50,7 @@ interface Settings {
 export async function open({ config, shared, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const { own, limits, health } = config;
   const { logger, registry } = parts;
-  // The engine's own library reads it when it is first used.
+  // The engine's own library reads it at its first use.
   installEngineRuntime(logger);
   parts.onStop('runtime', 'the engine runtime', closeEngineRuntime);
   const bundling = bundleWorkflows();
@@ -142,10 +142,10 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   };
 }
 
-/** What it takes to write down how an attempt ended, beyond the time of the attempt itself. */
+/** The time it takes to record how an attempt ended, beyond the time of the attempt itself. */
 const WRITING_DOWN_SECS = 10;
 
-/** A worker that fails, or stops without being told to, is made anew once the engine answers. */
+/** A worker that fails, or stops without being asked to, is created again once the engine answers. */
 const superviseWorker = (
   { circuit }: Pick<EngineParts, 'circuit'>,
   create: () => Promise<GateWorker>,
@@ -174,7 +174,7 @@ const probesAt = (
   },
 });
 
-/** The streams of a worker: their activities, and how they are started once the worker runs; nothing where no sink is configured. */
+/** The streams of a worker: their activities, and how they are started once the worker runs; nothing when no sink is configured. */
 function streamsOf(
   config: Config<typeof EGRESS_SETTINGS>,
   source: EgressSource,
@@ -183,7 +183,7 @@ function streamsOf(
   const sinks = config.intervalSecs === 0 ? [] : sinksOf(config);
   const settings = { interval_ms: config.intervalSecs * 1000, batch_size: config.batchSize };
   return {
-    // Also without a sink: a stream that was started before and is not configured any more must find its activity.
+    // Also without a sink: a stream that was started before and is no longer configured must still find its activity.
     activities: createEgressActivities({ source, sinks, onSweep: egressMetrics(registry) }),
     start: (client, taskQueue) => ensureStreams(client, { taskQueue, sinks: sinks.map(({ kind }) => kind), settings }),
   };

@@ -32,7 +32,7 @@ export const WORKER = declareService({
   engine: true,
   stores: ['calls'],
   neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL],
-  // Nobody calls it: work reaches it through the engine, and there it is seen.
+  // Nothing calls it: its work comes from the engine, and that is where it is visible.
   async metrics(registry) {
     (await import('../../workers/egress-metrics.js')).egressMetrics(registry);
     (await import('../../workers/alarms.js')).alarmsTold({ warn: () => undefined }, registry);

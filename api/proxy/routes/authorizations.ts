@@ -23,7 +23,10 @@ export interface AuthorizationRouteOptions {
 
 const UNKNOWN = 'no authorization under this id';
 
-/** The signed word that a host may execute its call: `gate.execution/v1`, stage `authorization`. One that a person approved is signed on HIL's signature, verified anew. */
+/**
+ * The signed statement that a host may execute its call: `gate.execution/v1`, stage `authorization`. For a call that a person approved,
+ * HIL's signature is verified again first.
+ */
 export function registerAuthorizations(
   app: ServiceApp,
   { calls, signer, verifyDecision, limits, now = Date.now }: AuthorizationRouteOptions,
@@ -53,7 +56,7 @@ export function registerAuthorizations(
       request.correlationId = record.correlation_id;
       const staged = await calls.request(record.correlation_id, record.digest);
       if (staged instanceof NotAsStaged) throw await tampered(record.correlation_id, staged.message);
-      // Before the time is looked at: a forged approval is told also where it would be too late.
+      // Before the time is checked: a forged approval is reported even when it would be too late.
       const fault =
         staged && record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
       if (fault) throw await tampered(record.correlation_id, `approved, but ${fault}`);

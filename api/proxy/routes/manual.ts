@@ -9,7 +9,7 @@ export const MANUAL_PAGE = {
   path: '/docs/select-a-contract',
 } as const;
 
-/** Open to everybody who reaches the listener: callers are sent here before they are authenticated. */
+/** Open to everybody who reaches the listener, because callers are sent here before they are authenticated. */
 export function registerManual(app: ServiceApp): void {
   const text = readFileSync(shippedPath(...MANUAL_PAGE.file), 'utf8');
   app.get(MANUAL_PAGE.path, (_request, reply) =>
@@ -21,10 +21,10 @@ export function registerManual(app: ServiceApp): void {
   );
 }
 
-/** A name or address with an optional port, and nothing else, as a `Host` header may hold. */
+/** A name or address with an optional port, and nothing else, as in a `Host` header. */
 const AUTHORITY = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
 
-/** The page's address as the caller can open it: below the public address where one is configured, else at the `Host` of the request. */
+/** The page's address as the caller can open it: below the public address if one is configured, otherwise at the request's `Host`. */
 export function manualUrl(request: Pick<FastifyRequest, 'protocol' | 'headers'>, publicUrl?: string): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '') + MANUAL_PAGE.path;
   const { host = '' } = request.headers;

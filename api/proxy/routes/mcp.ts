@@ -22,7 +22,7 @@ export interface McpRouteOptions {
   /** `https://…` without a path, as agents reach this listener; without it links begin with the `Host` of the request. */
   readonly publicUrl?: string;
   readonly upstreamTimeoutMs: number;
-  /** Returns the address as it will be used. Throws `callback_not_allowed` naming the rule. */
+  /** Returns the address in the form in which it will be used. Throws `callback_not_allowed` naming the rule. */
   readonly checkCallback: (url: string) => string;
   /** `tenant/agent` of the agents whose calls are the demonstration's. */
   readonly demoAgents?: ReadonlySet<string>;
@@ -50,7 +50,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   );
 
   app.post('/mcp', async (request, reply) => send(reply, await answer(request)));
-  // What an MCP client reads as "no stream and no session to end here"; 404 would say that there is no MCP server.
+  // For an MCP client this means "no stream, and no session to end"; 404 would say that there is no MCP server.
   app.route({
     method: ['GET', 'DELETE'],
     url: '/mcp',
@@ -60,8 +60,8 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     },
   });
 
-  // The order of these gates is the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before 401,
-  // 401 before everything else.
+  // The order of these checks is part of the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before
+  // 401, 401 before everything else.
   async function answer(request: FastifyRequest): Promise<Answer> {
     const selected = selectContract({
       decision: header(request, 'x-gate-decision-contract'),
@@ -96,14 +96,14 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     );
   }
 
-  /** The demonstration's agents are named by the operator; no request makes its caller one of them. */
+  /** The operator names the demonstration's agents; no request can make its caller one of them. */
   const withNamespace = (caller: AgentCaller): AgentCaller =>
     options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
 
   function text(request: FastifyRequest): string {
     if (!isJson(request.headers['content-type'] ?? ''))
       throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Type must be application/json, in UTF-8');
-    // The bytes that came are the bytes that are judged; nothing here would unpack them.
+    // The received bytes are the judged bytes; nothing here would decompress them.
     if (request.headers['content-encoding'] !== undefined)
       throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Encoding is not accepted');
     try {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Operator } from '../../../domain/operator.js';
 
-/** Throws for everybody who is no operator. */
+/** Throws for everybody who is not an operator. */
 export type OperatorOf = (request: FastifyRequest) => Operator;
 
 /** Refuses everybody else before a body is read. */

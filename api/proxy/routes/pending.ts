@@ -24,12 +24,15 @@ export interface PendingRouteOptions {
   readonly calls: CallStore;
   readonly limits: AgentLimitsCheck;
   readonly now?: () => number;
-  /** Finds the call where ids other than the correlation id are accepted too. */
+  /** Finds the call when ids other than the correlation id are accepted too. */
   readonly lookUp?: (id: string) => Promise<CallRecord | null>;
   readonly pendingPaths?: readonly `${string}/:correlation_id`[];
 }
 
-/** The caller's view of its own parked call (docs/architecture/requests-and-answers.md#polling). A look-up: it never makes anything run. */
+/**
+ * The caller's view of its own parked call (docs/architecture/requests-and-answers.md#polling). It only reads, and never makes anything
+ * run.
+ */
 export function registerPending(
   app: ServiceApp,
   {

@@ -16,7 +16,10 @@ export interface PinRouteOptions {
   readonly operatorOf: OperatorOf;
 }
 
-/** What operators see and decide of the tools that agents saw first. `operatorOf` throws for everybody else, before a body is read. */
+/**
+ * What operators see and decide about the tools that agents were shown first. `operatorOf` throws for everybody else, before a body is
+ * read.
+ */
 export function pinRoutes(app: ServiceApp, { pinning, operatorOf }: PinRouteOptions): void {
   const onRequest = operatorsOnly(operatorOf);
   app.get('/pins', { schema: { response: { 200: pinnedAgents } }, onRequest }, (request) =>

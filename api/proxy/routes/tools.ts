@@ -11,7 +11,7 @@ export interface ToolRouteOptions {
   readonly operatorOf: OperatorOf;
 }
 
-/** What operators see and say of the tools behind Gate. `operatorOf` throws for everybody else, before a body is read. */
+/** What operators see and say about the tools behind Gate. `operatorOf` throws for everybody else, before a body is read. */
 export function toolRoutes(app: ServiceApp, { classing, operatorOf }: ToolRouteOptions): void {
   const onRequest = operatorsOnly(operatorOf);
   app.get('/tools', { schema: { querystring: Window, response: { 200: toolList } }, onRequest }, (request) =>
