@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -191,7 +190,9 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
         ),
       review: (operator, id) => reviews.get(id, operator.tenant ?? undefined),
       waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
-      pending: shown,
+      pending: listed,
+      // What is not read is not approved. A row that does not open is left a summary; it hides no other.
+      whole: async (row) => (await reviews.get(row.id).catch(() => null)) ?? row,
       decide: ({ tenant, principal }, id, decision, reason, action_digest) =>
         options.decide({
           id,
@@ -252,19 +253,6 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       limit: PAGE_ROWS,
       ...(before !== undefined && { before }),
     });
-  }
-
-  /** What the page shows: the rows that expire first, each whole, for what is not read is not approved. */
-  async function shown(operator: LiteOperator, before: string | undefined) {
-    const { rows, next_before } = await listed(operator, before);
-    const whole: PendingRequest[] = [];
-    // A row that does not open is left a summary; it hides no other.
-    for (const row of rows) {
-      whole.push((await reviews.get(row.id).catch(() => row)) ?? row);
-      // A row may be a megabyte to open: others have their turn between two.
-      await setImmediate();
-    }
-    return { rows: whole, next_before };
   }
 }
 

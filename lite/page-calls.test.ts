@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { callsOf, lateText, mainPage } from './page-calls.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import type { PendingRequest } from '../contracts/review.js';
+import { callsOf, lateText, mainPage, waitingCalls } from './page-calls.js';
 
 describe('what the page says of a decision that was not taken', () => {
   const words = (code: string) => lateText(code, null, 0) ?? '';
@@ -20,8 +21,7 @@ describe('what the page says of a decision that was not taken', () => {
 describe('the newest verdicts of the page', () => {
   const shown = (reasoning: string) =>
     mainPage({
-      waiting: [],
-      next: null,
+      waiting: { rows: [], cards: [], next: null },
       calls: callsOf([
         {
           event_kind: 'proxy.verdict',
@@ -46,5 +46,68 @@ describe('the newest verdicts of the page', () => {
 
   it('a short one stands whole', () => {
     expect(shown('over the limit')).toContain('>over the limit</p>');
+  });
+});
+
+describe('the waiting calls of a page', () => {
+  const row = (id: string, args: Record<string, unknown>) =>
+    ({
+      id,
+      status: 'pending',
+      tenant: 'default',
+      agent_id: 'support-bot',
+      correlation_id: id,
+      created_at: '2026-01-01T00:00:00.000Z',
+      ttl_seconds: 900,
+      risk_summary: 'A change waits for a person.',
+      original_payload_digest: `sha256:${'0'.repeat(64)}`,
+      request_payload: { method: 'tools/call', params: { name: 'wire_transfer', arguments: args } },
+    }) as unknown as PendingRequest;
+  const page = (rows: readonly PendingRequest[], next: string | null = null) =>
+    waitingCalls({ rows, next }, async (whole) => ({ row: whole, contract: null }), { csrf: '', nowMs: 0 });
+  const invisible = { note: '\u202e'.repeat(99_000) };
+
+  it('are all that were listed, where they are small', async () => {
+    const rows = Array.from({ length: 50 }, (_, at) => row(`row-${at}`, { amount: at }));
+    const { cards, next } = await page(rows, 'behind');
+    expect(cards).toHaveLength(50);
+    expect(next).toBe('behind');
+  });
+
+  it('are only as many as make a page, and the others are on the next', async () => {
+    const rows = Array.from({ length: 50 }, (_, at) => row(`row-${at}`, invisible));
+    const shown = await page(rows);
+    expect(shown.cards.join('').length).toBeLessThan(1_500_000);
+    expect(shown.rows.map(({ id }) => id)).toEqual(rows.slice(0, shown.rows.length).map(({ id }) => id));
+    expect(shown.next).toBe(shown.rows.at(-1)?.id);
+    expect((await page(rows.slice(-1))).next).toBeNull();
+  });
+
+  it('are made one after the other, with a turn for others between two', async () => {
+    const rows = Array.from({ length: 4 }, (_, at) => row(`row-${at}`, invisible));
+    let turns = 0;
+    let done = false;
+    const count = () => {
+      turns += 1;
+      if (!done) setImmediate(count);
+    };
+    setImmediate(count);
+    await page(rows);
+    done = true;
+    expect(turns).toBeGreaterThanOrEqual(rows.length);
+  });
+
+  it('are not approved there where what stands for their characters is too long to show', async () => {
+    const {
+      cards: [card = ''],
+    } = await page([row('row-1', invisible)]);
+    expect(card.length).toBeLessThan(210_000);
+    expect(card).toContain('Cut after 25000 characters.');
+    expect(card).toMatch(/class="go" disabled>/);
+    const {
+      cards: [plain = ''],
+    } = await page([row('row-2', { note: 'x'.repeat(99_000) })]);
+    expect(plain).not.toContain('Cut after');
+    expect(plain).toContain('class="go">');
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type CallContract, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
@@ -10,6 +11,11 @@ import { shownJson } from './shown-json.js';
 
 /** How much an approver can read on a page; a larger call cannot be approved here. */
 const MAX_SHOWN = 100_000;
+/** Most markup of one call. A character that must be made visible becomes eight, and nobody reads 100,000 of those either. */
+const MAX_MARKUP = 2 * MAX_SHOWN;
+const SHOWN_OF_ESCAPES = MAX_MARKUP / 8;
+/** The calls of one page together; those behind them are on the next page. */
+const PAGE_MARKUP = 1_000_000;
 /** Longer arguments scroll in their box, which a keyboard must be able to reach. */
 const SCROLLS_FROM = { characters: 900, lines: 15 };
 const SHOWN_CALLS = 50;
@@ -45,11 +51,43 @@ export function callsOf(rows: readonly LedgerEntry[]): ShownCall[] {
 const push = (lists: Map<string, string[]>, key: string, value: string) =>
   lists.set(key, [...(lists.get(key) ?? []), value]);
 
-export interface MainPage {
-  readonly waiting: readonly { readonly row: PendingRequest; readonly contract: CallContract | null }[];
+/** The waiting calls of one page. */
+export interface WaitingCalls {
+  readonly rows: readonly PendingRequest[];
+  /** The markup of each. */
+  readonly cards: readonly string[];
   /** The row behind which more waits. */
   readonly next: string | null;
+}
+
+/**
+ * Makes the cards of the listed rows, as many as fit on one page; at least one. Opening a row and escaping it each take up to some 50 ms,
+ * so other work runs between two rows. `open` returns the whole row and the contract of its call.
+ */
+export async function waitingCalls(
+  listed: { readonly rows: readonly PendingRequest[]; readonly next: string | null },
+  open: (row: PendingRequest) => Promise<{ readonly row: PendingRequest; readonly contract: CallContract | null }>,
+  { csrf, nowMs }: Pick<MainPage, 'nowMs'> & { readonly csrf: string },
+): Promise<WaitingCalls> {
+  const rows: PendingRequest[] = [];
+  const cards: string[] = [];
+  let markup = 0;
+  for (const summary of listed.rows) {
+    if (markup > PAGE_MARKUP) return { rows, cards, next: rows.at(-1)?.id ?? null };
+    const { row, contract } = await open(summary);
+    const made = card(row, contract, rows.length, { csrf, nowMs });
+    rows.push(row);
+    cards.push(made);
+    markup += made.length;
+    await setImmediate();
+  }
+  return { rows, cards, next: listed.next };
+}
+
+export interface MainPage {
+  readonly waiting: WaitingCalls;
   readonly calls: readonly ShownCall[];
+  /** Of the session; goes into every form. */
   readonly csrf: string;
   readonly openAgents: boolean;
   readonly chain: VerifyResult | null;
@@ -61,16 +99,17 @@ export interface MainPage {
 }
 
 export function mainPage(page: MainPage): string {
-  const { waiting, next, calls, csrf, openAgents, nowMs } = page;
-  const count = `${waiting.length}${next === null ? '' : ', and more behind them'}`;
+  const { waiting, calls, csrf, openAgents, nowMs } = page;
+  const { rows, cards, next } = waiting;
+  const count = `${rows.length}${next === null ? '' : ', and more behind them'}`;
   return `
 ${page.said}
 ${atAGlance(page)}
 ${openAgents ? '<p class="bad fine">Anonymous agents: whoever reaches this port can call. Set GATE_LITE_TOKEN.</p>' : ''}
 <div class="sides"><main>
 <h2 id="waiting">Waiting for you (${count})</h2>
-${waiting.length === 0 ? '' : `<iframe title="What came since this page was made" src="${page.since}"></iframe><p class="dim fine">Where the line above says nothing, Gate does not answer: start it, then look again.</p>`}
-${waiting.map(({ row, contract }, index) => card(row, contract, index, page)).join('') || '<p>Nothing waits.</p>'}
+${rows.length === 0 ? '' : `<iframe title="What came since this page was made" src="${page.since}"></iframe><p class="dim fine">Where the line above says nothing, Gate does not answer: start it, then look again.</p>`}
+${cards.join('') || '<p>Nothing waits.</p>'}
 ${next === null ? '' : `<p><a href="/?before=${text(next)}">Show what waits behind these</a></p>`}
 </main><aside aria-labelledby="lately">
 <h2 id="lately">Newest verdicts</h2>
@@ -81,22 +120,22 @@ ${calls.length === 0 ? '<p>No call yet. <code>npx gate lite</code> printed three
 }
 
 /** What waits, what happened last, and whether the chain holds. */
-function atAGlance({ waiting, next, calls, chain, nowMs }: MainPage): string {
-  const first = waiting.map(({ row }) => deadlineOf(row)).sort((one, other) => one - other)[0];
+function atAGlance({ waiting: { rows, next }, calls, chain, nowMs }: MainPage): string {
+  const first = rows.map(deadlineOf).sort((one, other) => one - other)[0];
   const ends = first === undefined ? '' : `, the first ends ${shownTime(new Date(first).toISOString(), nowMs)}`;
-  const waits = `${waiting.length}${next === null ? '' : ' and more'} ${waiting.length === 1 ? 'waits' : 'wait'} for you`;
+  const waits = `${rows.length}${next === null ? '' : ' and more'} ${rows.length === 1 ? 'waits' : 'wait'} for you`;
   const newest = calls[0]?.verdict;
   const last = newest
     ? `<a href="#lately">last verdict</a> ${shownTime(newest.timestamp, nowMs)}: ${outcomeOf(newest, [])} ${text(said(newest.tool_type ?? ''))}`
     : 'no call yet';
-  return `<ul class="glance" role="list"><li>${waiting.length === 0 ? 'nothing waits for you' : `<a href="#waiting">${waits}</a>${ends}`}</li><li>${last}</li><li>${chainText(chain)}</li></ul>`;
+  return `<ul class="glance" role="list"><li>${rows.length === 0 ? 'nothing waits for you' : `<a href="#waiting">${waits}</a>${ends}`}</li><li>${last}</li><li>${chainText(chain)}</li></ul>`;
 }
 
 function card(
   row: PendingRequest,
   contract: CallContract | null,
   index: number,
-  { csrf, nowMs }: Pick<MainPage, 'csrf' | 'nowMs'>,
+  { csrf, nowMs }: { readonly csrf: string; readonly nowMs: number },
 ): string {
   if (row.status === 'tampered')
     return `
@@ -105,7 +144,7 @@ function card(
   <p>${text(row.risk_summary)} Its call ends at its deadline.</p>
   <p><small>call <code>${text(row.correlation_id)}</code></small></p>
 </article>`;
-  const { title, text: given, isWhole } = requestShown(row);
+  const { title, text: given, html, isWhole } = requestShown(row);
   const whole = isWhole && !('payload_summary' in row);
   const scrolls = given.length > SCROLLS_FROM.characters || given.split('\n').length > SCROLLS_FROM.lines;
   const tenant = row.tenant === DEFAULT_TENANT ? '' : `, tenant ${text(row.tenant)}`;
@@ -116,7 +155,7 @@ function card(
   <div class="head"><h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}${tenant}</small></h3>
   <small>asked ${shownTime(row.created_at, nowMs)}, ends ${shownTime(new Date(deadlineOf(row)).toISOString(), nowMs)}</small></div>
   <p>${text(row.risk_summary)}</p>
-  <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${text(given)}</pre>
+  <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${html}</pre>
   ${whole ? '' : `<p class="bad">Cut after ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
   <form method="post" action="/page/decide" class="decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
@@ -142,9 +181,12 @@ function requestShown({ request_payload: payload }: PendingRequest) {
     !Array.isArray(params) &&
     typeof params.name === 'string' &&
     Object.keys(params).every((name) => name === 'name' || name === 'arguments');
-  return plain
-    ? { title: 'arguments', ...shownJson(params.arguments ?? {}, MAX_SHOWN) }
-    : { title: 'request', ...shownJson(params ?? payload, MAX_SHOWN) };
+  const shown = shownJson(plain ? (params.arguments ?? {}) : (params ?? payload), MAX_SHOWN);
+  const html = text(shown.text);
+  const title = plain ? 'arguments' : 'request';
+  if (html.length <= MAX_MARKUP) return { title, html, ...shown };
+  const beginning = shown.text.slice(0, SHOWN_OF_ESCAPES);
+  return { title, html: text(beginning), text: beginning, isWhole: false };
 }
 
 function shownCall({ verdict, since }: ShownCall, nowMs: number): string {

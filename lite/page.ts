@@ -9,7 +9,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { GateError } from '../domain/errors.js';
 import type { Access, LiteOperator } from './access.js';
-import { callsOf, decidedText, lateText, mainPage } from './page-calls.js';
+import { callsOf, decidedText, lateText, mainPage, waitingCalls } from './page-calls.js';
 import { layout, line, loginForm } from './page-layout.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
@@ -28,9 +28,11 @@ export interface PageOptions {
   readonly endOf: (correlationId: string, withinMs: number) => Promise<CallRecord | null>;
   /** A row by its id, whatever its status; `null` where this operator may not see it. */
   readonly review: (operator: LiteOperator, id: string) => Promise<PendingRequest | null>;
+  /** A listed row with its payload; the summary itself where it cannot be opened. */
+  readonly whole: (row: PendingRequest) => Promise<PendingRequest>;
   /** The ids of what waits, as the first page lists them. */
   readonly waitingIds: (operator: LiteOperator) => Promise<readonly string[]>;
-  /** What waits, the first to expire first; `next_before` says behind which row the next page begins. */
+  /** Summaries of what waits, the first to expire first; `next_before` says behind which row the next page begins. */
   readonly pending: (
     operator: LiteOperator,
     before: string | undefined,
@@ -96,32 +98,36 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     { id, operator }: Session,
     { status = 200, said = '', before }: { status?: number; said?: string; before?: string | undefined } = {},
   ) => {
-    const [{ rows, next_before: next }, ids, newest, chain] = await Promise.all([
+    const csrf = formToken(id);
+    const nowMs = options.now();
+    const [listed, ids, newest, chain] = await Promise.all([
       options.pending(operator, before),
       options.waitingIds(operator),
       options.newestRows(),
       options.chain().catch(() => null),
     ]);
     const { tenant } = operator;
+    const waiting = await waitingCalls(
+      { rows: listed.rows, next: listed.next_before },
+      async (row) => ({
+        row: await options.whole(row),
+        contract: (await options.callOf(row.correlation_id))?.evidence.call.contract ?? null,
+      }),
+      { csrf, nowMs },
+    );
     const body = mainPage({
-      waiting: await Promise.all(
-        rows.map(async (row) => ({
-          row,
-          contract: (await options.callOf(row.correlation_id))?.evidence.call.contract ?? null,
-        })),
-      ),
-      next,
+      waiting,
       calls: callsOf(tenant === null ? newest : newest.filter((row) => row['tenant'] === tenant)),
-      csrf: formToken(id),
+      csrf,
       openAgents: access.agents === 'open',
       chain,
       said,
       since: `/since?seen=${seenOf(ids)}`,
-      nowMs: options.now(),
+      nowMs,
     });
     // With nothing to fill in the page may come again by itself; a reason that somebody types must not be lost.
-    const refresh = rows.length === 0 ? { refreshSecs: REFRESH_SECS } : {};
-    return sendDocument(reply, status, layout(options.mode, body, { waiting: rows.length, ...refresh }));
+    const refresh = waiting.rows.length === 0 ? { refreshSecs: REFRESH_SECS } : {};
+    return sendDocument(reply, status, layout(options.mode, body, { waiting: waiting.rows.length, ...refresh }));
   };
 
   // People read these answers: a refusal is a page too.
