@@ -6,8 +6,8 @@ import type { Signature } from '../identity/signer.js';
 import type { CallRecord, StagedRequest } from './record.js';
 
 /**
- * From when to when a decision may be acted upon, in epoch milliseconds: as long as Gate gives its own calls to begin after an approval.
- * A host that learns of it later asks again.
+ * The period in which a decision may be acted upon, in epoch milliseconds: as long as Gate allows its own calls to begin after an approval.
+ * A host that learns of it later must ask again.
  */
 export function authorizedFor({ decision, created_ms }: CallRecord): {
   readonly iatMs: number;
@@ -20,8 +20,8 @@ export function authorizedFor({ decision, created_ms }: CallRecord): {
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 /**
- * The word that a host may execute its call: `gate.execution/v1`, stage `authorization`. A function of the record alone: the same
- * authorization, byte for byte, at every request. `iat` and `exp` are seconds since the epoch, as in RFC 7519.
+ * The statement that a host may execute its call: `gate.execution/v1`, stage `authorization`. A function of the record alone, so that every
+ * request gets the same bytes. `iat` and `exp` are seconds since the epoch, as in RFC 7519.
  */
 export function authorizationOf(record: CallRecord, { body }: StagedRequest): JsonObject {
   const { correlation_id, evidence, decision } = record;
@@ -67,12 +67,12 @@ export type AuthorizationFault =
   | 'expired'
   | 'other_request';
 
-/** How far the clocks of two machines may differ. */
+/** How much the clocks of two machines may differ. */
 const SKEW_SECS = 5;
 
 /**
- * What a host checks right before it executes (docs/how-to/select-a-contract.md): Gate's key signed exactly this, it is in its time, and
- * the request is the one it was given for. `null` where all of it holds.
+ * What a host checks right before it executes (docs/how-to/select-a-contract.md): Gate's key signed exactly this, it is valid now, and the
+ * request is the one that it was issued for. `null` when all of it holds.
  */
 export function authorizationFault(
   signed: { readonly authorization: JsonObject; readonly identity_signature: Signature },

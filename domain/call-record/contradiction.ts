@@ -5,11 +5,11 @@ import type { CallRecord } from './record.js';
 import { ledgerRowId } from './rows.js';
 import { within } from '../within.js';
 
-/** Kinds of rows that say that a call is over, and how its review ended. */
+/** Kinds of rows that say that a call has ended, and how its review ended. */
 const OVER: readonly EventKind[] = ['upstream.outcome', 'call.aborted', 'call.abandoned', 'alarm.record_tampered'];
 const REFUSED: readonly EventKind[] = ['hil.denied', 'hil.expired'];
 
-/** Kinds of rows that cannot exist while a record is in this state: each is written by a move that leaves the state for good. */
+/** Kinds of rows that cannot exist while a record is in this state: each is written by a transition that leaves the state for good. */
 const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly EventKind[]>>> = {
   decided: [...OVER, ...REFUSED, 'hil.approved', 'hil.created', 'proxy.verdict'],
   parked: [...OVER, ...REFUSED, 'hil.approved'],
@@ -20,14 +20,15 @@ const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly EventKind[]>>> = {
 
 type Looked = Pick<CallRecord, 'correlation_id' | 'state'>;
 
-/** The ids of the rows that would contradict a record, to ask the ledger for; none where the call is over. */
+/** The ids of the rows that would contradict a record, to ask the ledger about; none once the call has ended. */
 export const idsAgainst = ({ correlation_id: id, state }: Looked): string[] =>
   (NOT_BESIDE[state] ?? []).map((kind) => ledgerRowId(id, kind));
 
 /**
- * What the ledger says against an open record that was found, by the ids of the rows it holds of the call; `null` where it says nothing.
- * An older record that was put back has its own MAC, and a process that has just started has seen no newer one; but its rows are in the
- * chain, which nobody shortens unnoticed. A record moves before its rows are written: one that still stands after this was asked was put back.
+ * What the ledger says against an open record, given the ids of the call's rows that it holds; `null` when it says nothing. An older record
+ * that was put back has a valid MAC, and a process that has just started never saw the newer one; but the newer one's rows are in the
+ * chain, which nobody can shorten unnoticed. A record moves before its rows are written. So a record that is still the stored one after the
+ * ledger was asked, and that its rows contradict, was put back.
  */
 export function contradictionOf({ correlation_id: id, state }: Looked, held: ReadonlySet<string>): string | null {
   const told = NOT_BESIDE[state]?.find((kind) => held.has(ledgerRowId(id, kind)));
@@ -38,8 +39,8 @@ const ASK_LIMIT_MS = 500;
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * Asks the ledger about a record that is being read. `null` where it does not answer at once, and for a while afterwards without asking,
- * so that an outage of the ledger does not slow calls down. What was not asked is asked at the next read.
+ * Asks the ledger about a record that is being read. `null` when it does not answer at once; it is then not asked for a while, so that an
+ * outage of the ledger does not slow calls down. The next read after that asks again.
  */
 export function askedAtOnce({ held }: HeldRows): (ids: readonly string[]) => Promise<ReadonlySet<string> | null> {
   let againMs = Number.NEGATIVE_INFINITY;

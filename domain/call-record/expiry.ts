@@ -3,8 +3,8 @@ import type { CallRecord } from './record.js';
 import type { CallStore } from './ports.js';
 
 /**
- * Closes a parked call that nobody decided before its deadline. Met twice, or too late, it returns what stands. The record owns the
- * deadline: nobody is told that a call expired before its record says so, or a clock that is put forward and back would let a call run
+ * Closes a parked call that nobody decided before its deadline. Repeated, or too late, it returns the record as it is. The record owns the
+ * deadline, and nobody is told of an expiry before the record says so. Otherwise a clock that is set forward and back could let a call run
  * whose caller was told that it never will (docs/architecture/reviews.md#deadline).
  */
 export async function expireCall(
@@ -26,7 +26,7 @@ export async function expireCall(
   return record;
 }
 
-/** The record, closed first where the deadline of a parked call has passed by this clock. */
+/** The record; a parked call whose deadline has passed by this clock is closed first. */
 export const closedIfOver = async (
   calls: Pick<CallStore, 'move'>,
   record: CallRecord,

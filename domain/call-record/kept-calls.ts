@@ -2,31 +2,31 @@ import { LRUCache } from 'lru-cache';
 import { HISTORY_LENGTH, type HistoryEvent } from '../../contracts/policy.js';
 import type { OpenedRecord } from './sealed-record.js';
 
-/** Records of calls under way are kept decrypted: each is read a dozen times within the millisecond a call takes. */
+/** Records of running calls are kept decrypted, because each is read a dozen times within the milliseconds that a call takes. */
 const KEPT_RECORDS = 2_000;
 const KEPT_RESULT_BYTES = 16_000_000;
 const KEPT_HISTORIES = 1_000;
 
-/** What a process keeps opened of the calls under way. */
+/** What a process keeps decrypted of its running calls. */
 export interface KeptCalls {
-  /** Nobody else writes the store: what is kept is what stands. Otherwise it is what a step of this process left. */
+  /** When nobody else writes the store, the kept record is the stored one. Otherwise it is what a step of this process left. */
   readonly alone: boolean;
   record(correlationId: string): OpenedRecord | undefined;
   hold(opened: OpenedRecord): void;
-  /** What is kept of this call is not what stands. */
+  /** The kept record of this call is not the stored one. */
   drop(correlationId: string): void;
-  /** A result is read once, by the caller that waits for it, a moment after it was stored; whoever asks later is given the store's. */
+  /** A result is read once, by the waiting caller, just after it was stored; later readers get it from the store. */
   takeResult(correlationId: string): Buffer | undefined;
   holdResult(correlationId: string, result: Uint8Array): void;
   history(agent: string): readonly HistoryEvent[] | undefined;
   holdHistory(agent: string, steps: readonly HistoryEvent[]): void;
-  /** A call was counted: a kept history gets its steps too, unless they belong before the newest one. */
+  /** A call was counted: a kept history gets its steps too, unless they are older than its newest one. */
   counted(agent: string, steps: readonly HistoryEvent[]): void;
-  /** Lets go of records and results, which somebody else may have taken out of the store; `all`: of histories as well. */
+  /** Drops records and results, which somebody else may have removed from the store; with `all`, histories too. */
   clear(all?: boolean): void;
 }
 
-/** For a store that this process alone writes. */
+/** For a store that only this process writes. */
 export function keptCalls(): KeptCalls {
   const records = new LRUCache<string, OpenedRecord>({ max: KEPT_RECORDS });
   const results = new LRUCache<string, Buffer>({
@@ -66,8 +66,8 @@ export function keptCalls(): KeptCalls {
 }
 
 /**
- * For a store that other processes write as well: a record passes from step to step, and a result once to the caller that waits for it.
- * Nothing else that was read is true a moment later.
+ * For a store that other processes also write: a record passes from step to step, and a result once to the waiting caller. Anything else
+ * that was read may have changed a moment later.
  */
 export function handedCalls(): KeptCalls {
   const { record, hold, drop, takeResult, holdResult, clear } = keptCalls();

@@ -4,15 +4,15 @@ import type { KeptInspection, NotAsStaged, StagedRequest } from './record.js';
 const KEPT_REQUESTS = 2_000;
 const KEPT_REQUEST_BYTES = 16_000_000;
 
-/** A request, with what was kept of its inspection: both lie in one row, and are read together. */
+/** A request with the stored result of its inspection: both are in one row and are read together. */
 export interface OpenedRequest {
   readonly request: StagedRequest;
   readonly inspection: KeptInspection | NotAsStaged | null;
 }
 
 /**
- * Requests of calls under way, opened: each is asked for by every step of its call, and what was staged under an id never changes. What is
- * kept is what was staged here or was read and held then.
+ * Decrypted requests of running calls. Every step of a call needs its request, and what was staged under an id never changes. Only requests
+ * that this process staged, or read and verified, are kept.
  */
 export function keptRequests() {
   const kept = new LRUCache<string, { digest: string; opened: OpenedRequest; bytes: number }>({

@@ -14,13 +14,13 @@ import type { WalkPlace } from './walk.js';
 import type { Setbacks } from './setbacks.js';
 
 export type Admission =
-  /** `digest` binds the request that is staged under this id; if it is not the caller's, that is a conflict. */
+  /** `digest` binds the request that was staged under this id; if it is not the caller's, that is a conflict. */
   | { readonly admitted: true; readonly recent: number; readonly digest: string }
   | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean }
-  /** The id was used before and its record has been purged; `digest` is what it was bound to. */
+  /** The id was used before and its record was purged; `digest` is what it was bound to. */
   | { readonly admitted: false; readonly purged: true; readonly digest: string };
 
-/** A move that was tried: `applied` says whether this attempt made it; `record` is what stands now. */
+/** An attempted transition: `applied` says whether this attempt made it; `record` is the stored record afterwards. */
 export interface Moved {
   readonly applied: boolean;
   readonly record: CallRecord;
@@ -35,20 +35,20 @@ export interface MovePatch {
   readonly outcome?: RecordedOutcome;
   /** The retained answer, sealed at rest. */
   readonly result?: Uint8Array;
-  /** The call counts in its agent's history from this moment (docs/architecture/record-and-claim.md#agent-history). */
+  /** The call counts in its agent's history from this time on (docs/architecture/record-and-claim.md#agent-history). */
   readonly counted_ms?: number;
-  /** Only before this moment; later the move is not made. */
+  /** Only before this time; later the transition is not made. */
   readonly before_ms?: number;
   /** The caller asked to be told how its review ended. */
   readonly callback?: boolean;
-  /** The version that the host has seen of this record. An older one was put back by somebody and is closed as tampered. */
+  /** The version of this record that the host has seen. An older record was put back by somebody and is closed as tampered. */
   readonly version?: number;
 }
 
-/** What is still to be done when a review has ended: settle its row in HIL, tell the caller. */
+/** What remains to be done when a review has ended: settle its row in HIL, tell the caller. */
 export type FollowUp = 'review' | 'callback';
 
-/** A call with a duty still to be done, and since when. */
+/** A call with a duty that is still to be done, and since when. */
 export interface DueCall {
   readonly correlation_id: string;
   readonly due_ms: number;
@@ -63,74 +63,80 @@ export interface OpenCall {
 }
 
 /**
- * The proxy's store (docs/architecture/record-and-claim.md): one fsynced record per call, unique by correlation id, every move a
- * compare-and-set; the request staged before the workflow starts; the retained result. Survives engine retention, reset and restore.
- *
- * Editing the store must not decide anything. Every record that is read from it, by any method, was written by Gate and is not older than
- * what this process has seen; of an open record that was not made here just now the ledger has no later row either. Any other record is
- * closed as `tampered` when it is read, and returned in that state.
+ * The proxy's store (docs/architecture/record-and-claim.md): one synced record per call, unique by correlation id; every transition is a
+ * compare-and-set; the request is staged before the workflow starts; the answer is retained. It survives the engine's retention, reset and
+ * restore. Editing the store must decide nothing, so every record that any method reads was written by Gate and is not older than what this
+ * process has seen; for an open record that this process did not just write, the ledger has no later row either. Any other record is closed
+ * as `tampered` when it is read, and returned in that state.
  */
 export interface CallStore {
   /**
-   * Counts the call in its agent's sliding window, each call of a batch by itself, and stages its request, in one transaction. Refuses
-   * what goes over the limit (`limit` 0 = unlimited), a batch as a whole, and then counts nothing of it; `retryAfterSecs` is when enough
-   * has left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
+   * Counts the call in its agent's sliding window, each call of a batch separately, and stages its request, in one transaction. Refuses
+   * what exceeds the limit (`limit` 0 = unlimited), a batch as a whole, and then counts nothing of it; `retryAfterSecs` is when enough has
+   * left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
    */
   admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
-  /** The staged request, `null` where there is none, or why the stored bytes are not that request. */
+  /** The staged request, `null` when there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
-  /** What was kept of an inspection of the staged request; `null` where nothing was. */
+  /** The stored inspection of the staged request; `null` when none was stored. */
   inspection(correlationId: string, digest: string): Promise<KeptInspection | NotAsStaged | null>;
-  /** Keeps what an inspection found, on disk, for whoever judges the call after a crash. */
+  /** Stores an inspection, for the process that judges the call after a crash. */
   keepInspection(correlationId: string, digest: string, kept: KeptInspection): Promise<void>;
   /**
-   * The record as it stands. With `reached`, the one that a step before left: where this process still has that one opened, it is not
-   * read again, whatever became of it since.
+   * The record as it is now. With `reached`, the one that the previous step left: if this process still has it decrypted, it is not read
+   * again, whatever became of it since.
    */
   find(correlationId: string, reached?: ReachedRecord): Promise<CallRecord | null>;
-  /** Inserts the verdict or returns the record that is there: the first verdict stands. */
+  /** Inserts the verdict or returns the existing record: the first verdict stands. */
   commitVerdict(state: FirstState, evidence: VerdictEvidence, outcome?: RecordedOutcome): Promise<CallRecord>;
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
-  /** Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other stays. */
+  /**
+   * Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other record stays.
+   */
   takeBack(correlationId: string): Promise<void>;
-  /** The retained answer; `null` when there is none. Throws `call_tampered`, and closes the record, when it is not the one of the outcome. */
+  /**
+   * The retained answer; `null` when there is none. Throws `call_tampered`, and closes the record, when it is not the one that the outcome
+   * names.
+   */
   result(correlationId: string): Promise<Buffer | null>;
   /**
    * Closes a record as tampered because another store contradicts it, which this store cannot see itself. With `version`, only if the
-   * record still has that version. Returns the record that stands then; `null` when there is none.
+   * record still has that version. Returns the record as it is afterwards; `null` when there is none.
    */
   condemn(correlationId: string, why: string, version?: number): Promise<CallRecord | null>;
   /** The listener gets each record that was just closed as tampered, so that its alarm row is appended. */
   onTampered(listener: (record: CallRecord) => void): void;
-  /** The listener gets each record as it stands after a move of this process. */
+  /** The listener gets each record after a transition that this process made. */
   onMoved(listener: (record: CallRecord) => void): void;
   /**
-   * Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. Beside them, however
-   * many steps came since, the newest of each sensitive tool.
+   * Steps of this agent that succeeded within the window, oldest first, at most 16; each call of a batch is one. In addition, however many
+   * steps came since, the newest step of each sensitive tool.
    */
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
-  /** Every row of the record is in the ledger, as of the given `updated_ms`. A later move makes rows due again. */
+  /** Every row of the record is in the ledger, as of the given `updated_ms`. A later transition makes rows due again. */
   rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
   /** What reconciliation could not do, by call and duty. */
   readonly setbacks: Setbacks;
-  /** Since when the oldest record waits for its rows, or `null`. Records whose rows had a setback have their own alarm and are left out. */
+  /**
+   * Since when the oldest record waits for its rows, or `null`. Records whose rows had a setback have their own alarm and are not counted.
+   */
   oldestRowsDueMs(): Promise<number | null>;
   /**
-   * Calls without an end that did not move since the moment, oldest first; `after` goes on behind a call that was returned. Each was looked
-   * at: what does not hold is closed and left out, and keeps no other from being found. One whose key is missing comes as its row has it.
+   * Calls without an end that did not move since the given time, oldest first; `after` continues behind a call that was returned. Each was
+   * verified: an invalid one is closed and left out, and does not hide others. One whose key is missing is returned as its row has it.
    */
   openCalls(untouchedSinceMs: number, limit: number, after?: WalkPlace): Promise<OpenCall[]>;
-  /** Records whose rows are due since before the moment. */
+  /** Records whose rows are due since before the given time. */
   rowsDue(sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
-  /** Records whose review ended before the moment and that still owe its row, or its callback. */
+  /** Records whose review ended before the given time and whose row, or callback, is still to be done. */
   followUpsDue(what: FollowUp, sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   followedUp(correlationId: string, what: FollowUp): Promise<void>;
   /**
-   * Removes hits outside every window, staged requests that never got a record, and records past retention; returns how many rows went. Of
-   * each record its id and digest stay for `TOMBSTONE_LIVES` times as long, so that the id does not execute again.
+   * Deletes hits outside every window, staged requests that never got a record, and records past retention; returns how many rows were
+   * deleted. The id and digest of each record are kept for `TOMBSTONE_LIVES` times as long, so that the id does not execute again.
    */
   purge(before: { hitsMs: number; stagedMs: number; recordsMs: number }): Promise<number>;
-  /** Resolves with the record when it satisfies the condition, or with what stands at the deadline. */
+  /** Resolves with the record when it satisfies the condition, or as it is at the deadline. */
   waitFor(
     correlationId: string,
     condition: (record: CallRecord) => boolean,

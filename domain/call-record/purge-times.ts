@@ -3,8 +3,8 @@ import type { CallStore } from './ports.js';
 const STAGED_FOR_MS = 3_600_000;
 
 /**
- * What may go from the store: hits that no window counts any more, requests that were staged an hour ago and never got a record, and
- * records past their retention.
+ * What may be deleted from the store: hits that no window counts any more, requests staged an hour ago that never got a record, and records
+ * past their retention.
  */
 export const purgeTimes = (
   nowMs: number,

@@ -6,10 +6,10 @@ import { ledgerRowId } from './rows.js';
 export const executionId = (correlationId: string): string => uuidFromDigest('gate.execution', correlationId);
 
 /**
- * What Gate answers for when it executed a call (docs/architecture/requests-and-answers.md#receipts). Every field is known to the
- * caller, who can therefore write the receipt anew and compare its digest with the header `X-Gate-Server-Execution-Receipt-Sha256` and
- * with the `upstream.outcome` row. `result` is the answer as parsed JSON, or its text where RFC 8785 has no form for it (a lone
- * surrogate). `outbox_event_id` is the id of that ledger row.
+ * Gate's statement about a call that it executed (docs/architecture/requests-and-answers.md#receipts). The caller knows every field, so it
+ * can compute the receipt and compare its digest with the header `X-Gate-Server-Execution-Receipt-Sha256` and with the `upstream.outcome`
+ * row. `result` is the answer as parsed JSON, or its text when RFC 8785 has no form for it (a lone surrogate). `outbox_event_id` is the id
+ * of that ledger row.
  */
 function receiptOf(call: CallInput, request: JsonObject, result: Buffer, status: number): JsonObject {
   const text = result.toString('utf8');

@@ -6,32 +6,34 @@ import type { DecisionPrincipal, SignedDecision } from '../../contracts/review.j
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
 
-/** Why the verdict is what it is: everything a ledger row or a replay needs of it. Stored sealed. */
+/** Why the verdict is what it is: everything that a ledger row or a replay needs. Stored sealed. */
 export interface VerdictEvidence {
   readonly call: CallInput;
-  /** `null` where the call was closed before it was judged. */
+  /** `null` when the call was closed before it was judged. */
   readonly verdict: Verdict | null;
   readonly inspection: InspectionResponse | null;
   readonly inspection_failure: string | null;
   readonly decision: PolicyDecision | null;
-  /** Why there is no decision; only observe mode goes on without one. */
+  /** Why there is no decision; only observe mode continues without one. */
   readonly policy_failure: string | null;
   readonly facts: Omit<PolicyInput, 'arguments'> | null;
-  /** What the rules want kept of the evaluation, bounded. Records of before it was kept have none, and their rows none either. */
+  /** What the rules want to be recorded of the evaluation, limited in size. Absent in older records and their rows. */
   readonly forensic_event?: JsonObject;
   /** SHA-256 of the canonical `params`, 64 hex digits. */
   readonly params_sha256: string;
-  /** The tools of a batch, in its order: once it counts, each is a step of its own in the agent's history. */
+  /** The tools of a batch, in order: once it counts, each is a separate step in the agent's history. */
   readonly sibling_tools?: readonly string[];
   readonly callback_url: string | null;
-  /** Set when the call is parked: the tool definition that the reviewer sees, `sha256: null` where the upstream lists none. */
+  /**
+   * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool.
+   */
   readonly reviewed?: ReviewedDefinition;
 }
 export interface ReviewedDefinition {
   readonly sha256: string | null;
 }
 
-/** How a parked call was settled. `principal` is `null` where nobody decided in time. */
+/** How a parked call was settled. `principal` is `null` when nobody decided in time. */
 export interface RecordedDecision {
   readonly status: 'approved' | 'denied' | 'expired';
   readonly decided_at: string;
@@ -39,34 +41,36 @@ export interface RecordedDecision {
   readonly decided_via: string | null;
   readonly reason: string | null;
   readonly principal: DecisionPrincipal | null;
-  /** What HIL signed, looked at again before anything runs on it; absent where nobody decided. */
+  /** What HIL signed, verified again before anything runs because of it; absent when nobody decided. */
   readonly signed?: SignedDecision;
-  /** The clock's time when it was applied. The record's own times only grow: after a clock was put back they stay ahead of it. */
+  /**
+   * The clock's time when the decision was applied. The record's own times only grow, so after the clock was set back they are ahead of it.
+   */
   readonly applied_ms?: number;
 }
 
-/** How the one attempt ended, or why there was none. */
+/** How the single attempt ended, or why there was none. */
 export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
-  /** Why it was not run, where the caller is told more than that nothing was sent. */
+  /** Why it was not run, when the caller is told more than that nothing was sent. */
   readonly code?: 'tool_definition_changed' | 'attempt_not_begun';
-  /** Of an uncertain call: why no answer was read. Absent where the attempt itself was lost, and in records of before it was kept. */
+  /** For an uncertain call, why no answer was read. Absent when the attempt itself was lost, and in older records. */
   readonly cause?: UnknownCause;
   /** HTTP status of the answer that is retained. */
   readonly status_code: number | null;
   readonly duration_ms: number | null;
   /** SHA-256 of the retained bytes, 64 hex digits. */
   readonly result_sha256: string | null;
-  /** SHA-256 of the receipt, 64 hex digits; absent where no answer is retained. */
+  /** SHA-256 of the receipt, 64 hex digits; absent when no answer is retained. */
   readonly receipt_sha256?: string;
   readonly error: string | null;
   readonly at: string;
 }
 
-/** The call record, opened. */
+/** A decrypted call record. */
 export interface CallRecord {
   readonly correlation_id: string;
-  /** Grows with every move, so that an older record that was put back is noticed. */
+  /** Grows with every transition, so that an older record that was put back is noticed. */
   readonly version: number;
   readonly state: CallState;
   readonly digest: string;
@@ -82,19 +86,19 @@ export interface CallRecord {
   readonly outcome: RecordedOutcome | null;
 }
 
-/** What the proxy keeps of a request before anything runs: the parsed JSON-RPC object and where to report a decision. */
+/** What the proxy stores of a request before anything runs: the parsed JSON-RPC object, and where to report a decision. */
 export interface StagedRequest {
   readonly body: JsonObject;
   readonly callback_url: string | null;
 }
 
-/** What an inspection found, and the digest of what was asked: it is the answer to that question and to no other. */
+/** The result of an inspection, and the digest of the question. It answers only that question. */
 export interface KeptInspection {
   readonly asked_sha256: string;
   readonly inspection: InspectionResponse;
 }
 
-/** The stored bytes are not the request that was staged under this id, or not what its inspection found. */
+/** The stored bytes are not the request that was staged under this id, or not the result of its inspection. */
 export class NotAsStaged extends Error {
   override readonly name = 'NotAsStaged';
 }

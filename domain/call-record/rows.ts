@@ -17,7 +17,7 @@ export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0)
   uuidFromDigest('gate.ledger-row', correlationId, kind, String(ordinal));
 
 const basisPoints = (value: number): number => Math.round(value * 10_000);
-/** The scores of an inspection as its row has them: whole numbers, so that they are the same text everywhere. */
+/** The scores of an inspection as its row has them: integers, so that they are the same text everywhere. */
 export const brainScores = (inspection: InspectionResponse): JsonObject => ({
   persona_drift_score: basisPoints(inspection.persona_drift_score),
   injection_confidence: basisPoints(inspection.injection_confidence),
@@ -27,13 +27,13 @@ export const brainScores = (inspection: InspectionResponse): JsonObject => ({
   drift_available: inspection.drift_available,
 });
 const NONE: ReadonlySet<string> = new Set();
-/** Gate's own checked values: JSON, and perhaps `undefined`, which canonical text leaves out. */
+/** Gate's own checked values: JSON, and perhaps `undefined`, which canonical text omits. */
 const asJson = (value: unknown): Json => (value ?? null) as Json;
 
 /**
- * Every ledger row that a record implies by now, in the order of docs/architecture/ledger-rows.md#event-kinds. A function of the record
- * and its request alone, so that rows can be appended late, twice, or by reconciliation, and still be the same rows. Rows of the kinds in
- * `held` are left out.
+ * Every ledger row that a record implies by now, in the order of docs/architecture/ledger-rows.md#event-kinds. A function of the record and
+ * its request alone, so that rows appended late, twice, or by reconciliation are still the same rows. Rows of the kinds in `held` are left
+ * out.
  */
 export function rowsOf(
   record: CallRecord,
@@ -69,7 +69,7 @@ export function rowsOf(
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
-  // A tampered record proves nothing, so it gets only its alarm row. What did happen has its rows already.
+  // A tampered record proves nothing, so it gets only its alarm row. Events that did happen have their rows already.
   if (record.state === TAMPERED)
     return [
       {
@@ -83,7 +83,7 @@ export function rowsOf(
       },
     ];
 
-  // A verdict whose review row is not stored yet may still be withdrawn with a 503: no row until it stands.
+  // A verdict whose review row is not stored yet may still be withdrawn with a 503, so it has no row yet.
   if (verdict && record.state !== 'decided') {
     const reasoning = reasoningOf(verdict);
     const bundle = asJson(evidence.decision?.policy_bundle);
@@ -223,7 +223,7 @@ export function rowsOf(
   return rows;
 }
 
-/** A request that its agent's limits refused before it was judged; the caller decides how often that is worth a row. */
+/** A request that its agent's limits refused before it was judged; the caller decides how often that gets a row. */
 export interface LimitedRequest {
   readonly correlationId: string;
   readonly atMs: number;
@@ -233,7 +233,7 @@ export interface LimitedRequest {
   readonly tool: string;
   readonly reason: string;
   readonly namespace?: StateNamespace | undefined;
-  /** What was exceeded, by name. */
+  /** Names what was exceeded. */
   readonly limits: JsonObject;
 }
 
@@ -260,17 +260,17 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     signal: 'rate_limited_agent',
   });
 
-/** A call that nothing spoke against has a reason too. */
+/** A call without objections also needs a reason. */
 const reasoningOf = (said: {
   readonly reasons: readonly string[];
   readonly review_reasons: readonly string[];
 }): string => [...said.reasons, ...said.review_reasons].join(' | ') || 'passed: no rule speaks against it';
 
-/** What a row has beside what every row of a call has. */
+/** The fields of a row besides those that every row of a call has. */
 type Extra = Omit<Partial<NewLedgerRow>, 'id'>;
 
 /**
- * The request in clear belongs beside the row, committed by its digest: encrypted there, and purgeable
+ * The request in clear text belongs to the row's sidecar, committed by its digest: encrypted there, and purgeable
  * (docs/architecture/ledger-rows.md#sidecars).
  */
 function sidecar(value: Json | undefined): Extra {
@@ -285,13 +285,13 @@ function evidenceSidecar(value: Json): Extra {
 }
 
 const MAX_ASSERTION = 4_096;
-/** Who decided, as JSON; its digest where that is larger than the field, because half of a JSON text says nothing. */
+/** Who decided, as JSON; its digest when that exceeds the field, because a part of a JSON text says nothing. */
 function assertionOf(principal: Json): string {
   const text = sidecarText(principal);
   return text.length <= MAX_ASSERTION ? text : canonicalJson({ omitted_sha256: sha256Hex(text) });
 }
 
-/** `params.arguments` of a tool call, `{}` where absent. */
+/** `params.arguments` of a tool call; `{}` when absent. */
 export function argumentsOf(body: JsonObject | undefined): JsonObject {
   const params = body?.params;
   const value = params && typeof params === 'object' && !Array.isArray(params) ? params.arguments : undefined;

@@ -16,7 +16,7 @@ import {
 import { type CallMove, type FirstState, nextState, TAMPERED } from './transitions.js';
 import type { MovePatch } from './ports.js';
 
-/** A call record as it lies in the store: what is searched by in clear, the rest sealed under the call's id. */
+/** A call record as stored: columns for searching in clear text, the rest sealed under the call's id. */
 export interface StoredRecord {
   correlation_id: string;
   state: CallState;
@@ -24,9 +24,9 @@ export interface StoredRecord {
   agent: string;
   contract: CallInput['contract'];
   tool: string;
-  /** The tools of a batch as a JSON list; `null` of any other call. */
+  /** The tools of a batch as a JSON list; `null` for any other call. */
   sibling_tools: string | null;
-  /** The name under which the tool is classed; `null` where the call was not judged, or by an earlier Gate. */
+  /** The name under which the tool is classed; `null` when the call was not judged, or was judged by an earlier Gate. */
   upstream: string | null;
   tier: CallRecord['tier'];
   approval_tier: CallRecord['approval_tier'];
@@ -44,13 +44,13 @@ export interface StoredRecord {
   rows_due_ms: number | null;
   review_due_ms: number | null;
   callback_due_ms: number | null;
-  /** Grows with every move. `null`, as `mac`, in a record of an earlier Gate until the store is opened by this one. */
+  /** Grows with every transition. Like `mac`, it is `null` in a record of an earlier Gate until this version opens the store. */
   version: number | null;
-  /** Over everything that Gate decides by (`AUTHENTICATED`), with a key derived from the record keys. */
+  /** Covers everything that Gate decides by (`AUTHENTICATED`), with a key derived from the record keys. */
   mac: string | null;
 }
 
-/** The columns a decision of Gate rests on: the MAC is over these, in this order. */
+/** The columns that Gate's decisions rest on: the MAC covers these, in this order. */
 export const AUTHENTICATED = [
   'correlation_id',
   'version',
@@ -74,9 +74,9 @@ export const AUTHENTICATED = [
   'outcome_sealed',
 ] as const satisfies readonly (keyof StoredRecord)[];
 /**
- * Those it does not rest on: the retained answer is sealed by itself and bound to the digest in its outcome; the upstream repeats what the
- * sealed evidence says, for `gate tools` to count by; the rest only says what is to be done once more, and doing it once more changes nothing
- * (SECURITY.md says what their editor can do).
+ * Not covered. The retained answer is sealed separately and bound to the digest in its outcome. The upstream repeats what the sealed
+ * evidence says, so that `gate tools` can count by it. The others only say what is still to be done, and doing it once more changes nothing
+ * (SECURITY.md says what somebody who edits them can do).
  */
 export const NOT_AUTHENTICATED = [
   'mac',
@@ -87,11 +87,13 @@ export const NOT_AUTHENTICATED = [
   'callback_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** What a look at a record reads. Results are read apart: they can be megabytes, and most looks do not want them. */
+/**
+ * The columns that a read of a record loads. Results are read separately, because they can be megabytes and most reads do not need them.
+ */
 export const RECORD_COLUMNS = [...AUTHENTICATED, 'mac'] as const;
 export type RecordRow = Pick<StoredRecord, (typeof RECORD_COLUMNS)[number]>;
 
-/** The authenticated columns as they are hashed: a sealed value is its authentication tag, which no two values share. */
+/** The authenticated columns as they are hashed. A sealed value is represented by its authentication tag, which no two values share. */
 export type Authenticated = RowContent<(typeof AUTHENTICATED)[number]>;
 
 const CONTENT = rowContent(AUTHENTICATED, [
@@ -105,25 +107,25 @@ const CONTENT = rowContent(AUTHENTICATED, [
 export const authenticatedOf = CONTENT.of;
 export const withChanges = CONTENT.after;
 
-/** The form of the MAC's message; another one is another number. */
+/** The form of the MAC's message; another form gets another number. */
 const MAC_FORM = 'gate.call-record/1';
 const MAC_USE = 'call-record';
 
-/** The row of a new record, with what its MAC was made of. */
+/** The row of a new record, with the content of its MAC. */
 export interface NewRecord {
   readonly row: StoredRecord;
   readonly authenticated: Authenticated;
 }
 
-/** A record, with what its next MAC is made of. */
+/** A record, with the content of its next MAC. */
 export interface OpenedRecord {
   readonly record: CallRecord;
   readonly authenticated: Authenticated;
 }
-/** A record as it was read: opened, or why it is not what Gate wrote. */
+/** The result of reading a record: decrypted, or why it is not what Gate wrote. */
 export type ReadRecord = (OpenedRecord & { readonly fault?: undefined }) | { readonly fault: string };
 
-/** The steps that a counted call is in its agent's history: one, or one per call of a batch, in its order. */
+/** The steps of a counted call in its agent's history: one, or one per call of a batch, in its order. */
 export const stepsOf = (
   tool: string,
   siblings: readonly string[] | undefined,
@@ -132,12 +134,12 @@ export const stepsOf = (
 ): HistoryEvent[] =>
   (siblings ?? [tool]).map((name) => {
     const step = { tool: name, method: 'tools/call', ts_ms: countedMs, replica };
-    // Each of the agent's next sixteen calls writes it as part of what policy was told.
+    // Each of the agent's next sixteen calls includes it in what policy is told.
     keepCanonical(step);
     return step;
   });
 
-/** The newest steps of counted records that come newest first. */
+/** The newest steps of counted records, which must come newest first. */
 export const newestSteps = (
   counted: readonly Pick<StoredRecord, 'tool' | 'sibling_tools' | 'counted_ms'>[],
   replica: string,
@@ -163,20 +165,20 @@ export const historyOf = (
   }),
 });
 
-/** When a tool after which policy watches what leaves succeeded last; kept apart, because the newest sixteen steps forget it. */
+/** When a sensitive tool last succeeded; stored separately, because the newest sixteen steps may no longer include it. */
 export interface SensitiveStep {
   readonly tool: string;
   readonly at_ms: number;
 }
 
-/** Between a record and its stored form; the same in every store. */
+/** Converts between a record and its stored form; the same in every store. */
 export function recordSealing(keys: KeyRing) {
   const seal = (value: unknown, id: string, kind: string) => keys.seal(JSON.stringify(value), `${id}/${kind}`);
   const open = (sealed: Uint8Array | null, id: string, kind: string) =>
     sealed === null ? null : (JSON.parse(keys.open(sealed, `${id}/${kind}`).toString('utf8')) as unknown);
   const message = (authenticated: Authenticated) => CONTENT.message(MAC_FORM, authenticated);
   const macOf = (authenticated: Authenticated) => keys.authenticate(message(authenticated), MAC_USE);
-  /** For a row that was made just now and that nobody else holds. */
+  /** For a row that was just made and that nothing else references. */
   const withMac = (row: StoredRecord): NewRecord => {
     const authenticated = authenticatedOf(row);
     row.mac = macOf(authenticated);
@@ -223,7 +225,7 @@ export function recordSealing(keys: KeyRing) {
       }
     },
     sealResult: (result: Uint8Array, id: string) => keys.seal(result, `${id}/result`),
-    /** The retained answer of a record, or why it is not the one that its outcome speaks of. */
+    /** The retained answer of a record, or why it is not the one that its outcome names. */
     resultOf(
       { correlation_id: id, outcome }: CallRecord,
       sealed: Uint8Array | null,
@@ -238,7 +240,7 @@ export function recordSealing(keys: KeyRing) {
       }
     },
 
-    /** The row of a verdict that was just reached. */
+    /** The row of a new verdict. */
     newRecord(
       state: FirstState,
       evidence: VerdictEvidence,
@@ -247,7 +249,7 @@ export function recordSealing(keys: KeyRing) {
     ): NewRecord {
       const { call } = evidence;
       const said = describedBy(evidence);
-      // Written out: a copy of columns, column by column, costs as much as the MAC.
+      // Written out, because copying columns in a loop costs as much as the MAC.
       return withMac({
         correlation_id: said.correlation_id,
         state,
@@ -279,8 +281,8 @@ export function recordSealing(keys: KeyRing) {
     },
 
     /**
-     * What a move changes, or `null` where the table has no such move or it comes too late. The new MAC is over what was read and checked
-     * before, so a column that somebody changed meanwhile is found at the next look.
+     * The changes of a transition; `null` when the table has no such transition or it comes too late. The new MAC covers what was read and
+     * verified before, so a column that somebody changed meanwhile is found at the next read.
      */
     moved(
       was: Authenticated,
@@ -310,8 +312,8 @@ export function recordSealing(keys: KeyRing) {
     },
 
     /**
-     * The record of a row, if Gate wrote that row as it stands and nothing newer (`atLeast`, where this process knows). Throws only when a
-     * key is missing from the ring, which is the operator's mistake and no attack.
+     * The record of a row, if Gate wrote exactly this row and nothing newer (`atLeast`, if this process knows). Throws only when the ring
+     * lacks a key, which is the operator's mistake and not an attack.
      */
     read(row: RecordRow, atLeast = 0): ReadRecord {
       if (row.mac === null || row.version === null) return { fault: 'the record has no mac' };
@@ -328,8 +330,8 @@ export function recordSealing(keys: KeyRing) {
     },
 
     /**
-     * The row with which a record is closed that does not hold. Nothing of it is believed but what opens under its own id: the verdict
-     * with the call it is about. Where not even that does, the row only says that it was there.
+     * The row that closes an invalid record. Nothing of the record is trusted except what decrypts under its own id: the verdict with the
+     * call it is about. If not even that does, the row only says that a record existed.
      */
     condemned(
       row: RecordRow,
@@ -374,8 +376,8 @@ export function recordSealing(keys: KeyRing) {
     },
 
     /**
-     * A record that an earlier Gate wrote, without a MAC, in the form of this one: only where its state is what its sealed verdict and
-     * decision lead to. Its values are sealed anew under names of their own, so that a record of this Gate can never pass for an earlier one.
+     * A record of an earlier Gate, without a MAC, in the form of this one; only if its state is what its sealed verdict and decision lead
+     * to. Its values are sealed again under new names, so that a record of this Gate can never pass for an earlier one.
      */
     adopted(row: RecordRow): Partial<StoredRecord> | { readonly fault: string } {
       const id = row.correlation_id;
@@ -386,7 +388,7 @@ export function recordSealing(keys: KeyRing) {
         const waits = record.state === 'parked' || record.state === 'approved';
         const anew = {
           version: 1,
-          // Reviews of that release named no tool definition.
+          // Reviews of that release did not bind a tool definition.
           verdict_sealed: seal({ ...record.evidence, ...(waits && { reviewed: { sha256: null } }) }, id, KINDS.verdict),
           decision_sealed: record.decision && seal(record.decision, id, KINDS.decision),
           outcome_sealed: record.outcome && seal(record.outcome, id, KINDS.outcome),
@@ -399,13 +401,13 @@ export function recordSealing(keys: KeyRing) {
   };
 }
 
-/** What each sealed value of a record is bound to, beside the record's id. */
+/** The context of each sealed value of a record, besides the record's id. */
 const KINDS = { verdict: 'record/verdict', decision: 'record/decision', outcome: 'record/outcome' } as const;
-/** The same in records that had no MAC. */
+/** The same in records without a MAC. */
 const EARLIER_KINDS = { verdict: 'verdict', decision: 'decision', outcome: 'outcome' } as const;
 const DAY_MS = 86_400_000;
 
-/** The record of a verdict whose row was just stored, without a look at the store. */
+/** The record of a verdict whose row was just stored, without reading the store. */
 export const recordOf = (
   { row, authenticated }: NewRecord,
   evidence: VerdictEvidence,
@@ -430,7 +432,7 @@ export const recordOf = (
   },
 });
 
-/** The record after a move that was made, without a look at the store. */
+/** The record after a transition that was just made, without reading the store. */
 export const recordAfter = (
   { record, authenticated }: OpenedRecord,
   changed: Partial<StoredRecord> & Pick<StoredRecord, 'state' | 'updated_ms' | 'version'>,
@@ -451,8 +453,8 @@ export const recordAfter = (
 });
 
 /**
- * The evidence as JSON. What policy was told is most of it and is written into the ledger as well, where its canonical text is needed: the
- * parts of that text which are known already are not written twice.
+ * The evidence as JSON. Most of it is the policy input, which is also written into the ledger in canonical form. Parts of that text which
+ * are known already are not written twice.
  */
 function textOf(evidence: VerdictEvidence): string {
   const { facts, ...rest } = evidence;
@@ -460,7 +462,7 @@ function textOf(evidence: VerdictEvidence): string {
   return text ? `${JSON.stringify(rest).slice(0, -1)},"facts":${text}}` : JSON.stringify(evidence);
 }
 
-/** The columns that repeat what the evidence says, for whoever searches. */
+/** The columns that repeat what the evidence says, for searches. */
 const describedBy = ({ call, verdict, sibling_tools: siblings, facts }: VerdictEvidence) => ({
   correlation_id: call.correlation_id,
   tenant: call.tenant,
@@ -486,7 +488,7 @@ const openedOr = (open: () => unknown): VerdictEvidence | null => {
 const numberOr = (value: unknown, otherwise: number): number =>
   value !== null && Number.isSafeInteger(Number(value)) ? Number(value) : otherwise;
 
-/** Replaces a verdict that cannot be decrypted. It names no agent and no tenant, so that none is charged with the call. */
+/** Replaces a verdict that cannot be decrypted. It names no agent and no tenant, so that the call counts against nobody. */
 function unknownCall(row: RecordRow, at: number): VerdictEvidence {
   const call: CallInput = {
     correlation_id: row.correlation_id,
@@ -521,10 +523,10 @@ function unknownCall(row: RecordRow, at: number): VerdictEvidence {
   };
 }
 
-/** How late an earlier Gate may have parked a call after the last moment it could begin. */
+/** How late an earlier Gate may have parked a call after the last moment at which it could begin. */
 const PARKED_WITHIN_MS = 60_000;
 
-/** Why a record without a MAC cannot be what Gate left: its sealed values, which nobody could make, lead to another state. */
+/** Why a record without a MAC cannot be from an earlier Gate: its sealed values, which nobody else could make, lead to another state. */
 function contradictionIn({ state, evidence, decision, outcome, ...record }: CallRecord): string | null {
   const { call, verdict } = evidence;
   const judged = verdict?.outcome ?? null;

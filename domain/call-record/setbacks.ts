@@ -8,7 +8,7 @@ export const DUTIES = ['open', 'rows', 'review', 'callback', 'alarm'] as const;
 
 export type Duty = (typeof DUTIES)[number];
 
-/** A duty of one call that could not be done, and when it is tried again. Of `alarm`: an alarm that is not in the ledger yet. */
+/** A duty of one call that could not be done, and when it is tried again. For `alarm`: an alarm that is not in the ledger yet. */
 export interface Setback {
   readonly correlation_id: string;
   readonly duty: Duty;
@@ -16,7 +16,7 @@ export interface Setback {
   readonly since_ms: number;
   readonly next_ms: number;
   readonly reason: string;
-  /** Of `alarm`: the state that the call was closed in. */
+  /** For `alarm`: the state that the call was closed in. */
   readonly state: CallState | null;
   /** The alarm row is in the ledger. */
   readonly alarmed: boolean;
@@ -26,8 +26,8 @@ export interface Setbacks {
   all(): Promise<Setback[]>;
   put(setback: Setback): Promise<void>;
   clear(correlationId: string, duty: Duty): Promise<void>;
-  /** Forgets duties that were done and calls whose record is gone. */
+  /** Forgets duties that were done, and calls whose record is gone. */
   prune(): Promise<void>;
-  /** How many calls cannot be helped at present, and since when the first of them. */
+  /** How many calls cannot be helped at present, and since when the first of them could not. */
   stuck(): Promise<{ readonly calls: number; readonly since_ms: number | null }>;
 }

@@ -1,8 +1,8 @@
 import type { CallContract, CallState } from '../../contracts/call.js';
 
 /**
- * The one table of a call's moves (docs/architecture/record-and-claim.md). Every move is a compare-and-set on the stored state: whoever
- * finds another state takes what is there. Pure: the workflow, the in-process host and the store all read it.
+ * The one table of a call's transitions (docs/architecture/record-and-claim.md). Each is a compare-and-set on the stored state: if it finds
+ * another state, that state stands. Pure: the workflow, the in-process host and the store all read it.
  */
 export const CALL_MOVES = {
   /** The review row is stored and the workflow waits. */
@@ -10,37 +10,37 @@ export const CALL_MOVES = {
   approve: { from: ['parked'], to: 'approved' },
   deny: { from: ['parked'], to: 'denied' },
   expire: { from: ['parked'], to: 'expired' },
-  /** The right to the one attempt. Whoever holds it may send bytes; nobody gets it twice. */
+  /** The right to the single attempt. Its holder may send bytes; nobody gets it twice. */
   claim: { from: ['allowed', 'approved'], to: 'intended' },
   complete: { from: ['intended'], to: 'completed' },
-  /** The attempt began and its outcome is not known. */
+  /** The attempt began and its outcome is unknown. */
   lose: { from: ['intended'], to: 'uncertain' },
-  /** The attempt surely had no effect: never claimed, or no byte was sent. */
+  /** The attempt certainly had no effect: never claimed, or no byte was sent. */
   not_run: { from: ['allowed', 'approved', 'intended'], to: 'not_run' },
   /** Too late to begin: the caller has given up. */
   abandon: { from: ['decided', 'allowed'], to: 'abandoned' },
-  /** Closed by reconciliation, fail closed. */
+  /** Closed by reconciliation, without an effect. */
   abort: { from: ['decided', 'parked', 'allowed', 'approved'], to: 'aborted' },
 } as const satisfies Record<string, { from: readonly CallState[]; to: CallState }>;
 
 export type CallMove = keyof typeof CALL_MOVES;
 
 /**
- * Where a record ends that is not what Gate wrote, whatever state it claims. No move leads there, because a move trusts the state it
- * starts from: the store closes such a record itself.
+ * The final state of a record that Gate did not write, whatever state it claims. No transition leads there, because a transition trusts the
+ * state it starts from: the store itself closes such a record.
  */
 export const TAMPERED = 'tampered' satisfies CallState;
 
-/** The state after a move, or `null` where the table has no such move. */
+/** The state after a transition; `null` when the table has no such transition. */
 export function nextState(state: CallState, move: CallMove): CallState | null {
   const { from, to } = CALL_MOVES[move];
   return (from as readonly CallState[]).includes(state) ? to : null;
 }
 
-/** The id of the workflow that tells the caller how its review ended: a second start meets the first. */
+/** The id of the workflow that tells the caller how its review ended; a second start finds the first. */
 export const callbackIdOf = (correlationId: string, ended: CallState): string => `callback/${correlationId}/${ended}`;
 
-/** The states of a call that is still to come to an end. */
+/** The states of a call that has not ended. */
 export const OPEN_STATES = ['decided', 'parked', 'allowed', 'approved', 'intended'] as const satisfies CallState[];
 
 const TERMINAL: ReadonlySet<CallState> = new Set([
@@ -54,9 +54,9 @@ const TERMINAL: ReadonlySet<CallState> = new Set([
   TAMPERED,
 ]);
 
-/** Nothing more will happen to this call. Under `gate.decision/v1` an allow is an end too: the host executes, not Gate. */
+/** Nothing more will happen to this call. Under `gate.decision/v1` an allow is final too, because the host executes, not Gate. */
 export const isFinal = (state: CallState, contract: CallContract): boolean =>
   TERMINAL.has(state) || (contract === 'gate.decision/v1' && (state === 'allowed' || state === 'approved'));
 
-/** Where a record begins; as `tampered`, where what was staged is not the request of its digest. */
+/** The first state of a record; `tampered` when the staged bytes are not the request of its digest. */
 export type FirstState = 'decided' | 'denied' | 'allowed' | 'abandoned' | typeof TAMPERED;

@@ -1,12 +1,12 @@
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 
-/** Runs calls: the engine in the full stack, this very process in lite. */
+/** Runs calls: the workflow engine in the full stack, this process in lite. */
 export interface CallRunner {
   /**
-   * Starts the call or joins the one that runs under its id, and returns its answer; `null` when there is none by the deadline or the
-   * run ended before: the record then has the word. Throws GateError: `pipeline_unavailable` naming the layer, or a conflict.
+   * Starts the call, or joins the run under its id, and returns its answer; `null` when there is none by the deadline or the run ended
+   * earlier: the record then has the answer. Throws GateError: `pipeline_unavailable` naming the layer, or a conflict.
    */
   start(call: CallInput, deadlineMs: number): Promise<CallSummary | null>;
-  /** Throws what `start` would in the end while calls surely cannot be run; nothing of a new call is kept before this is asked. */
+  /** Throws what `start` would throw in the end while calls certainly cannot be run; asked before anything of a new call is stored. */
   assertUp?(): void;
 }

@@ -3,9 +3,9 @@ import { ASK_AGAIN, errorText } from '../errors.js';
 import { PipelineUnavailable, type PipelineSteps } from './pipeline.js';
 
 /**
- * The end of a call one of whose steps failed in a way that nothing else handles: its record is closed, fail closed, its rows are
- * appended, and its caller is told how it stands. Throws PipelineUnavailable where nothing was closed: no verdict stood, and the same id
- * may start again; or the record stands open, and reconciliation closes it later, or lite goes on with it.
+ * Ends a call one of whose steps failed in a way that nothing else handles: closes its record without an effect, appends its rows, and
+ * returns what the caller is told. Throws PipelineUnavailable when nothing was closed: either there is no verdict, and the same id may
+ * start again, or the record is open, and reconciliation closes it later or lite continues it.
  */
 export async function closeCall(
   call: CallInput,

@@ -9,19 +9,19 @@ export type Inspected =
   | { readonly available: false; readonly reason: string };
 
 /**
- * Policy's answer, or why there is none, with the facts it was given, without the arguments: those stay in the record (histories carry no
- * bodies).
+ * Policy's answer, or why there is none, with the input it was given, without the arguments: those stay in the record, because histories
+ * contain no bodies.
  */
 export type Evaluated = { readonly facts: Omit<PolicyInput, 'arguments'> } & (
   | { readonly decision: PolicyDecision }
   | { readonly decision: null; readonly reason: string }
 );
 
-/** The layer of a call that its agent's own backlog keeps from being parked. */
+/** The layer of a call that cannot be parked because of its agent's own backlog. */
 export const REVIEW_BACKLOG = 'review_backlog';
 
 /**
- * Thrown by a step when a dependency is down before a verdict could stand: 503, no record, and the same id may start again. The layer
+ * Thrown by a step when a dependency is down before a verdict was committed: 503, no record, and the same id may start again. The layer
  * `review_backlog` is no outage: the agent has as much waiting for people as it may, 429.
  */
 export class PipelineUnavailable extends Error {
@@ -33,38 +33,43 @@ export class PipelineUnavailable extends Error {
   }
 }
 
-/** What a verdict is made with. Each may be met twice after a crash. */
+/** The steps that lead to a verdict. Each may run twice after a crash. */
 export interface JudgeSteps {
   /** The runner's clock, epoch milliseconds. */
   now(): number;
   inspect(call: CallInput): Promise<Inspected>;
   evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated>;
-  /** Inserts the record or returns the one that is there: the first verdict stands, whatever a second look would say. */
+  /** Inserts the record or returns the existing one: the first verdict stands, whatever a second run would say. */
   commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary>;
   /** Records that the call came too late to begin. */
   abandonCall(call: CallInput): Promise<CallSummary>;
-  /** Closes the call: what is to be judged is not what was staged. */
+  /** Closes the call: what would be judged is not what was staged. */
   closeTampered(call: CallInput, why: string): Promise<CallSummary>;
 }
 
 /**
- * What a runner gives the pipeline. Temporal's answers with activities, timers and updates; the in-process runner with direct calls
- * behind a journal. Each step may be met twice after a crash and then gives the first answer.
+ * What a runner provides to the pipeline. Temporal's uses activities, timers and updates; the in-process runner uses direct calls behind a
+ * journal. Each step may run twice after a crash and then gives the first answer.
  */
 export interface PipelineSteps {
   /** The runner's clock, epoch milliseconds; the same at every replay. */
   now(): number;
-  /** `judgeCall`, as one step or as its two halves: nothing of it but the committed verdict is remembered. */
+  /** `judgeCall`, as one step or as its two halves. Only the committed verdict is remembered. */
   judge(call: CallInput): Promise<CallSummary>;
   /** Stores the review row and moves the record to parked. Throws PipelineUnavailable('hil') with the row withdrawn. */
   openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
-  /** Waits for the first valid decision or the deadline; comes back approved, denied or expired (or aborted by reconciliation). */
+  /** Waits for the first valid decision or the deadline; returns approved, denied or expired (or aborted by reconciliation). */
   awaitDecision(call: CallInput, parked: CallSummary): Promise<CallSummary>;
-  /** Claims, sends once, stores the outcome; whatever fails, comes back with what the record says. A call found `intended` is settled, not sent. */
+  /**
+   * Claims, sends once, stores the outcome; if anything fails, returns what the record says. A call found `intended` is settled, not sent.
+   */
   execute(call: CallInput, permitted: CallSummary, claimNotAfterMs: number): Promise<CallSummary>;
-  /** Appends every ledger row the record implies by now. Never throws and never blocks for long: what the ledger does not take now is appended later. */
+  /**
+   * Appends every ledger row that the record implies by now. Never throws and never blocks for long: what the ledger does not accept now is
+   * appended later.
+   */
   appendRows(call: CallInput, reached: CallSummary): Promise<void>;
-  /** Sends the decision or expiry to the caller's callback address, on its own time. */
+  /** Sends the decision or expiry to the caller's callback address, without delaying the call. */
   notify(call: CallInput, settled: CallSummary): Promise<void>;
   /** Gives the waiting caller its answer. Only the first one counts. */
   answer(summary: CallSummary): void;
@@ -72,14 +77,13 @@ export interface PipelineSteps {
   appended(): Promise<void>;
 }
 
-/** An approved call must have begun within this time after its decision; later the claim is refused and nothing runs. */
+/** An approved call must begin within this time after its decision; later the claim is refused and nothing runs. */
 export const APPROVED_CLAIM_LIMIT_MS = 60_000;
 
 /**
- * The life of one call, the only place where the order of the steps stands:
- * inspect, evaluate, commit the verdict, park and decide where policy asks for it, execute once, record.
- * `resumed` is what the record says of a call that was under way before: the verdict then stands, and the story goes on from there.
- * Throws PipelineUnavailable before a verdict stands; afterwards every end is a state of the record.
+ * The life of one call, and the only place that defines the order of the steps: inspect, evaluate, commit the verdict, park and decide when
+ * policy asks for it, execute once, record. `resumed` is the record of a call that was in progress before: its verdict stands, and the
+ * pipeline continues from there. Throws PipelineUnavailable before there is a verdict; afterwards every end is a state of the record.
  */
 export async function runCall(
   call: CallInput,
@@ -113,8 +117,8 @@ export async function runCall(
 }
 
 /**
- * Until when the attempt of a call may begin, by its record: an allowed one for as long as its caller waits, an approved one for a time of
- * its own, counted from the decision.
+ * Until when the attempt of a call may begin, by its record: an allowed one as long as its caller waits, an approved one for a fixed time
+ * after the decision.
  */
 export const claimLimitOf = ({ decision, evidence }: CallRecord): number =>
   decision?.status === 'approved'
@@ -122,8 +126,8 @@ export const claimLimitOf = ({ decision, evidence }: CallRecord): number =>
     : evidence.call.not_after_ms;
 
 /**
- * Whether nobody waits for the call any more. A clock that stands before the call came, by more than the call may take, was put back
- * meanwhile: how long ago it came is not known, and its own deadline would come an hour late.
+ * Whether nobody waits for the call any more. A clock that is earlier than the call's arrival, by more than the call may take, was set back
+ * meanwhile: the call's age is then unknown, and its own deadline would come an hour late.
  */
 export const outOfTime = (
   { received_ms, not_after_ms }: Pick<CallInput, 'received_ms' | 'not_after_ms'>,
@@ -131,18 +135,20 @@ export const outOfTime = (
 ): boolean => nowMs > not_after_ms || nowMs < received_ms - (not_after_ms - received_ms);
 
 /**
- * From the request to a verdict that stands in the record: inspect, evaluate, commit. Safe to run again from its start, because the first
- * verdict stands. Throws PipelineUnavailable where no verdict can be had.
+ * From the request to a committed verdict: inspect, evaluate, commit. Safe to run again from the start, because the first verdict stands.
+ * Throws PipelineUnavailable when no verdict is possible.
  */
 export async function judgeCall(call: CallInput, steps: JudgeSteps): Promise<CallSummary> {
   const looked = await inspectCall(call, steps);
   return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, steps);
 }
 
-/** What inspection found; or how a call was closed that cannot be judged any more. */
+/** The result of inspection; or how a call was closed that can no longer be judged. */
 export type Looked = { readonly inspected: Inspected } | { readonly closed: CallSummary };
 
-/** The first half of `judgeCall`, for a runner that takes it as a step of its own. It changes nothing of the record of a call that can be judged. */
+/**
+ * The first half of `judgeCall`, for a runner that makes it a separate step. It does not change the record of a call that can be judged.
+ */
 export async function inspectCall(
   call: CallInput,
   steps: Pick<JudgeSteps, 'now' | 'inspect' | 'abandonCall' | 'closeTampered'>,
@@ -156,7 +162,7 @@ export async function inspectCall(
   );
 }
 
-/** The second half: policy is heard, and the verdict of both committed. */
+/** The second half: asks policy, and commits the verdict of both. */
 export async function evaluateCall(
   call: CallInput,
   inspected: Inspected,
@@ -182,8 +188,8 @@ async function unlessTampered<Answer>(work: () => Promise<Answer>, close: (why: 
 }
 
 /**
- * Without policy nothing is decided; without Brain only policy's deny counts, and anything it would let through fails closed. Observe forwards and
- * counts.
+ * Without policy there is no decision. Without Brain only policy's deny counts, and anything it would allow fails closed. Observe mode
+ * forwards and counts.
  */
 function refuseUnheard(call: CallInput, inspected: Inspected, evaluated: Evaluated): void {
   if (call.mode === 'observe') return;

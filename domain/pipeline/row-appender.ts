@@ -1,28 +1,28 @@
 import type { ReachedRecord } from '../../contracts/call.js';
 
-/** How a runner brings rows to the ledger. */
+/** How a runner appends rows to the ledger. */
 export interface RowSteps {
-  /** Whether the ledger took every row that is due, at once. Never throws. `reached` is the record as the step before left it. */
+  /** Whether the ledger accepted every due row at once. Never throws. `reached` is the record as the previous step left it. */
   now(reached: ReachedRecord): Promise<boolean>;
-  /** The same, however long it takes; `false` where that was given up, and the record says that rows are due. */
+  /** The same, however long it takes; `false` when it was given up, and the record says that rows are due. */
   later(): Promise<boolean>;
 }
 
-/** The rows of one call: now where the ledger takes them, later where it does not. The call never waits for the ledger before it answers. */
+/** The rows of one call: now if the ledger accepts them, otherwise later. The call never waits for the ledger before it answers. */
 export interface RowAppender {
-  /** A step has tried the rows itself and says whether the ledger took them, so the next `append` need not try. */
+  /** A step has tried the rows itself and says whether the ledger accepted them, so the next `append` need not try. */
   tried(taken: boolean): void;
   append(reached: ReachedRecord): Promise<void>;
-  /** The ledger has taken everything that was handed over: nothing is under way, and nothing was given up. */
+  /** The ledger has everything that was handed over: nothing is in progress, and nothing was given up. */
   allTaken(): boolean;
   drained(): Promise<void>;
 }
 
-/** Nothing but the order of the two roads; free of clocks and I/O, so that a workflow replays it. */
+/** Only the order of the two ways; free of clocks and I/O, so that a workflow can replay it. */
 export function rowAppender({ now, later }: RowSteps): RowAppender {
-  /** The slow road, while it is under way. */
+  /** The retrying append, while it is running. */
   let background: Promise<void> | null = null;
-  /** More rows are due since it began. */
+  /** More rows became due after it began. */
   let again = false;
   /** It gave up; the record says that rows are still due. */
   let owed = false;

@@ -7,15 +7,15 @@ export interface UpstreamCaller {
 }
 
 /**
- * Why nobody knows whether the tool ran. `timeout`: no answer came in time. `invalid_answer`: none that could be read, which a connection
- * that ended is too. `cancelled`: this side stopped waiting before the time was over, because its worker ends.
+ * Why it is unknown whether the tool ran. `timeout`: no answer in time. `invalid_answer`: no readable answer, which includes a connection
+ * that ended. `cancelled`: this side stopped waiting before the time was over, because its worker stops.
  */
 export type UnknownCause = 'timeout' | 'invalid_answer' | 'cancelled';
 
 /**
  * How one attempt ended. `reply`: the upstream answered, and `text` is one JSON-RPC object under the caller's own id, result or error as
- * the upstream wrote it. `not_sent`: surely no byte of the request left. `unknown`: bytes left and no answer came. What a call that goes on
- * for longer may come to is in docs/decisions/long-calls.md.
+ * the upstream wrote it. `not_sent`: certainly no byte of the request was sent. `unknown`: bytes were sent and no answer came. What a
+ * longer call may result in is in docs/decisions/long-calls.md.
  */
 export type UpstreamOutcome =
   | { readonly kind: 'reply'; readonly statusCode: number; readonly text: string; readonly failed: boolean }
@@ -23,8 +23,8 @@ export type UpstreamOutcome =
   | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string };
 
 /**
- * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect. What is sent is built from the request
- * by `domain/mcp/outgoing.ts`, never the request itself.
+ * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect. `domain/mcp/outgoing.ts` builds what is sent
+ * from the request; the request itself is never sent.
  */
 export interface Upstream {
   callTool(
@@ -32,7 +32,7 @@ export interface Upstream {
     request: JsonObject,
     limits: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<UpstreamOutcome>;
-  /** A control method that is a request: what a client merely tells ends at Gate. `accepted`: the upstream answered without a body. */
+  /** A control method that is a request; notifications end at Gate. `accepted`: the upstream answered without a body. */
   control(
     caller: UpstreamCaller,
     request: JsonObject,

@@ -2,7 +2,7 @@ import type { Mode, Tier } from '../../contracts/call.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { approvalTier, type ApprovalTier, type PolicyDecision } from '../../contracts/policy.js';
 
-/** What inspection and policy came to, folded into one verdict. */
+/** The verdict that inspection and policy are folded into. */
 export interface Verdict {
   readonly tier: Tier;
   /** What Gate does, with the mode applied. */
@@ -17,16 +17,16 @@ export interface Verdict {
   readonly approval_tier: ApprovalTier;
 }
 
-/** Fixed mapping of Brain's word into the policy's `intent_score`. Brain down counts as authorized: policy still rules. */
+/** Maps Brain's answer to the policy's `intent_score`. An unavailable Brain counts as authorized: policy still decides. */
 export const intentScore = (inspection: InspectionResponse | null): number =>
   inspection === null || inspection.authorized ? 0.1 : 0.5;
 
 const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reasons: [], approval_tier: null } as const;
 
 /**
- * Red if Brain refuses or any deny reason stands; else yellow if any review reason stands; else green only if policy says allow.
- * Deny beats review. A deed that Brain suspects is a review reason where the rules, made before Brain told of such, say none. Observe forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is
- * no allow: red.
+ * Red if Brain refuses or any deny reason exists; else yellow if any review reason exists; else green only if policy says allow. Deny beats
+ * review. An action that Brain only suspects is a review reason if the rules, made before Brain reported suspicions, give none. Observe
+ * mode forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is no allow: red.
  */
 export function foldVerdict(inspection: InspectionResponse | null, heard: PolicyDecision | null, mode: Mode): Verdict {
   const decision = heard ?? UNHEARD;
