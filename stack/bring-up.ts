@@ -26,7 +26,7 @@ import { once, sharedParts } from './shared-parts.js';
 import { Undo } from './undo.js';
 import type { Voice } from './voice.js';
 
-/** What a start has before anything is opened: settings, certificates, the folder, and an engine on its way up. */
+/** What a start has before anything is opened: settings, certificates, the state folder, and an engine that is starting. */
 export interface BringUp {
   readonly config: ReturnType<typeof readStartConfig>;
   readonly stateDir: string;
@@ -34,12 +34,12 @@ export interface BringUp {
   readonly operatorToken: string;
   readonly starting: EngineStart;
   readonly voice: Voice;
-  /** Lets go of the state folder. */
+  /** Releases the state folder. */
   readonly release: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Brings up everything but the engine, which it waits for. What it did is undone when it throws. */
+/** Starts everything but the engine, which it waits for. When it throws, everything it did is undone. */
 export async function bringUp(start: BringUp): Promise<Stack> {
   const logger = stackLogger(start.stateDir, start.config.shared.logLevel);
   start.voice.writeTo(logger);
@@ -111,7 +111,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
   };
   const stop = () => {
     voice.hush();
-    // One that hangs would hold up the worker, and then its own end.
+    // A probe that hangs would delay the worker, and then its own end.
     if (!stopping) void endIfItHangs();
     stopping ??= undo.all(logger);
     return stopping;
@@ -145,7 +145,7 @@ async function connect(
   return { ...engineClient, settings, native };
 }
 
-/** What stands at the address of somebody's own tools, asked while everything else starts; nothing waits for a good answer. */
+/** What answers at the address of the operator's own tools, asked while everything else starts; nothing waits for a good answer. */
 async function lookAt({ upstreamUrl: url, upstreamApiKey: apiKey }: Config<typeof UPSTREAM_SETTINGS>) {
   if (url === undefined) return null;
   const { detectUpstream } = await import('../activities/clients/detected-upstream.js');
@@ -157,7 +157,7 @@ async function lookAt({ upstreamUrl: url, upstreamApiKey: apiKey }: Config<typeo
   }
 }
 
-/** Whoever brings tools of his own loads none of these. */
+/** Not loaded when the operator brings his own tools. */
 async function startTools(port: number, stateDir: string, undo: Undo): Promise<string> {
   const { startDemoUpstream } = await import('../demo/upstream/server.js');
   const tools = await mendable('set GATE_DEMO_UPSTREAM_PORT to move the demonstration tools', () =>
@@ -167,7 +167,7 @@ async function startTools(port: number, stateDir: string, undo: Undo): Promise<s
   return tools.url;
 }
 
-/** The engine's pages in clear, on loopback, where this stack runs an engine with pages. */
+/** The engine's pages in clear text, on loopback, if this stack runs an engine with pages. */
 async function showWorkflows(
   { config, operatorToken }: BringUp,
   uiUrl: string,
@@ -185,9 +185,9 @@ async function showWorkflows(
   }
 }
 
-/** The engine is asked to end and made to after ten seconds; then it is looked at for as long again. */
+/** The engine is asked to end, and killed after ten seconds; its end is then awaited for as long again. */
 const ENGINE_STOP_LIMIT_MS = 25_000;
-/** Whoever is well answers within milliseconds. */
+/** A healthy process answers within milliseconds. */
 const ANSWER_AT_STOP_LIMIT_MS = 1_500;
 const answersAtOnce = ({ client, circuit }: Pick<EngineClient, 'client' | 'circuit'>): Promise<boolean> =>
   circuit.away()
@@ -199,7 +199,7 @@ const answersAtOnce = ({ client, circuit }: Pick<EngineClient, 'client' | 'circu
           () => false,
         );
 
-/** An address to print and to call: wildcards are reached as localhost. */
+/** An address to print and to call: wildcard addresses are reached as localhost. */
 const nameOf = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
 
@@ -258,7 +258,7 @@ function developmentFile(
   };
 }
 
-/** Logs go to a file, so that the terminal keeps the ready page; warnings and worse are seen there too. */
+/** Logs go to a file, so that the terminal keeps the ready page; warnings and errors appear there too. */
 export function stackLogger(stateDir: string, level: string): Logger {
   mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
   tightenFile(join(stateDir, 'logs', 'gate.log'));
@@ -270,7 +270,7 @@ export function stackLogger(stateDir: string, level: string): Logger {
     pino.multistream([
       {
         level: level as pino.Level,
-        // A full disk takes no line of a log. What cannot be recorded is refused elsewhere, and the process goes on for when there is room.
+        // A full disk accepts no log line. What cannot be recorded is refused elsewhere, and the process continues until there is room.
         stream: logStream(join(stateDir, 'logs', 'gate.log')),
       },
       { level: 'error', stream: process.stderr },

@@ -11,7 +11,7 @@ export type ServiceAddresses = Readonly<Record<ServiceKey, Address>>;
 
 /** What scripts, tests and the command line read of a running stack: `.gate/dev.json`. Certificate fields are file paths. */
 export interface DevelopmentFile extends ServiceAddresses {
-  /** Absent where another container rules it. */
+  /** Absent when another container runs the engine. */
   readonly mode?: Mode;
   readonly proxy: Address & {
     readonly ca: string;
@@ -25,9 +25,9 @@ export interface DevelopmentFile extends ServiceAddresses {
   readonly temporal: {
     readonly address: string;
     readonly namespace: string;
-    /** The engine's own pages, where payloads are seen sealed. */
+    /** The engine's own pages, which show payloads sealed. */
     readonly ui_url: string | null;
-    /** The same in clear, behind the operator's token. */
+    /** The same in clear text, behind the operator's token. */
     readonly pages_url: string | null;
   };
   /** `demonstration`: the tools are Gate's own, not those of `GATE_UPSTREAM_URL`. */
@@ -38,12 +38,12 @@ export interface DevelopmentFile extends ServiceAddresses {
 
 export interface Stack {
   readonly development: DevelopmentFile;
-  /** What answered at the address of somebody's own tools while this stack started; `null` where the tools are Gate's own. */
+  /** What answered at the address of the operator's own tools while this stack started; `null` when the tools are Gate's own. */
   readonly toolsFound: Found | null;
-  /** Resolves when the stack has stopped, also when a part of it failed: then it rejects. */
+  /** Resolves when the stack has stopped; rejects when a part of it failed. */
   readonly stopped: Promise<void>;
-  /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. Bounded in time. */
+  /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. Limited in time. */
   stop(): Promise<void>;
-  /** Ends what this stack started and waits for no call. */
+  /** Ends what this stack started, without waiting for any call. */
   stopNow(): Promise<void>;
 }

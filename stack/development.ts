@@ -18,15 +18,15 @@ import { createVoice } from './voice.js';
 
 export interface StackOptions {
   readonly env: Env;
-  /** Lines for a person who waits: what is being done. */
+  /** Progress lines for the person who waits. */
   readonly progress: (line: string) => void;
-  /** Gives the start up: what it did is undone, and it throws. */
+  /** Aborts the start: what it did is undone, and it throws. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Brings up the whole stack on this machine (docs/architecture/identity-and-routes.md#development). Throws StartError or ConfigError with
- * one clear message.
+ * Starts the whole stack on this machine (docs/architecture/identity-and-routes.md#development). Throws StartError or ConfigError with one
+ * clear message.
  */
 export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
   const shared = readConfig('gate', SHARED_SETTINGS, env);
@@ -35,7 +35,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   for (const line of unknownSettings(env)) progress(line);
   for (const folder of ['data', 'keys', 'secrets', 'pki', 'logs', 'run', 'demo']) {
     mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
-    // Also those that an earlier Gate left open to others.
+    // Also tightens folders that an earlier Gate left open to others.
     tightenFile(join(stateDir, folder), 0o700);
   }
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
@@ -43,7 +43,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   const config = readStartConfig({
     ...madeEnvironment(secrets),
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
-    // Whoever brings tools of his own brings calls of his own.
+    // An operator with his own tools also has his own calls, so no demonstration calls are printed.
     ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
     ...env,
     GATE_STATE_DIR: stateDir,
@@ -59,7 +59,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     signal,
   });
   try {
-    // Reading the rest of Gate keeps this thread busy for a second: the engine's process is to be on its way before.
+    // Loading the rest of Gate keeps this thread busy for a second, so the engine's process is started first.
     await Promise.race([starting.launched, sleep(HEAD_START_LIMIT_MS)]);
     const { bringUp } = await import('./bring-up.js');
     const { operatorToken } = secrets;
@@ -71,10 +71,10 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   }
 }
 
-/** Keys, stores and logs lie there: where nothing can be written, nothing can be started. */
+/** Keys, stores and logs are there: without write access nothing can start. */
 async function assertStateFolder(stateDir: string): Promise<void> {
   try {
-    // Below a folder like /proc, making folders would never end.
+    // Below a folder like /proc, creating folders would never end.
     await writeIn(nearestThere(stateDir));
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     await writeIn(stateDir);
@@ -86,5 +86,5 @@ async function assertStateFolder(stateDir: string): Promise<void> {
   }
 }
 
-/** An engine that has to be built first does not hold up what can be said of the settings meanwhile. */
+/** An engine that has to be built first does not delay the report of faults in the settings. */
 const HEAD_START_LIMIT_MS = 500;

@@ -12,29 +12,29 @@ import { presentTemporal } from './programs/find-program.js';
 import { runningGate } from './single-instance.js';
 import { unknownSettings } from './unknown-settings.js';
 
-/** One thing that a start needs, as it is on this machine now. A `fault` keeps Gate from starting, a `warning` does not. */
+/** One thing that a start needs, as found on this machine. A `fault` prevents a start, a `warning` does not. */
 export interface Finding {
   readonly what: string;
   readonly state: 'ok' | 'warning' | 'fault';
-  /** What was found, and what to do where it is not well. */
+  /** What was found, and what to do if it is not in order. */
   readonly detail: string;
 }
 
 const NODE_AT_LEAST = [20, 19] as const;
 const MEGABYTE = 1024 * 1024;
-/** A day of development writes some megabytes; the engine's store needs room to grow, and a full disk stops everything. */
+/** A day of development writes some megabytes, and the engine's store needs room to grow; a full disk stops everything. */
 const DISK_NEEDED = 200 * MEGABYTE;
 const DISK_COMFORTABLE = 1024 * MEGABYTE;
-/** What go keeps while it builds the engine, its sources and caches included. */
+/** What Go needs while it builds the engine, including sources and caches. */
 const DISK_TO_BUILD = 3 * 1024 * MEGABYTE;
 const LIMIT_MS = 3_000;
-/** Files that were written a little ahead of this clock are those of another machine over a shared folder. */
+/** Files dated slightly after this clock are those of another machine over a shared folder. */
 const CLOCK_SLACK_MS = 60_000;
-/** No release is older than this; certificates of a clock that was never set would be worthless. */
+/** No release is older than this; certificates made with a clock that was never set would be worthless. */
 const CLOCK_AT_LEAST = Date.parse('2026-01-01T00:00:00Z');
 
 /**
- * Looks for everything that `gate start` needs, in the order in which it would meet it, and changes nothing: Node, settings, the state
+ * Checks everything that `gate start` needs, in the order in which a start would meet it, and changes nothing: Node, settings, the state
  * folder, disk, clock, the workflow engine's program, ports, and the database and tools that settings name.
  */
 export async function examine(env: Env, nowMs = Date.now()): Promise<readonly Finding[]> {
@@ -61,7 +61,7 @@ function node(): Finding {
     : { what: 'Node', state: 'fault', detail: `${process.versions.node} is too old; install 20.19 or newer` };
 }
 
-/** What is set must be right; what is not set is made at the first start or has a default. */
+/** What is set must be right; what is not set is created at the first start or has a default. */
 function settings(env: Env): Finding {
   try {
     readGroups('gate start', START_SETTINGS, env);
@@ -130,7 +130,7 @@ function disk(stateDir: string, needed: number): Finding {
   return { what, state: 'ok', detail: said };
 }
 
-/** A clock that went back would make new certificates, deadlines and rows older than those that are there. */
+/** A clock that was set back would make new certificates, deadlines and rows older than the existing ones. */
 function clock(stateDir: string, nowMs: number): Finding {
   const what = 'clock';
   const said = new Date(nowMs).toISOString();
@@ -185,7 +185,7 @@ async function goVersion(env: Env): Promise<string | null> {
   }
 }
 
-/** Every port that `gate start` will listen on. One that is taken is named with the setting that moves it. */
+/** Every port that `gate start` will listen on. One that is in use is reported with the setting that changes it. */
 async function ports(env: Env): Promise<readonly Finding[]> {
   const wanted = Object.values(START_SETTINGS as Record<string, Settings>).flatMap((group) =>
     Object.values(group)
@@ -248,7 +248,7 @@ async function elsewhere(env: Env): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const [what, variable, port] of named) {
     const text = env[variable];
-    // What is no address of the kind is a fault of the settings, told there.
+    // An invalid address is a fault of the settings and reported there.
     if (!text || !URL.canParse(text) || !/^(https?|postgres(ql)?):$/.test(new URL(text).protocol)) continue;
     const url = new URL(text);
     const finding = await reachable(
@@ -256,7 +256,7 @@ async function elsewhere(env: Env): Promise<readonly Finding[]> {
       `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : port)}`,
       variable,
     );
-    // A start without its tools is one all the same; their calls are answered with 502 until they are there.
+    // A start without reachable tools succeeds too; their calls are answered with 502 until they are up.
     found.push(
       what === 'tools' && finding.state === 'fault'
         ? {

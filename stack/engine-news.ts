@@ -1,22 +1,22 @@
 import type { EngineAway } from '../workers/circuit.js';
 import type { Supervised } from '../workers/supervisor.js';
 
-/** The end of a child is known a moment after its connections broke; then its supervisor has said what there is to say. */
+/** The end of a child is known a moment after its connections broke; by then its supervisor has reported it. */
 const SAID_AFTER_MS = 2_000;
-/** One that runs and has not answered for so long hangs. */
+/** An engine that runs but has not answered for this long hangs. */
 const HUNG_AFTER_MS = 30_000;
 
 export interface EngineNews {
   /** What the circuit found. */
   onChange(away: EngineAway | null, awayMs: number): void;
-  /** A line of the supervisor of this stack's own engine. */
+  /** A line from the supervisor of this stack's own engine. */
   supervisor(line: string): void;
 }
 
 /**
- * Prints one line when the engine stops answering, and another when it answers again. Two watch it: the circuit, and for an engine of this
- * stack's own its supervisor, which reports that the process ended. An engine that runs and does not answer is ended here, so that its
- * supervisor starts it again. Only the one that reported the outage prints its end; lines of the other go to the log meanwhile.
+ * Prints one line when the engine stops answering, and another when it answers again. Two parts watch it: the circuit, and, for an engine
+ * that this stack started, its supervisor, which reports that the process ended. An engine that runs but does not answer is killed here, so
+ * that its supervisor restarts it. Only the part that reported an outage reports its end; lines of the other go to the log meanwhile.
  */
 export function engineNews({
   say,
@@ -25,7 +25,7 @@ export function engineNews({
 }: {
   readonly say: (line: string) => void;
   readonly log?: (line: string) => void;
-  /** The engine that this stack started; absent when it is somebody else's. */
+  /** The engine that this stack started; absent when it is run by somebody else. */
   readonly engine?: () => Supervised<unknown> | null;
 }): EngineNews {
   let toldBy: 'circuit' | 'supervisor' | null = null;
@@ -49,7 +49,7 @@ export function engineNews({
         toldBy = null;
         return;
       }
-      // Whatever was told before was of an earlier outage: the supervisor tells after the circuit was told.
+      // Earlier reports were about an earlier outage: the supervisor reports after the circuit did.
       toldBy = null;
       if (!engine) return gone(away.reason);
       timers = [

@@ -15,7 +15,7 @@ import type { Voice } from './voice.js';
  * (docs/architecture/start.md).
  */
 
-/** The engine behind the calls: one of this stack's own, which it keeps up, or somebody else's. */
+/** The engine behind the calls: one that this stack runs and keeps running, or one that somebody else runs. */
 export interface Engine {
   readonly address: string;
   readonly uiUrl: string | null;
@@ -40,7 +40,7 @@ export interface EngineStart {
   readonly launched: Promise<void>;
   readonly up: Promise<Engine>;
   readonly news: EngineNews;
-  /** Ends a start under way, and the engine of this stack's own when it is up. */
+  /** Aborts a start, and ends the engine of this stack when it is up. */
   giveUp(why: unknown): void;
 }
 
@@ -53,7 +53,7 @@ export interface EngineStartOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Begins to start the engine that is not somebody else's. `up` throws StartError with what an operator can mend. */
+/** Starts the engine, unless somebody else runs it. `up` throws StartError with what an operator can fix. */
 export function startEngine({
   engine: config,
   ports,
@@ -97,7 +97,7 @@ export function startEngine({
             stateDir,
             ...where,
             namespace: config.namespace,
-            // A start that a person waits for is told step by step; later ones in one line.
+            // A start that a person waits for is reported step by step; later ones in one line.
             ...(first && { onProgress: progress }),
             onLaunched: launched,
             signal: AbortSignal.any([given, ended]),
@@ -123,10 +123,10 @@ export function startEngine({
   }
 }
 
-/** For an engine that does not answer when the stop begins, and for a stop that was asked for twice. */
+/** For an engine that does not answer when the stop begins, and for a stop that was requested twice. */
 export const QUICK_STOP_LIMIT_MS = 1_000;
 
-/** Building or loading a program takes minutes, and ends by itself when this process does. */
+/** Building or downloading a program takes minutes, and ends by itself when this process does. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   work.catch(() => undefined);
   signal.throwIfAborted();
@@ -138,7 +138,14 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   ]);
 }
 
-/** What an operator can mend is said in one line, without a stack; a port that is taken with the setting that names another one. */
+/**
+ * Imports little on purpose: the engine's process is started before the rest of Gate is loaded, and comes up meanwhile
+ * (docs/architecture/start.md).
+ */
+/**
+ * A fault that an operator can fix is printed in one line, without a stack; a port in use is printed with the setting that names another
+ * one.
+ */
 export async function mendable<Started>(hint: string, start: () => Promise<Started>): Promise<Started> {
   try {
     return await start();

@@ -18,12 +18,12 @@ import { sha256Hex } from '../domain/crypto/digest.js';
 const TOUCH_EVERY_MS = 2_000;
 const STALE_AFTER_MS = 30_000;
 
-/** Marks of this process. A lock with its own pid that is not among them was left by an earlier life with the same pid. */
+/** Marks of this process. A lock with its own pid that is not among them was left by an earlier process with the same pid. */
 const held = new Set<string>();
 
 /**
- * Runs `work` while this process alone holds `file`. A holder that died, or that has not touched its lock for half a minute, loses it.
- * `onWait` is told once a second who holds it. Throws when the lock is not had within `timeoutMs`.
+ * Runs `work` while only this process holds `file`. A holder that died, or that has not touched its lock for half a minute, loses it.
+ * `onWait` is called once a second with who holds it. Throws when the lock is not acquired within `timeoutMs`.
  */
 export async function withFileLock<Result>(
   file: string,
@@ -52,7 +52,8 @@ export async function withFileLock<Result>(
     try {
       if (holderOf(file) === mark) utimesSync(file, now, now);
     } catch {
-      // A disk that takes nothing keeps the time of the last touch: the holder, which sees that for itself, does not end by its lock.
+      // A disk that accepts no writes keeps the time of the last touch. The holder notices that itself, so its work does not end because of
+      // its lock.
     }
   }, TOUCH_EVERY_MS);
   try {
@@ -64,9 +65,12 @@ export async function withFileLock<Result>(
   }
 }
 
-/** `null` when `mark` holds the file now; else who does. `lives` says whether a mark's owner is there; it is given the file that bears it. */
+/**
+ * `null` when `mark` holds the file now; otherwise the holder. `lives` says whether a mark's owner is alive; it gets the file with the
+ * mark.
+ */
 export function claimFile(file: string, mark: string, lives: (file: string, holder: string) => boolean): string | null {
-  // Linked with its words in it, so that nobody reads a claim that is being written.
+  // Linked with its content already written, so that nobody reads a half-written claim.
   const own = `${file}.${randomUUID()}`;
   writeFileSync(own, mark, { flag: 'wx', mode: 0o600 });
   try {
@@ -87,7 +91,7 @@ function claimWith(own: string, file: string, lives: (file: string, holder: stri
     const holder = holderOf(file);
     if (holder === null) continue;
     if (lives(file, holder)) return holder;
-    // Of all that see this dead claim one may put its own in place of it: the one that holds a claim to do so, taken as any other.
+    // Of all processes that see this dead claim, one may replace it: the one that holds a claim to do so, acquired like any other.
     const right = `${file}.after-${sha256Hex(holder).slice(0, 16)}`;
     const first = claimWith(own, right, lives);
     if (first !== null) return first;
@@ -102,19 +106,19 @@ function claimWith(own: string, file: string, lives: (file: string, holder: stri
   }
 }
 
-/** A rename of a name onto another name of the same file does nothing: what is renamed is a copy. */
+/** Renaming one name of a file onto another name of the same file does nothing, so a copy is renamed. */
 function replaceWith(own: string, file: string): void {
   const copy = `${own}.copy`;
   copyFileSync(own, copy);
   renameSync(copy, file);
 }
 
-/** Lets go of what `mark` holds, and of nothing else. */
+/** Releases what `mark` holds, and nothing else. */
 export function releaseFile(file: string, mark: string): void {
   try {
     if (holderOf(file) === mark) rmSync(file, { force: true });
   } catch {
-    // On a disk that takes nothing the claim stays, as that of a process which is gone: the next one takes it.
+    // On a disk that accepts no writes the claim stays as that of a dead process, and the next process takes it over.
   }
 }
 

@@ -5,7 +5,7 @@ import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { workloadOf } from './services.js';
 import type { Undo } from './undo.js';
 
-/** How a service reaches those that it asks: in process where they stand beside it, over mutual TLS where they do not. */
+/** How a service reaches the services that it calls: in process if they run in the same process, otherwise over mutual TLS. */
 export type Neighbours = Pick<Opening<never>, 'neighbour' | 'beside' | 'readinessOf'>;
 
 export interface NeighbourOptions {
@@ -13,7 +13,7 @@ export interface NeighbourOptions {
   readonly undo: Undo;
   /** A service of this process, or `null`. */
   opened<Port>(service: ServiceDeclaration<string, Port>): Promise<Opened<Port>> | null;
-  /** Of those that stand elsewhere, by name. */
+  /** The addresses of those in other processes, by name. */
   readonly remotes: ReadonlyMap<string, Remote<unknown> | undefined>;
   tlsOf(service: ServiceDeclaration): TlsMaterial;
   addressOf(service: ServiceDeclaration): string;
@@ -26,7 +26,7 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
   const { trustDomain, undo, opened, remotes } = options;
   const reached = new Map<string, Reach>();
 
-  /** A neighbour apart, known by its SPIFFE id. */
+  /** A service in another process, identified by its SPIFFE id. */
   function reachOf(service: ServiceDeclaration): Reach {
     const known = reached.get(service.name);
     if (known) return known;
@@ -69,7 +69,7 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
   };
 }
 
-/** Readiness of a neighbour: it answers as itself over mutual TLS. What it answers is its own business, an outage of its own is not. */
+/** Readiness of another service: it answers over mutual TLS with its own identity. Whether it is itself ready is not checked here. */
 async function answersAsItself({ fetch, url }: Reach): Promise<void> {
   const { status } = await fetch(new URL('/health', url).href, { method: 'GET' });
   if (status >= 500) throw new Error(`answers ${status}`);

@@ -11,14 +11,14 @@ import type { Undo } from './undo.js';
 /** What a process gives the services that it opens. */
 export interface ServiceProcess {
   readonly services: readonly ServiceDeclaration[];
-  /** Every service there is; otherwise it is one. */
+  /** All services run in this process; otherwise only one. */
   readonly together: boolean;
   readonly trustDomain: string;
   readonly logger: Logger;
   readonly undo: Undo;
   configOf(service: ServiceDeclaration): GroupConfig<SettingGroups>;
   tlsOf(service: ServiceDeclaration): TlsMaterial;
-  /** Where a neighbour apart is. */
+  /** The address of a service in another process. */
   addressOf(service: ServiceDeclaration): string;
   storeTarget(store: string): StoreTarget;
   shared(neighbour: <Port>(service: ServiceDeclaration<string, Port>) => Promise<Port>): SharedParts;
@@ -32,24 +32,24 @@ export interface ServiceProcess {
 export interface OpenServices {
   /** By the names of services. */
   readonly ports: ReadonlyMap<string, Ports>;
-  /** Does what nobody waits for. */
+  /** Starts the work that nothing waits for. */
   begin(): void;
 }
 
 const SERVICE_LIMIT_MS = 10_000;
 
 /**
- * Opens the services of a process, each with its neighbours: all at once, so that what takes its time in one holds up none that does not need
- * it. Then they listen while the long part of their start goes on, and agents are let in last. Whatever is open is on `undo`, also
- * when this throws: StartError in one line for what an operator can mend.
+ * Opens the services of a process, each with the services that it calls: all at once, so that a slow one delays only those that need it.
+ * Then they listen while the long part of their start continues, and agents are let in last. Whatever is open is on `undo`, also when this
+ * throws: StartError in one line for what an operator can fix.
  */
 export async function openServices(owner: ServiceProcess): Promise<OpenServices> {
   const { services, undo, logger, trustDomain, together } = owner;
   const openings = new Map<string, Promise<Opened<unknown>>>();
   const registries = new Map<string, Registry>();
 
-  // All that is needed is loaded before any of it runs: Node 20 cannot `require` a module, as the engine's client does, while an import of
-  // the same module is on its way.
+  // Everything needed is loaded before any of it runs: Node 20 cannot `require` a module, as the engine's client does, while an import of
+  // the same module is in progress.
   const here = new Map(
     await Promise.all(
       services.map(async (service) => [service.name, { service, module: await service.open() }] as const),
@@ -96,7 +96,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     };
   }
 
-  /** What its /metrics shows is its own, or that of a service without a listener. */
+  /** Its /metrics shows its own metrics, and those of services without a listener. */
   function registryOf(service: ServiceDeclaration): Registry {
     const name = together ? (service.metricsBeside ?? service.name) : service.name;
     const known = registries.get(name);
@@ -125,7 +125,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     all = await Promise.all(services.map(opened).filter((each) => each !== null));
   } catch (error) {
     owner.givingUp?.(error);
-    // What is still on its way puts itself on `undo`, and what it needs must be there until then.
+    // A service that is still opening puts itself on `undo`, and what it needs must exist until then.
     await Promise.allSettled(openings.values());
     throw error;
   }
@@ -135,7 +135,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
   try {
     await Promise.all([...starting, ...listening]);
   } catch (error) {
-    // What a start has sent to the engine must come back before its connection is closed.
+    // Requests that a start has sent to the engine must return before its connection is closed.
     await Promise.allSettled([...starting, ...listening]);
     throw error;
   }

@@ -1,6 +1,6 @@
 import { StartError } from '../config/start-error.js';
 
-/** A port that cannot be opened, with the setting that moves it; `null` for any other error. */
+/** The message for a port that cannot be opened, with the setting that changes it; `null` for any other error. */
 export function portTaken(error: unknown, what: string, settings: string): StartError | null {
   const { code, port } = error as { code?: string; port?: number };
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return null;

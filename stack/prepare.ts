@@ -12,7 +12,7 @@ import { StartError } from '../config/start-error.js';
 export interface PrepareOptions {
   readonly env: Env;
   readonly progress: (line: string) => void;
-  /** How long a neighbour that is still starting is waited for. */
+  /** How long to wait for a server that is still starting. */
   readonly limitMs?: number;
 }
 
@@ -20,7 +20,7 @@ const LIMIT_MS = 120_000;
 const RETRY_MS = 1_000;
 
 /**
- * One Postgres role per authority, so that none reads another's rows, and the engine's role with its databases. Changes only what
+ * One Postgres role per authority, so that none can read another's rows, and the engine's role with its databases. Changes only what
  * differs, passwords included, so it may run at every start. Throws StartError when Postgres does not answer in time.
  */
 export async function prepareDatabase({ env, progress, limitMs = LIMIT_MS }: PrepareOptions): Promise<void> {
@@ -73,7 +73,7 @@ export async function prepareEngine({ env, progress, limitMs = LIMIT_MS }: Prepa
   progress(`engine: namespace ${config.namespace} is ready`);
 }
 
-/** The bundle of the workflows, so that no process that starts has to make it. Throws StartError where it cannot be kept. */
+/** Makes the bundle of the workflows, so that no starting process has to. Throws StartError when it cannot be stored. */
 export async function prepareWorkflows({ progress }: Pick<PrepareOptions, 'progress'>): Promise<void> {
   const { code, kept } = await bundleWorkflows();
   if (!kept)

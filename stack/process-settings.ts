@@ -15,7 +15,7 @@ import { ENGINE_SETTINGS, SHARED_SETTINGS, TLS_SETTINGS } from '../config/shared
 import { settingLines } from '../config/setting-lines.js';
 import { commandOf, type ProcessName, serviceNamed, SERVICES } from './services.js';
 
-/** A process apart finds the engine; it never starts one. */
+/** A separate process uses the engine; it never starts one. */
 const ENGINE_APART_SETTINGS = {
   ...ENGINE_SETTINGS,
   address: setting('GATE_TEMPORAL_ADDRESS', z.string().min(1), 'host:port of the workflow engine.'),
@@ -23,7 +23,7 @@ const ENGINE_APART_SETTINGS = {
 
 const { trustDomain, logLevel, databaseUrl } = SHARED_SETTINGS;
 
-/** What a process reads of what all share: who opens no store needs no place for one. */
+/** The shared settings that a process reads: without stores it needs no place for one. */
 function sharedSettings({ name, stores }: ServiceDeclaration) {
   if (stores.length === 0) return { trustDomain, logLevel };
   const others = SERVICES.filter((other) => other.name !== name).flatMap((other) => other.stores);
@@ -33,7 +33,7 @@ function sharedSettings({ name, stores }: ServiceDeclaration) {
     : SHARED_SETTINGS;
 }
 
-/** Under which port a service is found when nothing else is said; `null` where nobody calls it. */
+/** The default port of a service; `null` when nothing calls it. */
 export function defaultPort({ prefix, settings }: ServiceDeclaration): number | null {
   const found = Object.values(settings)
     .flatMap((group) => Object.values(group))
@@ -41,7 +41,7 @@ export function defaultPort({ prefix, settings }: ServiceDeclaration): number | 
   return found ? (found.type.parse(undefined) as number) : null;
 }
 
-/** Where its neighbours are, by their names. */
+/** The addresses of the services that it calls, by name. */
 const addressSettings = ({ neighbours }: ServiceDeclaration) =>
   Object.fromEntries(
     neighbours.flatMap((neighbour) => {
@@ -50,7 +50,7 @@ const addressSettings = ({ neighbours }: ServiceDeclaration) =>
     }),
   );
 
-/** What a service reads as a process apart (docs/decisions/processes-apart.md), by the part of it that reads it. */
+/** The settings of a service as a separate process (docs/decisions/processes-apart.md), grouped by the part that reads them. */
 function apartSettings(service: ServiceDeclaration): SettingGroups {
   return {
     shared: sharedSettings(service),
@@ -66,10 +66,10 @@ export const APART_SETTINGS = Object.fromEntries(
   SERVICES.map((service) => [service.name, apartSettings(service)]),
 ) as Readonly<Record<ProcessName, SettingGroups>>;
 
-/** `group` of `service`, where the settings of all are read together. */
+/** `group` of `service`, when the settings of all services are read together. */
 const inService = (service: string, group: string): string => `${service}/${group}`;
 
-/** What `gate start` reads: every service's settings, those of its own children, and no certificate files. */
+/** The settings of `gate start`: every service's settings, those of the programs it starts, and no certificate files. */
 export const START_SETTINGS = {
   shared: SHARED_SETTINGS,
   development: DEVELOPMENT_SETTINGS,
@@ -81,17 +81,17 @@ export const START_SETTINGS = {
   ) as SettingGroups),
 } as const;
 
-/** Any free port for everything that listens, for a stack that must not meet another one. */
+/** Any free port for everything that listens, for a stack that must not conflict with another one. */
 export const FREE_PORTS: Readonly<Record<string, string>> = Object.fromEntries(
   settingLines(START_SETTINGS)
     .filter(({ variable }) => variable.endsWith('_PORT'))
     .map(({ variable }) => [variable, '0']),
 );
 
-/** A service as far as its settings go. */
+/** A service, reduced to its settings. */
 type Settled<Groups extends SettingGroups> = Pick<ServiceDeclaration, 'name'> & { readonly settings: Groups };
 
-/** Settings as they were read, and those of each service by its name. */
+/** The settings as read, and those of each service by its name. */
 export interface ProcessConfig {
   readonly shared: Config<typeof SHARED_SETTINGS>;
   readonly engine: Config<typeof ENGINE_SETTINGS>;
@@ -122,6 +122,6 @@ export function readApartConfig(name: ProcessName, env: Env): GroupConfig<Settin
   return readGroups(`gate ${commandOf(serviceNamed(name))}`, APART_SETTINGS[name], env);
 }
 
-/** What is wrong with settings that belong together. */
+/** Faults in settings that belong together. */
 export const faultsOf = (service: ServiceDeclaration, config: GroupConfig<SettingGroups>): string[] =>
   (service.faults?.(config as never) ?? []).filter((fault) => fault !== null);

@@ -23,7 +23,7 @@ import type { CallStore } from '../domain/call-record/ports.js';
 import type { ToolPinStore } from '../domain/tool-definitions/ports.js';
 import type { CallTables } from '../adapters/call-record/tables.js';
 
-/** Where a store is kept: its schema of the deployment's Postgres, or its file under the state folder. */
+/** Where a store is kept: its schema in the deployment's Postgres, or its file under the state folder. */
 export const storeTarget = (
   { databaseUrl, stateDir }: Pick<Config<typeof SHARED_SETTINGS>, 'databaseUrl' | 'stateDir'>,
   authority: string,
@@ -31,9 +31,9 @@ export const storeTarget = (
   databaseUrl ? { url: databaseUrl, schema: schemaOf(authority) } : { file: join(stateDir, 'data', `${authority}.db`) };
 
 /**
- * What the proxy keeps, and its worker with it: its calls, which the ledger knows more of than this store does, and in the same place the tools
- * its agents saw first, what operators said of them, and the sessions of both with the upstream. `upstream` is the name under which the tools are
- * seen and classed. `calls.close` closes all of them.
+ * The store of the proxy and its worker: the calls, about which the ledger knows more than this store does, and in the same place the tools
+ * that its agents saw first, what operators said of them, and the agents' sessions with the upstream. `upstream` is the name under which
+ * the tools are seen and classed. `calls.close` closes all of them.
  */
 export async function openProxyStore(
   target: StoreTarget,

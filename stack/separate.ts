@@ -20,7 +20,7 @@ import { commandOf, type ProcessName, serviceNamed, workloadOf } from './service
 import { once, sharedParts } from './shared-parts.js';
 import { Undo } from './undo.js';
 
-/** One process of a deployment where every service stands apart (docs/decisions/processes-apart.md). */
+/** One process of a deployment in which every service runs separately (docs/decisions/processes-apart.md). */
 export interface ApartProcess {
   readonly name: ProcessName;
   readonly ports: Ports;
@@ -31,7 +31,7 @@ export interface ApartProcess {
   stop(): Promise<void>;
 }
 
-/** What may be among the settings of a process apart, by what its service declares. */
+/** The settings that a separate process may have, by what its service declares. */
 type ApartConfig = GroupConfig<{
   readonly shared: Pick<typeof SHARED_SETTINGS, 'trustDomain' | 'logLevel'>;
   readonly tls: typeof TLS_SETTINGS;
@@ -47,8 +47,8 @@ type ApartConfig = GroupConfig<{
 const STANDARD_OUTPUT = 1;
 
 /**
- * Starts one process by its settings alone. Throws ConfigError with every fault of the settings and of the files they name, and StartError in
- * one line for a neighbour that is needed from the first moment and does not answer (store, engine) or a port that is taken.
+ * Starts one process from its settings alone. Throws ConfigError with every fault of the settings and of the files they name, and
+ * StartError in one line for a dependency that is needed from the beginning and does not answer (store, engine), or a port in use.
  */
 export async function startApart(name: ProcessName, env: Env): Promise<ApartProcess> {
   const service = serviceNamed(name);
@@ -115,7 +115,7 @@ export function loadSettings(name: ProcessName, env: Env): { config: ApartConfig
   return { config, tls };
 }
 
-/** What a service asks for, it declares. */
+/** A service may use only what it declares. */
 function given<Settings>(settings: Settings | undefined, name: string): Settings {
   if (settings === undefined) throw new Error(`${name} uses what it does not declare`);
   return settings;

@@ -8,14 +8,14 @@ import { WORKER } from '../api/worker/service.js';
 
 /**
  * Every service of Gate. Processes, settings, certificates, the files and the compose file of a deployment, the reference and the command
- * line are made from this list; a new one is a line here (docs/how-to/add-a-service.md).
+ * line are derived from this list; a new service is one line here (docs/how-to/add-a-service.md).
  */
 const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, WORKER] as const;
 
 export type ProcessName = (typeof LIST)[number]['name'];
-/** A service with a listener of its own: all but those that answer probes alone. */
+/** The services with a listener of their own: all but those that answer only probes. */
 type Listening = Exclude<(typeof LIST)[number], { readonly calledBy: 'probes' }>;
-/** Where `.gate/dev.json` has the services that listen. */
+/** Its key in `.gate/dev.json`, for services that listen. */
 export type ServiceKey = NonNullable<Listening['key']>;
 
 export const SERVICES: readonly (ServiceDeclaration & { readonly name: ProcessName })[] = LIST;
@@ -24,12 +24,12 @@ export const PROCESS_NAMES: readonly ProcessName[] = LIST.map(({ name }) => name
 export const serviceNamed = (name: ProcessName): ServiceDeclaration =>
   SERVICES.find((service) => service.name === name) as ServiceDeclaration;
 
-/** The workload a service is to its peers. */
+/** The workload name of a service, which its peers see. */
 export const workloadOf = ({ workload, name }: ServiceDeclaration): string => workload ?? name;
 
-/** What is typed to run it as a process of its own. */
+/** The command that runs it as a separate process. */
 export const commandOf = ({ name, calledBy }: ServiceDeclaration): string =>
   calledBy === 'probes' ? name : `serve ${name}`;
 
-/** Where `.gate/dev.json` has it. */
+/** Its key in `.gate/dev.json`. */
 export const keyOf = ({ key, name }: ServiceDeclaration): string => key ?? name;

@@ -15,20 +15,20 @@ import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-nam
 import { openProxyStore } from './proxy-store.js';
 
 export interface SharedPartsOptions {
-  /** Every service stands in this process. */
+  /** Every service runs in this process. */
   readonly together: boolean;
   readonly engine: () => Promise<EngineParts>;
   readonly ledger: () => Promise<LedgerPort>;
-  /** Where the call store is, and what opens it; asked of a process that declares it. */
+  /** Where the call store is, and what opens it; asked by a process that declares it. */
   readonly callStore: () => { readonly target: StoreTarget; readonly recordKeys: KeyRing };
   readonly upstream: Config<typeof UPSTREAM_SETTINGS> | undefined;
-  /** Tools that this process brings along where no others are named. */
+  /** The tools that this process starts if no others are configured. */
   readonly demonstration?: () => Promise<string>;
   readonly logger: Logger;
   readonly onStop: Opening<unknown>['onStop'];
 }
 
-/** What several services of one process use, each made when it is first asked for. */
+/** What several services of one process share; each part is created at its first use. */
 export function sharedParts(options: SharedPartsOptions): SharedParts {
   const { together, engine, logger, onStop, demonstration } = options;
   const { upstreamUrl: url, upstreamName: named, upstreamApiKey: apiKey } = options.upstream ?? {};
@@ -47,7 +47,7 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     return { ...opened, classes } satisfies CallStores;
   });
   const upstream = once(async () => {
-    // Processes apart share the sessions with the tools; here there is one client.
+    // Separate processes share the sessions with the tools; here there is one client.
     const at = url ?? (await demonstration?.());
     const opened = createUpstream(at, apiKey, together ? undefined : (await stores()).sessionsWith);
     onStop('upstream', 'the connections to tools', () => opened.close());
@@ -67,7 +67,7 @@ function createUpstream(
   return noUpstream;
 }
 
-/** Made when it is first asked for, and the same ever after. */
+/** Created at its first use, and the same afterwards. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => (made ??= make());

@@ -5,9 +5,9 @@ import { bornAt } from './programs/managed-child.js';
 import { StartError } from '../config/start-error.js';
 
 /**
- * Two stacks over one state folder would fight over its files and its engine. The file names the process that runs, by its pid and the
- * moment it began: one that is gone, or whose pid another program got meanwhile, does not count. Of any number that ask at once one gets
- * it. Throws StartError naming the other process. Returns the release.
+ * Two stacks over one state folder would conflict over its files and its engine. The file names the running process by its pid and start
+ * time; one that is gone, or whose pid belongs to another program by now, does not count. Of any number of concurrent attempts one
+ * succeeds. Throws StartError naming the other process. Returns the release function.
  */
 export function claimStateFolder(file: string, stateDir: string): () => void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -37,13 +37,13 @@ function gateOf(holder: string): number | null {
   return lives ? pid : null;
 }
 
-/** An earlier version wrote the pid alone: then the command line has to tell Gate from whatever got the pid since. */
+/** An earlier version wrote only the pid; then the command line distinguishes Gate from a later owner of that pid. */
 function mayBeGate(pid: number): boolean {
   if (pid === process.pid) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is alive and another user's.
+    // EPERM: it is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
   try {

@@ -9,18 +9,18 @@ interface Step {
   readonly limitMs: number;
 }
 
-/** What holds no call under way closes at once, unless what it speaks to is away. */
+/** A part without running calls closes at once, unless what it talks to is unreachable. */
 const STEP_LIMIT_MS = 5_000;
 
 /**
- * Undoes what a start has done: phase after phase, and backwards within one, because what was opened last depends on what was opened
- * before it. No step may hold up the stop.
+ * Undoes a start: phase after phase, and within one in reverse order, because what was opened last depends on what was opened before it. No
+ * step may delay the stop for long.
  */
 export class Undo {
   readonly #steps: Step[] = [];
   #undone: Logger | null = null;
 
-  /** What was still being opened when the rest was undone is undone at once. */
+  /** A part that was still opening when the rest was undone is undone at once. */
   push(phase: StopPhase, what: string, step: () => Promise<unknown>, limitMs = STEP_LIMIT_MS): void {
     if (this.#undone) void undone({ phase, what, step, limitMs }, this.#undone);
     else this.#steps.push({ phase, what, step, limitMs });

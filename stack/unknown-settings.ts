@@ -15,7 +15,7 @@ function knownVariables(): ReadonlySet<string> {
   ]);
 }
 
-/** The variables of an environment that are named like settings and that nothing reads, in words: most are misspelt. */
+/** The variables of an environment that are named like settings but that nothing reads, in words: most are misspelt. */
 export function unknownSettings(env: Env): readonly string[] {
   const named = Object.keys(env).filter((name) => name.startsWith('GATE_'));
   if (named.length === 0) return [];

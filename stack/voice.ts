@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 
-/** How the stack tells what happens to its parts: one line for each, on the terminal and in the log. */
+/** How the stack reports what happens to its parts: one line each, on the terminal and in the log. */
 export interface Voice {
   say(line: string): void;
   /** For the log alone. */
   log(line: string): void;
-  /** The log is there; lines before this were for the terminal alone. */
+  /** Set once the log is open; earlier lines go only to the terminal. */
   writeTo(logger: Logger): void;
-  /** What a part does while it is being stopped is nobody's news. */
+  /** What a part does while it is being stopped is not reported. */
   hush(): void;
 }
 

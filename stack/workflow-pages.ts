@@ -14,30 +14,30 @@ import { GateError } from '../domain/errors.js';
 import { openPayload } from '../workers/codec.js';
 
 export interface WorkflowPagesOptions {
-  /** The engine's own pages, which show payloads as they are kept: sealed. */
+  /** The engine's own pages, which show payloads as they are stored: sealed. */
   readonly uiUrl: string;
   readonly namespace: string;
   readonly keys: KeyRing;
-  /** Opens the pages. Whoever holds it sees the histories of all tenants of this stack. */
+  /** Opens the pages. Its holder sees the histories of all tenants of this stack. */
   readonly operatorToken: string;
   readonly logger: Logger;
 }
 
 const COOKIE = 'gate_workflows_session';
-/** How long the answer to a wrong token is delayed; nobody else waits. */
+/** How long the answer to a wrong token is delayed; other requests do not wait. */
 const WRONG_TOKEN_MS = 500;
-/** A page of events, each with what it carries. */
+/** A page of events with their payloads. */
 const DECODE_LIMIT_BYTES = 8 * 1024 * 1024;
 const SIGNED_IN = {} as const;
 /**
- * The one thing beyond reading that the pages ask for: a running workflow's current details, which a query answers. Written out to the
- * last character, because what is passed on is read again by others: a workflow's id has no `..`, and nothing encoded but `/`.
+ * The only thing besides reading that the pages ask for: a running workflow's current details, which a query answers. Matched to the last
+ * character, because others read again what is passed on: a workflow's id contains no `..`, and nothing is encoded but `/`.
  */
 const QUERY = /^\/api\/v1\/namespaces\/[\w-]{1,100}\/workflows\/(?:[\w:-]|%2F){1,300}\/query\/\w{1,100}$/;
 const CALL = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const bytes = z.string().transform((base64) => Buffer.from(base64, 'base64'));
-/** Payloads as the engine's pages send them: the JSON form of protocol buffers, bytes as base64. */
+/** Payloads as the engine's pages send them: the JSON form of protocol buffers, with bytes as base64. */
 const Payloads = z.object({
   payloads: z.array(
     z
@@ -54,9 +54,9 @@ const written = ({ metadata, data }: Payload) => ({
 });
 
 /**
- * The engine's pages with their payloads in clear, for whoever holds the operator's token (docs/how-to/read-a-history.md): the pages
- * themselves pass through, and their codec server is here too, so that it answers these pages and nothing else. They show and do not act:
- * what would change a workflow is refused. For a listener on loopback.
+ * The engine's pages with their payloads in clear text, for the holder of the operator's token (docs/how-to/read-a-history.md). The pages
+ * themselves are passed through, and their codec server is here too, so that it answers only these pages. Read-only: requests that would
+ * change a workflow are refused. For a listener on loopback.
  */
 export function createWorkflowPages({
   uiUrl,
@@ -94,7 +94,7 @@ export function createWorkflowPages({
     done(isAllowedAddress(request, LOOPBACK) ? undefined : new GateError('host_not_allowed'));
   });
 
-  /** The pages of a call, or the list: nothing that was sent is an address. */
+  /** The pages of a call, or the list; nothing in the request can name another address. */
   const pageOf = (call: unknown): string => (typeof call === 'string' && CALL.test(call) ? `${home}/${call}` : home);
   app.get('/sign-in', async (request, reply) => {
     const { link, call } = request.query as { link?: unknown; call?: unknown };
@@ -124,7 +124,7 @@ export function createWorkflowPages({
   void app.register((scope, _options, done) => {
     scope.addHook('onRequest', async (request, reply) => {
       if (sessions.of(request)) return;
-      // A person is led to the form; what a page asks for in the background is refused.
+      // A person is led to the form; a background request of a page is refused.
       if (request.method === 'GET' && request.headers.accept?.includes('text/html'))
         return reply.redirect(`/sign-in${callIn(request.url)}`, 303);
       throw new GateError('unauthenticated', 'sign in at /sign-in');
@@ -133,10 +133,10 @@ export function createWorkflowPages({
       const read = Payloads.safeParse(request.body);
       if (!read.success)
         throw new GateError('invalid_request', `payloads: ${read.error.issues[0]?.message ?? 'unreadable'}`);
-      // What no key here opens stays as it is, and is seen to be sealed.
+      // What no key here opens stays sealed, and looks sealed.
       return { payloads: read.data.payloads.map((payload) => written(openPayload(keys, payload) ?? payload)) };
     });
-    // The pages ask here where their codec server is, and what may be done.
+    // The pages ask here where their codec server is, and which actions are allowed.
     scope.get('/api/v1/settings', async (request) => {
       const answer = await httpRequest(new URL('/api/v1/settings', uiUrl));
       const settings = (await answer.body.json()) as Record<string, unknown>;
@@ -162,7 +162,7 @@ export function createWorkflowPages({
   });
   return app;
 
-  /** What is asked of the engine's pages, as they will read it: one reading, which is judged and passed on. */
+  /** The request to the engine's pages, parsed as they will parse it: the same result is checked and passed on. */
   function targetOf({ url }: FastifyRequest): URL {
     const engine = new URL(uiUrl);
     const target = url.startsWith('/') && !/[\\#]/.test(url) ? new URL(`${engine.origin}${url}`) : null;
@@ -181,7 +181,7 @@ export function createWorkflowPages({
   }
 }
 
-/** Whether what is encoded in an address can be read: who passes it on decodes it. */
+/** Whether the encoded parts of an address can be decoded, as the receiver will do. */
 const isDecodable = (address: string): boolean => {
   try {
     decodeURIComponent(address);
@@ -200,7 +200,7 @@ const withoutSession = (cookie: string): string =>
     .filter((each) => !each.startsWith(`${COOKIE}=`))
     .join('; ');
 
-/** The call whose pages were asked for without a session: it is found again behind the form. */
+/** The call whose pages were requested without a session; shown again after the form. */
 const callIn = (url: string): string => {
   const call = url.split(/[/?]/).find((part) => CALL.test(part));
   return call === undefined ? '' : `?call=${call}`;

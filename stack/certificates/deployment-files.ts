@@ -17,32 +17,32 @@ import { MADE_SETTINGS } from './made-secrets.js';
 import { replaceFile } from '../../adapters/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
-  /** Where the CA and every secret stay; only this job ever sees it whole. */
+  /** Where the CA and all secrets stay; only this job sees all of them. */
   readonly stateDir: string;
   /** One folder per container is written here. */
   readonly into: string;
   readonly trustDomain: string;
-  /** Names the containers are reached by. */
+  /** The names that the containers are reached by. */
   readonly hosts: readonly string[];
   /** `host:port/database` of Postgres. */
   readonly database: string;
-  /** User and group the files belong to; without it whoever runs this. */
+  /** User and group that own the files; by default the user who runs this. */
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
 /** Where a container finds its folder. */
 export const MOUNTED_AT = '/run/gate';
 
-/** The role of Postgres that owns a store. */
+/** The Postgres role that owns a store. */
 const roleOf = (store: string): string => `gate_${store}`;
 
-/** The roles of Postgres, one per store (`gate prepare database`). The engine's owns its two databases. */
+/** The Postgres roles, one per store (`gate prepare database`). The engine's role owns its two databases. */
 const DATABASE_ROLES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(SERVICES.flatMap(({ stores }) => stores.map((store) => [roleOf(store), []]))),
   temporal: ['temporal', 'temporal_visibility'],
 };
 
-/** Who talks to the engine, each with a certificate of the engine's CA; `temporal` is the engine itself. */
+/** The clients of the engine, each with a certificate of the engine's CA; `temporal` is the engine itself. */
 const ENGINE_WORKLOADS: readonly string[] = [
   'temporal',
   'temporal-ui',
@@ -68,7 +68,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
   const stateDir = resolve(options.stateDir);
   const { trustDomain, hosts, database } = options;
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain, hosts });
-  // A CA of its own: whoever holds a certificate of the data plane, an agent above all, does not reach the engine with it.
+  // A CA of its own, so that a certificate of the data plane, above all an agent's, does not open the engine.
   const enginePki = await ensureDevelopmentPki({
     stateDir: join(stateDir, 'engine'),
     trustDomain: `engine.${trustDomain}`,
@@ -84,7 +84,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     return { 'engine-ca.crt': enginePki.ca, 'engine.crt': cert, 'engine.key': key };
   };
   const { services, agents } = pki;
-  /** What a service's settings name, and nothing else. */
+  /** The files that a service's settings name, and nothing else. */
   const filesOf = (service: (typeof SERVICES)[number]): Record<string, string> => {
     const read = new Set(settingLines(APART_SETTINGS[service.name]).map(({ variable }) => variable));
     const [store] = service.stores;
@@ -131,7 +131,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     );
 }
 
-/** Images that run as users of their own numbers. Each folder is mounted into its one container only. */
+/** Images that run under user ids of their own. Each folder is mounted only into its one container. */
 const FOREIGN_IMAGES: ReadonlySet<string> = new Set(['temporal', 'temporal-ui', 'postgres']);
 
 function writeFolder(
@@ -144,7 +144,7 @@ function writeFolder(
   for (const [name, text] of Object.entries(files)) {
     const file = join(folder, name);
     replaceFile(file, text.endsWith('\n') ? text : `${text}\n`, mode.file);
-    // A strict umask of whoever runs this must not shut the reader out.
+    // A strict umask of the user who runs this must not make the files unreadable for their reader.
     chmodSync(file, mode.file);
     if (owner) chownSync(file, owner.uid, owner.gid);
   }
@@ -153,7 +153,7 @@ function writeFolder(
   if (owner) chownSync(folder, owner.uid, owner.gid);
 }
 
-/** What `gate pending`, `decide`, `audit` and `verify` read inside the network of the containers. */
+/** What `gate pending`, `decide`, `audit` and `verify` read inside the containers' network. */
 function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFile {
   const at = (file: string) => posix.join(MOUNTED_AT, file);
   const addresses = Object.fromEntries(

@@ -18,7 +18,7 @@ import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../ada
 import { withFileLock } from '../file-lock.js';
 import { type ProcessName, SERVICES, workloadOf } from '../services.js';
 
-/** Workloads that call services and are no service of Gate yet. */
+/** Workloads that call services but are not a service of Gate yet. */
 const FURTHER_WORKLOADS = ['identity', 'console', 'simulator'] as const;
 export type DevelopmentService = Exclude<ProcessName, 'worker'> | (typeof FURTHER_WORKLOADS)[number];
 
@@ -27,10 +27,10 @@ export const DEVELOPMENT_SERVICES = [
   ...new Set([...SERVICES.map(workloadOf), ...FURTHER_WORKLOADS]),
 ] as readonly DevelopmentService[];
 
-/** The tenant and the agents that exist after the first start. `dev-agent` has no persona: it is the one for tools of one's own. */
+/** The tenant and the agents that exist after the first start. `dev-agent` has no persona: it is for the operator's own tools. */
 export const DEVELOPMENT_TENANT = 'acme';
 export const DEVELOPMENT_AGENTS = ['support-bot', 'build-bot', 'dev-agent'] as const;
-/** Those that belong to the demonstration tools. */
+/** The agents for the demonstration tools. */
 export const DEMO_AGENTS = [`${DEVELOPMENT_TENANT}/support-bot`, `${DEVELOPMENT_TENANT}/build-bot`] as const;
 
 /** A leaf with everything one end of a TLS connection needs, as text and as absolute paths. */
@@ -50,14 +50,14 @@ export interface DevPki {
   readonly services: Readonly<Record<DevelopmentService, DevLeaf>>;
   /** By agent name, all of tenant `acme`. */
   readonly agents: Readonly<Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>>;
-  /** By the names that `also` asked for. */
+  /** By the names given in `also`. */
   readonly also: Readonly<Record<string, DevLeaf>>;
 }
 
 export interface DevPkiOptions {
   readonly stateDir: string;
   readonly trustDomain: string;
-  /** Names a service is reached by besides localhost, 127.0.0.1 and ::1, such as service names of a container network. */
+  /** Names by which a service is reached besides localhost, 127.0.0.1 and ::1, such as service names of a container network. */
   readonly hosts?: readonly string[];
   /** Further workloads that get a leaf, such as the workflow engine's. */
   readonly also?: readonly string[];
@@ -69,8 +69,8 @@ const CA_DAYS = 3_650;
 const RENEW_DAYS = 30;
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1'];
 /**
- * A clock that is set back by hours, or differs between machines that share a state folder, must not make certificates of the future: every
- * handshake would fail, and the next start would make another CA, which nobody knows.
+ * Certificates begin in the past. If a clock was set back by hours, or differs between machines that share a state folder, certificates
+ * from the future would break every handshake, and the next start would make another CA, which nobody trusts.
  */
 const BACKDATE_MS = DAY_MS;
 
@@ -107,8 +107,8 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
 }
 
 /**
- * A leaf for one more agent, kept beside the others in `pki/agents/<tenant>/<agent>` and returned again while it is valid. `profile`
- * replaces parts of it, for a leaf that must be refused; such a leaf is always made anew.
+ * A leaf for one more agent, stored beside the others in `pki/agents/<tenant>/<agent>` and reused while it is valid. `profile` replaces
+ * parts of it, to make a leaf that must be refused; such a leaf is always made anew.
  */
 export async function issueAgent(
   pki: Pick<DevPki, 'stateDir' | 'trustDomain'>,
@@ -136,7 +136,7 @@ const lifetime = (days: number): { notBefore: Date; notAfter: Date } => ({
 async function ensureAuthority(folder: string, trustDomain: string): Promise<Authority> {
   const files = { certFile: caFileOf(folder, 'crt'), keyFile: caFileOf(folder, 'key') };
   const stored = load(files);
-  // A leaf never outlives its CA, so the CA goes when it could not sign a whole leaf any more.
+  // A leaf never outlives its CA, so a CA is replaced when it could no longer sign a leaf of full length.
   const remainingMs = (LEAF_DAYS + RENEW_DAYS) * DAY_MS;
   if (
     stored &&
@@ -207,7 +207,7 @@ function load({ certFile, keyFile }: CredentialFiles): Authority | null {
   return certificate && { cert: cert as string, key: key as string, certificate };
 }
 
-/** A crash between the two writes leaves a key that does not fit its certificate: the next start sees it and issues anew. */
+/** A crash between the two writes leaves a key that does not match its certificate; the next start notices and issues both again. */
 function save({ certFile, keyFile }: CredentialFiles, credential: Credential): Authority {
   replaceFile(keyFile, credential.key, PRIVATE_FILE);
   replaceFile(certFile, credential.cert, PUBLIC_FILE);
@@ -247,8 +247,8 @@ export interface DevelopmentSecrets {
 }
 
 /**
- * The secrets and signing keys of a development stack, under `<stateDir>/secrets` and `<stateDir>/keys`, for the owner only. Made
- * once and never replaced: stored data opens with them only, so a damaged one stops the start with its path.
+ * The secrets and signing keys of a development stack, under `<stateDir>/secrets` and `<stateDir>/keys`, readable only by the owner. Made
+ * once and never replaced, because stored data can be opened only with them: a damaged one stops the start with its path.
  */
 export async function ensureDevelopmentSecrets(options: { readonly stateDir: string }): Promise<DevelopmentSecrets> {
   const stateDir = resolve(options.stateDir);

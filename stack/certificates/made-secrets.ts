@@ -1,16 +1,16 @@
 import type { DevelopmentSecrets } from './dev-pki.js';
 
-/** A setting that names a secret or a key which development makes itself. */
+/** A setting that names a secret or key which development creates itself. */
 interface MadeSetting {
   readonly variable: string;
   /** Its name in a container's folder. */
   readonly file: string;
   text(secrets: DevelopmentSecrets): string;
-  /** Where it lies on this machine, for a setting that is the path of a file. */
+  /** Its path on this machine, for a setting that holds the path of a file. */
   path?(secrets: DevelopmentSecrets): string;
 }
 
-/** Every secret that development makes, once, for whichever process reads the setting. */
+/** Every secret that development creates, listed once, for whichever process reads the setting. */
 export const MADE_SETTINGS: readonly MadeSetting[] = [
   { variable: 'GATE_PAYLOAD_KEYS', file: 'payload-keys', text: ({ payloadKeys }) => payloadKeys },
   { variable: 'GATE_RECORD_KEYS', file: 'record-keys', text: ({ recordKeys }) => recordKeys },

@@ -6,7 +6,7 @@ import type { TLS_SETTINGS } from '../../config/shared.js';
 import { readCredential } from './certificate-authority.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 
-/** The certificate of a process apart, as its files say it, or everything that is wrong with them. */
+/** The certificate of a separate process, read from its files, or everything that is wrong with them. */
 export function readTls(
   files: Config<typeof TLS_SETTINGS>,
   spiffe: string,

@@ -1,16 +1,16 @@
-/** What `go install -v` has told so far, as a line for somebody who waits. */
+/** The state of `go install -v` as a progress line. */
 export interface BuildProgress {
-  /** One line of what go writes: a module that it downloads, or a package that it has begun to compile. Anything else is passed over. */
+  /** Takes one line of Go's output: a module that it downloads, or a package that it begins to compile. Ignores anything else. */
   read(line: string, elapsedMs: number): void;
-  /** How far it is after so long, and how long it will take from here at the pace of the step it is in. */
+  /** The progress after this much time, and how much longer it will take at the pace of the current step. */
   line(elapsedMs: number): string;
 }
 
 const PACKAGE = /^[\w.~-]+(\/[\w.~+-]+)*$/;
 
 /**
- * Follows a build in its three steps: sources, packages, link. `packages` is how many the program has at its pinned version, its own
- * and the standard library's; what go finds in its cache it does not name, so the time left is an upper bound.
+ * Follows a build in its three steps: sources, packages, link. `packages` is how many packages the program has at its pinned version,
+ * including the standard library's. Go does not name what it finds in its cache, so the remaining time is an upper bound.
  */
 export function buildProgress(packages: number): BuildProgress {
   let modules = 0;

@@ -24,14 +24,14 @@ import { withFileLock } from '../file-lock.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 
 export interface FindOptions {
-  /** Told, in one line each, what is being done while it takes long. */
+  /** Called with one line each while something takes long. */
   readonly onProgress: (line: string) => void;
   readonly env?: Env;
-  /** The last resort; a test gives its own. */
+  /** The last resort; tests replace it. */
   readonly download?: (url: string, headers: Record<string, string>) => Promise<DownloadReply>;
 }
 
-/** As much of a fetch answer as a download needs. */
+/** The part of a fetch answer that a download needs. */
 export interface DownloadReply {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
@@ -101,22 +101,25 @@ const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
 };
 
 /**
- * The path of a Temporal CLI that can run the development server. Looked for in
- * `GATE_TEMPORAL_BIN`, PATH and the cache folder (`GATE_CACHE_DIR`, default `.cache/bin`), then built there with `go install` or
- * downloaded there. Safe to run in two processes at once and to interrupt: the next run goes on. Throws one line that lists what was
- * tried. A variable that is set and does not work is an error, never skipped.
+ * The path of a Temporal CLI that can run the development server. Looks in `GATE_TEMPORAL_BIN`, PATH and the cache folder
+ * (`GATE_CACHE_DIR`, default `.cache/bin`); otherwise builds it there with `go install`, or downloads it there. Safe to run in two
+ * processes at once and to interrupt: the next run continues. Throws one line that lists what was tried. A variable that is set and does
+ * not work is an error, never skipped.
  */
 export const findTemporal = (options: FindOptions): Promise<string> => find(PROGRAMS.temporal, options);
 
 /** The path of the OPA compiler, which only policy editing and the policy tests need; found like `findTemporal`, by `GATE_OPA_BIN`. */
 export const findOpa = (options: FindOptions): Promise<string> => find(PROGRAMS.opa, options);
 
-/** Where a Temporal CLI is on this machine already, or `null`; nothing is built or downloaded. Throws like `findTemporal` for a variable that does not work. */
+/**
+ * Where a Temporal CLI already is on this machine, or `null`; nothing is built or downloaded. Throws like `findTemporal` for a variable
+ * that does not work.
+ */
 export const presentTemporal = async (env: Env): Promise<string | null> => (await present(PROGRAMS.temporal, env)).path;
 
 const cacheFolder = (env: Env): string => resolve(PROJECT_ROOT, env['GATE_CACHE_DIR'] || join('.cache', 'bin'));
 
-/** The program that is there, or where it was looked for. */
+/** The program that was found, or where it was looked for. */
 async function present(program: Program, env: Env): Promise<{ path: string | null; tried: string[] }> {
   const configured = env[program.variable];
   if (configured) {
@@ -206,7 +209,7 @@ async function faultOf(program: Program, path: string, env: Env): Promise<string
   return null;
 }
 
-/** What the very same file said of its version before; a start need not run it to be told once more. */
+/** What the same file reported as its version before, so that a start need not run it again. */
 function notedText(note: string, stamp: string): string | null {
   try {
     const noted = JSON.parse(readFileSync(note, 'utf8')) as { stamp?: unknown; text?: unknown };
@@ -220,7 +223,7 @@ function keepNote(note: string, noted: { readonly stamp: string; readonly text: 
   try {
     replaceFile(note, JSON.stringify(noted), PUBLIC_FILE);
   } catch {
-    // A folder that cannot be written: the program is asked each time.
+    // In a folder that cannot be written, the program is asked each time.
   }
 }
 

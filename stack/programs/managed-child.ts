@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
 
-/** A program that outlives a kill of its parent: it runs in its own process group and is found again by its pid file. */
+/** A program that survives when its parent is killed: it runs in its own process group and is found again by its pid file. */
 export interface ChildSpec {
   /** For messages. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ChildSpec {
   readonly pidFile: string;
   /** Both output streams are appended here; kept to two generations. */
   readonly logFile: string;
-  /** Whatever else makes one that runs already a different one, such as the version of its code. */
+  /** Whatever else makes a running process a different one, such as the version of its code. */
   readonly version?: string;
 }
 
@@ -23,15 +23,15 @@ export interface ManagedChild {
   readonly pid: number;
   /** It was already running when it was asked for. */
   readonly adopted: boolean;
-  /** Resolves when it has ended, with the words for it: `exit code 1`, `SIGKILL`. */
+  /** Resolves when it has ended, with a description: `exit code 1`, `SIGKILL`. */
   readonly exited: Promise<string>;
-  /** SIGTERM, then SIGKILL after `limitMs`; returns when the process is gone. May be called again. */
+  /** SIGTERM, then SIGKILL after `limitMs`; resolves when the process is gone. May be called again. */
   stop(limitMs?: number): Promise<void>;
 }
 
 interface PidRecord {
   readonly pid: number;
-  /** Tells the process from a later one with the same pid. */
+  /** Distinguishes the process from a later one with the same pid. */
   readonly born: string;
   readonly fingerprint: string;
 }
@@ -41,8 +41,8 @@ const LOG_LIMIT_BYTES = 32 * 1024 * 1024;
 const WATCH_EVERY_MS = 1_000;
 
 /**
- * The child that an earlier life of the parent left running: adopted when it is the very same program with the same arguments, ended when
- * it is another. `null` when none runs. A pid that belongs to a stranger by now is never touched.
+ * The child that an earlier parent process left running: adopted when it is the same program with the same arguments, otherwise ended.
+ * `null` when none runs. A process that merely got the same pid is never touched.
  */
 export async function adoptOrEnd(spec: ChildSpec): Promise<ManagedChild | null> {
   const record = readRecord(spec.pidFile);
@@ -57,14 +57,15 @@ export async function adoptOrEnd(spec: ChildSpec): Promise<ManagedChild | null> 
   return null;
 }
 
-/** Starts the program. Its pid file is on disk when this returns; whether it works is for the caller to find out. */
+/** Starts the program. Its pid file is on disk when this returns; the caller finds out whether it works. */
 export async function startChild(spec: ChildSpec): Promise<ManagedChild> {
   mkdirSync(dirname(spec.logFile), { recursive: true, mode: 0o700 });
   if ((statSync(spec.logFile, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT_BYTES)
     renameSync(spec.logFile, `${spec.logFile}.1`);
   const log = openSync(spec.logFile, 'a', PRIVATE_FILE);
   try {
-    // What the program makes, its database above all, is for the owner alone from its first moment. A child has the umask of its birth.
+    // The files that the program creates, above all its database, are readable only by the owner from the start. A child inherits the
+    // umask.
     const umask = process.umask(0o077);
     const child = spawn(spec.command, [...spec.args], {
       detached: true,
@@ -169,12 +170,12 @@ function fingerprintOf(spec: ChildSpec): string {
     .digest('hex');
 }
 
-/** When the process of this pid began, as opaque text; `null` when there is none, or only its remains. */
+/** When the process with this pid began, as opaque text; `null` when there is none, or only a zombie. */
 export function bornAt(pid: number): string | null {
   if (process.platform === 'linux') {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // The second field is the name in brackets and may hold anything; fields are counted from behind it.
+      // The second field is the name in brackets and may contain anything, so fields are counted from behind it.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       if (fields[0] === 'Z' || fields[0] === 'X') return null;
       return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${fields[19]}`;

@@ -3,7 +3,7 @@ import { msNumberToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from './search-attributes.js';
 
-/** Closed workflows stay as long as their records at least (docs/architecture/record-and-claim.md). */
+/** Closed workflows are kept at least as long as their records (docs/architecture/record-and-claim.md). */
 const RETENTION_MS = 30 * 86_400_000;
 
 /** Resolves when the engine at this address answers and the namespace is in place; rejects while it does not. */
@@ -17,8 +17,8 @@ export async function answersWithNamespace(address: string, namespace: string): 
 }
 
 /**
- * Gate's namespace with its retention and search attributes: made where it is missing, brought to this state where it is not. Throws until the
- * server answers. Changes only what differs, so it may be met any number of times.
+ * Gate's namespace with its retention and search attributes: created when missing, changed when different. Throws until the server answers.
+ * Safe to repeat.
  */
 export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
   await connection.withDeadline(Date.now() + 10_000, async () => {

@@ -23,9 +23,9 @@ export interface TemporalOptions {
   readonly host?: string;
   readonly onProgress?: (line: string) => void;
   readonly startLimitMs?: number;
-  /** Told when the server runs, or one that ran is taken over: from here on the start is waiting for it, and has time for other work. */
+  /** Called when the server runs, or a running one was adopted: from then on the start waits for it and has time for other work. */
   readonly onLaunched?: () => void;
-  /** Gives the start up: what was begun is ended, and it throws. */
+  /** Aborts the start: what was begun is ended, and it throws. */
   readonly signal?: AbortSignal;
 }
 
@@ -38,29 +38,26 @@ export interface TemporalServer {
   readonly adopted: boolean;
   /** Resolves when it has ended, whoever ended it. */
   readonly exited: Promise<string>;
-  /** Asks it to end, and makes it after `limitMs`. Returns when the process is gone. */
+  /** Asks it to end, and kills it after `limitMs`. Resolves when the process is gone. */
   stop(limitMs?: number): Promise<void>;
 }
 
 const START_LIMIT_MS = 60_000;
 const PROGRESS_EVERY_MS = 3_000;
 
-/**
- * Each value with what asks for it (docs/architecture/engine-tuning.md). `deploy/temporal/dynamic-config.yaml`
- * says the same.
- */
+/** Each value with its reason (docs/architecture/engine-tuning.md). `deploy/temporal/dynamic-config.yaml` has the same. */
 export const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
   // The one shard polls its queues 20 times a second by default: every hop would wait up to 50 ms.
   'history.transferProcessorMaxPollRPS': 5_000,
   'history.timerProcessorMaxPollRPS': 5_000,
-  // With four partitions a task may land where no poller waits, and stalls until it is forwarded.
+  // With four partitions a task may arrive where no poller waits, and stalls until it is forwarded.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
   // An activity on the worker's own queue starts with the answer to its workflow task: one hop less.
   'system.enableActivityEagerExecution': true,
-  // A run that goes on as another waits out the first second of its life by default, and so does the same id after a 503.
+  // By default a run that continues as new waits for the first second of its life, and so does the same id after a 503.
   'history.workflowIdReuseMinimalInterval': 0,
-  // Callers who wait are long-running requests, and their default limit is 1,200.
+  // Waiting callers are long-running requests, whose default limit is 1,200.
   'frontend.namespaceCount': 20_000,
   // Rate limits of a shared cluster; here one stack has the server to itself, and the machine is the limit.
   'frontend.rps': 100_000,
@@ -74,10 +71,9 @@ export const DYNAMIC_CONFIG: Readonly<Record<string, number | boolean>> = {
 };
 
 /**
- * Starts the Temporal development server, tuned for Gate, and returns when it answers with the namespace, its retention and the search
- * attributes in place. One that an earlier start left running is adopted when it is the same, else ended first. Safe to call again
- * over the same database file, and after a kill at any moment. Throws one line: a port that is taken, or what the server said when it
- * ended.
+ * Starts the Temporal development server, tuned for Gate, and resolves when it answers with the namespace, its retention and the search
+ * attributes in place. A server left by an earlier start is adopted when it is the same, otherwise ended first. Safe to call again over the
+ * same database file, and after a kill at any moment. Throws one line: a port in use, or what the server said when it ended.
  */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
   const stateDir = resolve(options.stateDir);
@@ -96,7 +92,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 
 type Settled = Required<Omit<TemporalOptions, 'signal'>> & Pick<TemporalOptions, 'signal'>;
 
-/** What the server says when its own connections were in each other's way as it made or opened its database. */
+/** What the server prints when its own connections blocked each other while it created or opened its database. */
 const LOCKED = /database is locked|SQLITE_BUSY/;
 const TRIES_WHILE_LOCKED = 3;
 
@@ -201,12 +197,12 @@ async function assertFree(host: string, port: number): Promise<void> {
 }
 
 /**
- * The server makes its tables only when the file is not there. A kill during that first moment would leave a file it never starts with:
- * one without a namespace was never used, and is put aside.
+ * The server creates its tables only when the file does not exist. A kill at that moment would leave a file with which it never starts. A
+ * file without a namespace was never used, and is set aside.
  */
 function prepareDatabase(file: string, progress: (line: string) => void): void {
   mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 });
-  // What a server that an earlier Gate started made as its umask said is closed to others here.
+  // Files that a server of an earlier Gate created under its umask are closed to others here.
   for (const part of ['', '-wal', '-shm']) tightenFile(file + part);
   if (!existsSync(file) || hasNamespace(file)) return;
   const aside = `${file}.unfinished-${Date.now()}`;
@@ -234,9 +230,9 @@ async function untilReady(child: ManagedChild, address: string, options: Settled
   for (;;) {
     let fault: unknown;
     try {
-      // A gRPC channel backs off for a second when it is refused once; a bare connection does not.
+      // A gRPC channel waits for a second after a refused connection; a bare connection does not.
       await assertListening(options.host, options.port);
-      // The client is a third of a second of loading, which the server needs to come up.
+      // Loading the client takes a third of a second, during which the server comes up.
       const { answersWithNamespace } = await import('./temporal-namespace.js');
       return await answersWithNamespace(address, options.namespace);
     } catch (error) {
