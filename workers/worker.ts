@@ -16,6 +16,7 @@ import { isRefusedPayload, type OnForeignPayload } from './codec.js';
 import { bothQueues, type GateWorker } from './both-queues.js';
 import { dataConverter } from './client.js';
 import { LeanWorker } from './workflow-threads.js';
+import { roomFor } from '../domain/room-for.js';
 
 export interface WorkerOptions {
   readonly connection: NativeConnection;
@@ -92,7 +93,7 @@ export function runWorker(worker: GateWorker): { readonly finished: Promise<void
 
 /** A validator that refuses a foreign update leaves no trace in the history, so a ledger row is written: one per call is enough. */
 function alarmOnce(activities: GateActivities): OnForeignPayload {
-  const told = new LRUCache<string, true>({ max: 10_000 });
+  const told = new LRUCache<string, true>(roomFor(10_000));
   return (workflowId) => {
     if (told.has(workflowId)) return;
     told.set(workflowId, true);

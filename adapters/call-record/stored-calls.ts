@@ -27,6 +27,7 @@ import * as statements from './statements.js';
 import { type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
 import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';
 import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from '../../domain/call-record/ports.js';
+import { roomFor } from '../../domain/room-for.js';
 
 export interface StoredCallsOptions {
   readonly jobs: Jobs;
@@ -87,9 +88,12 @@ export function storedCalls({
   onUndone,
 }: StoredCallsOptions): CallStore {
   const sealing = recordSealing(keys);
-  const seen = new LRUCache<string, number>({ max: SEEN_RECORDS });
+  const seen = new LRUCache<string, number>(roomFor(SEEN_RECORDS));
   /** Calls that began in this process, or about which the ledger was asked a moment ago. */
-  const vouched = new LRUCache<string, true>({ max: SEEN_RECORDS, ...(vouchedMs !== undefined && { ttl: vouchedMs }) });
+  const vouched = new LRUCache<string, true>({
+    ...roomFor(SEEN_RECORDS),
+    ...(vouchedMs !== undefined && { ttl: vouchedMs }),
+  });
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
   const listeners: ((record: CallRecord) => void)[] = [];

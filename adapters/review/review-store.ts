@@ -26,6 +26,7 @@ import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
 import { type Annotations, FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
 import type { ReviewTables } from './tables.js';
+import { roomFor } from '../../domain/room-for.js';
 type Row = Selectable<StoredReview>;
 
 export interface ReviewStoreOptions {
@@ -73,7 +74,7 @@ export function reviewStoreOver(
   const { db } = store;
   const oneAtATime = createKeyedQueue();
   const sealing = reviewSealing(payloadKeys);
-  const seen = new LRUCache<string, number>({ max: SEEN_REVIEWS });
+  const seen = new LRUCache<string, number>(roomFor(SEEN_REVIEWS));
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
 
   // A version that was rolled back never existed: the stored row is not older than it.

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
 import { limitedRow } from '../../domain/call-record/rows.js';
 import { GateError } from '../../domain/errors.js';
+import { roomFor } from '../../domain/room-for.js';
 
 export interface Refused {
   readonly caller: {
@@ -42,7 +43,7 @@ export function createRefusals({
   /** Measures the minute. Not the wall clock, which would suppress rows for an hour when it is set back by an hour. */
   readonly monotonic?: () => number;
 }) {
-  const told = new LRUCache<string, number>({ max: MAX_TOLD });
+  const told = new LRUCache<string, number>(roomFor(MAX_TOLD));
   return async ({
     caller,
     correlationId,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Limit } from './limit.js';
+import { roomFor } from '../room-for.js';
 
 export interface SlidingBudget extends Limit {
   /** Returns what `take` would return, but takes nothing. */
@@ -15,7 +16,7 @@ const PARTS = 60;
  * single item larger than the whole budget is still possible. A limit of 0 means no limit.
  */
 export function slidingBudget(limit: number, windowMs: number): SlidingBudget {
-  const taken = new LRUCache<string, { atMs: number; amount: number }[]>({ max: MAX_KEYS });
+  const taken = new LRUCache<string, { atMs: number; amount: number }[]>(roomFor(MAX_KEYS));
   const partMs = windowMs / PARTS;
 
   const within = (key: string, nowMs: number) => (taken.get(key) ?? []).filter(({ atMs }) => atMs > nowMs - windowMs);

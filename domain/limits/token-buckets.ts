@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Limit } from './limit.js';
+import { roomFor } from '../room-for.js';
 
 const MAX_BUCKETS = 10_000;
 
@@ -8,7 +9,7 @@ const MAX_BUCKETS = 10_000;
  * never there.
  */
 export function tokenBuckets(qps: number, burst: number): Limit {
-  const buckets = new LRUCache<string, { tokens: number; atMs: number }>({ max: MAX_BUCKETS });
+  const buckets = new LRUCache<string, { tokens: number; atMs: number }>(roomFor(MAX_BUCKETS));
   return {
     take(key, count, nowMs) {
       const bucket = buckets.get(key) ?? { tokens: burst, atMs: nowMs };
