@@ -15,6 +15,7 @@ import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { isFinal } from '../domain/call-record/transitions.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
@@ -38,6 +39,8 @@ export interface LiteAppOptions {
   readonly reviews: ReviewStore;
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;
+  /** Opens what rows committed to. */
+  readonly sidecarKeys: KeyRing;
   readonly policies: Pick<PolicySet, 'ready'>;
   /** Resolves when the row it returns is on disk. */
   readonly decide: (decision: Decision) => Promise<PendingRequest>;

@@ -3,9 +3,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 // Loaded here, because Jest cannot link modules that several imports ask for at once.
-import '../api/ledger/reads.js';
-import '../adapters/ledger/anchors/anchors.js';
-import '../adapters/ledger/assurance/assurance.js';
+import './ledger-service.js';
+import '../adapters/evidence/derived.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
 import { type LedgerInFile, ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
@@ -31,7 +30,8 @@ beforeEach(async () => {
   durable = () => Promise.resolve();
   opening = () => undefined;
   file = await openLocalFile({ file: ':memory:', migrations: liteMigrations });
-  const ledger = ledgerInFile(file, { sidecarKeys: keyRing(new Map([['k', Buffer.alloc(32, 'k')]])) });
+  const sidecarKeys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
+  const ledger = ledgerInFile(file, { sidecarKeys });
   await ledger.append(
     ['list_files', 'read_file', 'write_file'].map((method) => ({
       agent_id: 'bot',
@@ -68,6 +68,7 @@ beforeEach(async () => {
       },
     },
     ledger: inSteps,
+    sidecarKeys,
     access: createAccess({ token: undefined, agents: undefined, deciders: undefined }, TOKEN, 'key'),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),

@@ -1,135 +1,103 @@
-import type { FastifyRequest } from 'fastify';
-import type { Kysely } from 'kysely';
-import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bearerOf } from '../api/plugins/bearer.js';
-import type { Caller, Service, ServiceApp } from '../api/plugins/service.js';
-import { CALLER_IDS } from '../contracts/route-authority.js';
-import type { LedgerEntry } from '../contracts/ledger.js';
+import type { Caller, ServiceApp } from '../api/plugins/service.js';
+import { CALLER_IDS, GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
 import { GateError } from '../domain/errors.js';
-import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
-import type { LedgerTables } from '../domain/ledger/tables.js';
-import type { AnchorTables } from '../adapters/ledger/anchors/anchors.js';
-import type { LocalFile } from '../adapters/store/local-file.js';
 import type { Access } from './access.js';
+import type { LedgerServiceOptions, LiteLedgerService } from './ledger-service.js';
 
-export interface LedgerRoutesOptions {
-  readonly file: LocalFile;
-  readonly ledger: LedgerInFile;
+export interface LedgerRoutesOptions extends Omit<LedgerServiceOptions, 'resolveCaller'> {
   readonly access: Access;
-  readonly logger: Logger;
-  readonly registry: Registry;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly now: () => number;
 }
 
-/** What of the ledger's service is reached under lite's address. */
-const PATHS = ['/agents', '/audit/*', '/verify'] as const;
+const WRITES = 'Lite alone writes the rows of its file, each in one transaction with the call it is of.';
+const KEEPS = 'Lite reads this and does not change it; the full edition does, over the same file.';
+const ERASES = 'Lite erases nothing; the full edition does, over the same file.';
+const COPIES =
+  'Lite copies no rows to another place. GET /export/iceberg with Accept: application/vnd.apache.parquet gives a window of them as a file.';
 
-/** What the service would have under these paths, and lite does not: reports, each a command over the file where there is one. */
-const ABSENT = {
-  '/audit/agents/:agent_id/narrative': 'Lite has this as a command: gate narrative <agent> --ledger FILE.',
-  '/audit/hunt': 'Lite has no hunts; its file opens in the full edition, which has.',
-  '/audit/replay/corpus': 'Lite has no corpus; gate replay <correlation id> judges one call again.',
-} as const;
+/** The routes of the ledger's service that lite does not have, and why. It answers every other one by the code of that service. */
+export const ABSENT: Readonly<Record<string, string>> = {
+  'POST /log': WRITES,
+  'POST /log/batch': WRITES,
+  'GET /log/held': WRITES,
+  'GET /egress/rows': 'Lite streams no rows to sinks.',
+  'GET /stream/audit': 'Lite has no stream of rows; ask GET /audit/{agent_id}?after=<highest seq> again.',
+  'GET /checkpoint': 'Lite signs no checkpoints; gate checkpoint --ledger FILE does.',
+  'GET /proof/inclusion': 'Lite makes no proofs; gate prove --ledger FILE does.',
+  'GET /proof/consistency': 'Lite makes no proofs; gate prove --ledger FILE does.',
+  'POST /checkpoint/cosignatures': 'Lite signs no checkpoints; gate checkpoint --ledger FILE does.',
+  'POST /cases': KEEPS,
+  'POST /cases/{id}/attach': KEEPS,
+  'POST /cases/{id}/classify': KEEPS,
+  'POST /cases/{id}/status': KEEPS,
+  'POST /cases/{id}/timeline': KEEPS,
+  'POST /silence-allowlist': KEEPS,
+  'DELETE /silence-allowlist/{agent_id}': KEEPS,
+  'POST /finops/active-agents/adjustments': KEEPS,
+  'POST /admin/namespaces/demo/cleanup': ERASES,
+  'POST /admin/tenants/{tenant}/lifecycle': ERASES,
+  'POST /admin/tenants/{tenant}/tombstone': ERASES,
+  'GET /exports': COPIES,
+  'POST /export': COPIES,
+  'POST /export/regulatory': 'Lite signs no bundles; the full edition does, over the same file.',
+};
 
 const NOBODY =
   "The bearer token is missing or wrong. An operator's reads the ledger; an agent's checks the chain (GET /verify) and nothing more.";
 
 /**
- * The ledger's reads in lite: its service, in this process and without a listener of its own, so that requests are checked, refused and
+ * The ledger's routes in lite: its service, in this process and without a listener of its own, so that requests are checked, refused and
  * answered by the code of the full edition. It is loaded by the first request that asks for it.
  */
-export function ledgerRoutes(app: ServiceApp, options: LedgerRoutesOptions): void {
-  const { access } = options;
-  let opened: Promise<Service> | undefined;
-  app.addHook('onClose', async () => (await opened)?.close());
+export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRoutesOptions): void {
+  const resolveCaller = (request: FastifyRequest) => callerOf(access, request);
+  let opened: Promise<LiteLedgerService> | undefined;
+  /** What was opened, if anything was. */
+  const open = () => opened?.catch(() => undefined);
+  app.addHook('preClose', async () => (await open())?.stop());
+  app.addHook('onClose', async () => (await open())?.close());
   // The service would call for a certificate, and leave what is public to everybody: behind it nobody comes without one.
   const knownOnly = (request: FastifyRequest) => {
-    if (callerOf(access, request) === null) throw new GateError('unauthenticated', NOBODY);
+    if (resolveCaller(request) === null) throw new GateError('unauthenticated', NOBODY);
   };
-  for (const [path, words] of Object.entries(ABSENT))
-    app.get(path, (request) => {
-      knownOnly(request);
-      throw new GateError('not_found', words);
-    });
-  for (const path of PATHS)
-    app.get(path, {
+  const answered = async (request: FastifyRequest, reply: FastifyReply) => {
+    knownOnly(request);
+    opened ??= import('./ledger-service.js')
+      .then(({ openLedgerService }) => openLedgerService({ ...options, resolveCaller }))
+      .catch((error: unknown) => {
+        // The next request tries again.
+        opened = undefined;
+        throw error;
+      });
+    const { app: service } = await opened;
+    reply.hijack();
+    service.routing(request.raw, reply.raw);
+  };
+  const absent = (why: string) => (request: FastifyRequest, _reply: FastifyReply, done: (error: Error) => void) => {
+    knownOnly(request);
+    done(new GateError('not_found', why));
+  };
+  const handler = () => {
+    throw new Error('the service of the ledger answers');
+  };
+  const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter(({ service, built }) => service === 'ledger' && built);
+  for (const row of rows) {
+    const why = ABSENT[routeName(row)];
+    app.route({
+      method: row.method,
+      url: row.path.replaceAll('{', ':').replaceAll('}', ''),
       // Before anything of the request is read: the service reads all of it.
-      async onRequest(request, reply) {
-        knownOnly(request);
-        opened ??= open(options).catch((error: unknown) => {
-          // The next request tries again.
-          opened = undefined;
-          throw error;
-        });
-        const { app: service } = await opened;
-        reply.hijack();
-        service.routing(request.raw, reply.raw);
-      },
-      handler: () => {
-        throw new Error('the service of the ledger answers');
-      },
+      onRequest: why === undefined ? answered : absent(why),
+      handler,
     });
+  }
+  // What no table knows beside the rows is the service's to refuse.
+  app.get('/audit/*', { onRequest: answered, handler });
 }
 
 /** To be called when there is time for it: a load that fails, because no descriptor is left, fails in this process for good. */
-export const loadLedgerReads = () =>
-  Promise.all([
-    import('../api/ledger/reads.js'),
-    import('../adapters/ledger/anchors/anchors.js'),
-    import('../adapters/ledger/assurance/assurance.js'),
-    import('../domain/ledger/chain.js'),
-  ]);
-
-async function open({ file, ledger, access, now, ...options }: LedgerRoutesOptions): Promise<Service> {
-  const [{ createLedgerReads }, { createAnchors }, { createAssurance }, { EMPTY_CHAIN }] = await loadLedgerReads();
-  const { db } = file.store<LedgerTables & AnchorTables>();
-  const anchors = createAnchors({
-    db: db as unknown as Kysely<AnchorTables & LedgerTables>,
-    async head() {
-      const [newest] = await ledger.newest(1);
-      return newest ? { length: newest.seq, hash: newest.entry_hash } : EMPTY_CHAIN;
-    },
-    append: ledger.append,
-    trust: null,
-    timeStampsRequired: false,
-    clock: now,
-  });
-  const assurance = createAssurance({
-    db: db as unknown as Kysely<LedgerTables>,
-    verifier: ledger,
-    keySet: null,
-    requireCryptography: false,
-    anchors,
-    clock: now,
-  });
-  /** No row is told of before it is on disk. */
-  async function* durable(pages: AsyncGenerator<LedgerEntry[]>): AsyncGenerator<LedgerEntry[]> {
-    for await (const page of pages) {
-      await file.durable();
-      yield page;
-    }
-  }
-  const service = createLedgerReads({
-    ...options,
-    trustDomain: 'gate.local',
-    now,
-    resolveCaller: (request) => callerOf(access, request),
-    ledger: {
-      ...ledger,
-      ...assurance,
-      pages: (filter) => durable(ledger.pages(filter)),
-      agentPages: (agentId, query) => durable(ledger.agentPages(agentId, query)),
-    },
-  });
-  service.app.addHook('onSend', async (_request, _reply, payload) => {
-    await file.durable();
-    return payload;
-  });
-  await service.app.ready();
-  return service;
-}
+export const loadLedgerReads = () => import('./ledger-service.js');
 
 /**
  * An operator is to the ledger what the console is, and an agent is an agent. The console is trusted to name the tenant it asks for; an

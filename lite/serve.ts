@@ -280,6 +280,7 @@ export async function startLite({
     reviews,
     file,
     ledger,
+    sidecarKeys: keys.ring,
     policies,
     decide,
     durableFromHere() {

@@ -20,6 +20,8 @@ export interface LedgerInFile extends Ledger, LedgerReader, Verifier {
   ready(): Promise<void>;
   /** Whether a row with this id exists, including rows of the open transaction and hidden rows. */
   holds(id: string): boolean;
+  /** From now on no row gets a commit time up to `ms`. Resolves when all rows that have one are on disk. */
+  sealThrough(ms: number): Promise<void>;
 }
 
 export function ledgerInFile(
@@ -32,6 +34,7 @@ export function ledgerInFile(
   const reader = sqliteChainReader(file.connection);
   const byId = file.connection.prepare('select 1 from ledger_entries where id = ?');
   let undone = 0;
+  let sealedThrough = 0;
   const verifier = createVerifier(
     {
       ...reader,
@@ -52,7 +55,9 @@ export function ledgerInFile(
     async append(rows) {
       if (rows.length === 0) return [];
       const call = rows.map(prepareRow);
-      const [answer] = appended(() => file.apply(() => writer.append([call], clock()))).answers;
+      const [answer] = appended(() =>
+        file.apply(() => writer.append([call], Math.max(clock(), sealedThrough + 1))),
+      ).answers;
       if (answer instanceof GateError) throw answer;
       return answer as AppendReceipt[];
     },
@@ -68,6 +73,10 @@ export function ledgerInFile(
         throw asUnavailable(error);
       });
       file.apply(() => writer.check());
+    },
+    sealThrough(ms) {
+      sealedThrough = Math.max(sealedThrough, ms);
+      return file.durable();
     },
     holds: (id) => byId.get(id) !== undefined,
   };

@@ -6,43 +6,25 @@ import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
-import { activeAgentRoutes } from './routes/active-agents.js';
-import { analysisRoutes } from './routes/analysis.js';
-import { auditRoutes } from './routes/audit.js';
-import { caseRoutes } from './routes/cases.js';
-import { complianceRoutes } from './routes/compliance.js';
+import { READ_ROUTES } from './reads.js';
 import { egressRoutes } from './routes/egress.js';
 import { erasureRoutes } from './routes/erasure.js';
-import { huntRoutes } from './routes/hunt.js';
-import { exportRoutes } from './routes/export.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
 import { regulatoryRoutes } from './routes/regulatory.js';
-import { silenceRoutes } from './routes/silence.js';
-import { narrativeRoutes } from './routes/narrative.js';
 import { streamRoutes } from './routes/stream.js';
-import { verifyRoutes } from './routes/verify.js';
 import { createSharedWalk } from './shared-walk.js';
 
 /** The ledger's routes, one module per resource. */
 const ROUTES: readonly ((context: LedgerContext) => void)[] = [
+  ...READ_ROUTES,
   // One line per module, in alphabetical order.
-  activeAgentRoutes,
-  analysisRoutes,
-  auditRoutes,
-  caseRoutes,
-  complianceRoutes,
   egressRoutes,
   erasureRoutes,
-  huntRoutes,
-  exportRoutes,
   logRoutes,
-  narrativeRoutes,
   proofRoutes,
   regulatoryRoutes,
-  silenceRoutes,
   streamRoutes,
-  verifyRoutes,
 ];
 
 /** `ledger` and `evidence` must be open. The caller closes them after the service. */

@@ -1,15 +1,36 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Assurance } from '../../adapters/ledger/assurance/assurance.js';
 import { type Caller, createService, type Service } from '../plugins/service.js';
+import type { LedgerReadContext } from './context.js';
+import { activeAgentRoutes } from './routes/active-agents.js';
+import { analysisRoutes } from './routes/analysis.js';
 import { auditRoutes } from './routes/audit.js';
+import { caseRoutes } from './routes/cases.js';
+import { complianceRoutes } from './routes/compliance.js';
+import { exportRoutes } from './routes/export.js';
+import { huntRoutes } from './routes/hunt.js';
+import { narrativeRoutes } from './routes/narrative.js';
+import { silenceRoutes } from './routes/silence.js';
 import { verifyRoutes } from './routes/verify.js';
 import { createSharedWalk } from './shared-walk.js';
-import type { LedgerReader } from '../../domain/ledger/ports.js';
 
-export interface LedgerReadsOptions {
-  readonly ledger: LedgerReader & Pick<Assurance, 'verifyAssured'>;
+/** The modules whose reads any ledger answers, also one that is a part of something else. */
+export const READ_ROUTES: readonly ((context: LedgerReadContext) => void)[] = [
+  // One line per module, in alphabetical order.
+  activeAgentRoutes,
+  analysisRoutes,
+  auditRoutes,
+  caseRoutes,
+  complianceRoutes,
+  exportRoutes,
+  huntRoutes,
+  narrativeRoutes,
+  silenceRoutes,
+  verifyRoutes,
+];
+
+export interface LedgerReadsOptions extends Omit<LedgerReadContext, 'app' | 'sharedWalk'> {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -18,11 +39,13 @@ export interface LedgerReadsOptions {
   readonly now: () => number;
 }
 
-/** The routes of the ledger's service that read the chain and nothing else, under the same table of callers. Nobody listens for it. */
-export function createLedgerReads({ ledger, now, ...options }: LedgerReadsOptions): Service {
+/**
+ * The ledger's service without what only its writer may do, under the same table of callers. Nobody listens for it: whoever mounts it says
+ * which of its routes are reached.
+ */
+export function createLedgerReads({ ledger, evidence, now, ...options }: LedgerReadsOptions): Service {
   const service = createService({ ...options, name: 'ledger', governed: 'ledger' });
-  const context = { app: service.app, ledger, sharedWalk: createSharedWalk(now) };
-  auditRoutes(context);
-  verifyRoutes(context);
+  const context = { app: service.app, ledger, evidence, sharedWalk: createSharedWalk(now) };
+  for (const register of READ_ROUTES) register(context);
   return service;
 }

@@ -98,7 +98,7 @@ export function createColdTier(
   function sinkOf(): ColdSink {
     if (!sink)
       throw sinkUnavailable(
-        'set GATE_LEDGER_EXPORT_DIR, or GATE_LEDGER_EXPORT_S3_ENDPOINT and its kind, to export entries',
+        'this ledger has no place for copies; its service takes one by GATE_LEDGER_EXPORT_DIR, or by GATE_LEDGER_EXPORT_S3_ENDPOINT and its kind',
       );
     return sink;
   }

@@ -3,11 +3,11 @@ import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
 import { lifecycleRows, maskedParams } from '../../../domain/evidence/reports/call-rows.js';
-import type { ServiceApp } from '../../plugins/service.js';
+import type { LedgerReadContext } from '../context.js';
 import { sendList } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 import { DETAIL_KEYS } from '../../../domain/ledger/row-filter.js';
-import type { AgentQuery, LedgerReader } from '../../../domain/ledger/ports.js';
+import type { AgentQuery } from '../../../domain/ledger/ports.js';
 
 const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
 const detail = z.string().min(1).max(256).optional();
@@ -51,7 +51,7 @@ function queryOf(query: z.infer<typeof filterQuery>): AgentQuery {
 }
 
 /** Reads of the chain (docs/architecture/ledger-reads.md#routes). Unknown ids give an empty list. */
-export function auditRoutes({ app, ledger }: { readonly app: ServiceApp; readonly ledger: LedgerReader }): void {
+export function auditRoutes({ app, ledger }: LedgerReadContext): void {
   app.get('/agents', { schema: { response: { 200: z.object({ agents: z.array(z.string()) }) } } }, async () => ({
     agents: await ledger.agents(),
   }));

@@ -11,7 +11,7 @@ import {
   openCase,
   setCaseStatus,
 } from '../../../contracts/cases.js';
-import type { LedgerContext } from '../context.js';
+import type { LedgerReadContext } from '../context.js';
 
 const ById = z.object({ id: z.string().min(1).max(64) });
 const listQuery = z.object({
@@ -25,7 +25,7 @@ const actorOf = (request: FastifyRequest, named: string | undefined): string =>
   named ?? request.caller?.callerId ?? 'unknown';
 
 /** Incident cases (docs/architecture/ledger-reads.md#cases). */
-export function caseRoutes({ app, evidence: { cases } }: LedgerContext): void {
+export function caseRoutes({ app, evidence: { cases } }: LedgerReadContext): void {
   app.get(
     '/cases',
     { schema: { querystring: listQuery, response: { 200: z.array(incidentCase) } } },

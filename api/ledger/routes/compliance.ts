@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { complianceRegister } from '../../../contracts/compliance.js';
-import type { LedgerContext } from '../context.js';
+import type { LedgerReadContext } from '../context.js';
 import { requiredWindow, scopeOf, scopeQuery, time } from '../query.js';
 
 /**
  * Counts and samples of a window for auditors (docs/architecture/ledger-reads.md#compliance-register). Appends nothing and judges nothing.
  */
-export function complianceRoutes({ app, evidence }: LedgerContext): void {
+export function complianceRoutes({ app, evidence }: LedgerReadContext): void {
   app.post(
     '/compliance/evidence',
     {

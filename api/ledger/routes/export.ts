@@ -6,7 +6,7 @@ import {
   type IcebergExport,
   icebergExport,
 } from '../../../contracts/ledger-export.js';
-import type { LedgerContext } from '../context.js';
+import type { LedgerReadContext } from '../context.js';
 import { requiredWindow, time } from '../query.js';
 
 const PARQUET = 'application/vnd.apache.parquet';
@@ -15,7 +15,7 @@ const PARQUET = 'application/vnd.apache.parquet';
  * The cold tier (docs/architecture/ledger-reads.md#cold-tier): exports, their records, and which rows of a window are in the table. With
  * `Accept: application/vnd.apache.parquet` the answer is the window's rows as one file.
  */
-export function exportRoutes({ app, evidence: { coldTier } }: LedgerContext): void {
+export function exportRoutes({ app, evidence: { coldTier } }: LedgerReadContext): void {
   app.post('/export', { schema: { response: { 200: exportPass } } }, async (_request, reply) => {
     const pass = await coldTier.export();
     // A plain string would be sent as text.

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { narrative, narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
-import type { LedgerContext } from '../context.js';
+import type { LedgerReadContext } from '../context.js';
 import { agentLabel, scopeOf, scopeQuery } from '../query.js';
 
 /** An agent's activity as a story (docs/architecture/ledger-reads.md#narrative). An unknown agent has a story of zeros. */
-export function narrativeRoutes({ app, evidence }: LedgerContext): void {
+export function narrativeRoutes({ app, evidence }: LedgerReadContext): void {
   app.get(
     '/audit/agents/:agent_id/narrative',
     {

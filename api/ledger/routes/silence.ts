@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { allowSilence, silenceEntry } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
-import type { LedgerContext } from '../context.js';
+import type { LedgerReadContext } from '../context.js';
 
 /**
  * Agents whose silence is expected (docs/architecture/ledger-reads.md#watchdogs). The calling service is recorded as the author of an
  * entry.
  */
-export function silenceRoutes({ app, evidence: { silence } }: LedgerContext): void {
+export function silenceRoutes({ app, evidence: { silence } }: LedgerReadContext): void {
   app.get(
     '/silence-allowlist',
     { schema: { response: { 200: z.object({ entries: z.array(silenceEntry) }) } } },

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { assuredVerifyResult } from '../../../contracts/ledger-evidence.js';
-import type { Assurance } from '../../../adapters/ledger/assurance/assurance.js';
-import type { ServiceApp } from '../../plugins/service.js';
-import type { SharedWalk } from '../shared-walk.js';
+import type { LedgerReadContext } from '../context.js';
 
 const query = z.object({ since_checkpoint: z.stringbool().default(false) });
 
@@ -10,15 +8,7 @@ const query = z.object({ since_checkpoint: z.stringbool().default(false) });
  * Walks the chain (with `since_checkpoint` only what is new) and checks row signatures. 200 with the result, also for an invalid chain; 503
  * only when the store cannot be read. Read-only and safe to repeat. Callers share a running walk; agents also share one that just ended.
  */
-export function verifyRoutes({
-  app,
-  ledger,
-  sharedWalk,
-}: {
-  readonly app: ServiceApp;
-  readonly ledger: Pick<Assurance, 'verifyAssured'>;
-  readonly sharedWalk: SharedWalk;
-}): void {
+export function verifyRoutes({ app, ledger, sharedWalk }: LedgerReadContext): void {
   app.get(
     '/verify',
     { config: { public: true }, schema: { querystring: query, response: { 200: assuredVerifyResult } } },

@@ -1,0 +1,97 @@
+import type { FastifyRequest } from 'fastify';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { type AnchorTables, createAnchors } from '../adapters/ledger/anchors/anchors.js';
+import { createAssurance } from '../adapters/ledger/assurance/assurance.js';
+import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
+import type { LocalFile } from '../adapters/store/local-file.js';
+import { createLedgerReads } from '../api/ledger/reads.js';
+import type { Caller, Service } from '../api/plugins/service.js';
+import type { LedgerEntry } from '../contracts/ledger.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { type ChainHead, EMPTY_CHAIN } from '../domain/ledger/chain.js';
+import type { LedgerTables } from '../domain/ledger/tables.js';
+import { liteEvidence } from './ledger-evidence.js';
+
+export interface LedgerServiceOptions {
+  readonly file: LocalFile;
+  readonly ledger: LedgerInFile;
+  readonly sidecarKeys: KeyRing;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly resolveCaller: (request: FastifyRequest) => Caller | null;
+  readonly now: () => number;
+}
+
+export interface LiteLedgerService {
+  readonly app: Service['app'];
+  /** Ends what never ends by itself, and takes no more requests; others are finished. */
+  stop(): Promise<void>;
+  /** Ends what is left. */
+  close(): Promise<void>;
+}
+
+/** The ledger's service over lite's file, without a listener: its requests come from lite's own. */
+export async function openLedgerService({
+  file,
+  ledger,
+  sidecarKeys,
+  ...options
+}: LedgerServiceOptions): Promise<LiteLedgerService> {
+  const { now } = options;
+  const { db } = file.store<LedgerTables & AnchorTables>();
+  /** The newest row that nothing can undo any more. */
+  async function head(): Promise<ChainHead> {
+    const onDisk = file.durableFromHere();
+    const [newest] = await ledger.newest(1);
+    await onDisk();
+    return newest ? { length: newest.seq, hash: newest.entry_hash } : EMPTY_CHAIN;
+  }
+  const anchors = createAnchors({
+    db: db as unknown as Kysely<AnchorTables & LedgerTables>,
+    head,
+    append: ledger.append,
+    trust: null,
+    timeStampsRequired: false,
+    clock: now,
+  });
+  const assurance = createAssurance({
+    db: db as unknown as Kysely<LedgerTables>,
+    verifier: ledger,
+    keySet: null,
+    requireCryptography: false,
+    anchors,
+    clock: now,
+  });
+  const { evidence, tick, close } = await liteEvidence({ file, ledger, assurance, head, sidecarKeys, now });
+  /** No row is told of before it is on disk. */
+  async function* durable(pages: AsyncGenerator<LedgerEntry[]>): AsyncGenerator<LedgerEntry[]> {
+    for await (const page of pages) {
+      await file.durable();
+      yield page;
+    }
+  }
+  const service = createLedgerReads({
+    ...options,
+    trustDomain: 'gate.local',
+    evidence,
+    ledger: {
+      ...ledger,
+      ...assurance,
+      pages: (filter) => durable(ledger.pages(filter)),
+      agentPages: (agentId, query) => durable(ledger.agentPages(agentId, query)),
+    },
+  });
+  service.app.addHook('onRequest', (_request, _reply, done) => {
+    tick();
+    done();
+  });
+  service.app.addHook('onSend', async (_request, _reply, payload) => {
+    await file.durable();
+    return payload;
+  });
+  await service.app.ready();
+  return { app: service.app, stop: () => service.close(), close };
+}
