@@ -123,6 +123,11 @@ export function createService(options: ServiceOptions): Service {
     if (closing) void reply.header('connection', 'close');
     done(null, payload);
   });
+  app.addHook('onResponse', (request, _reply, done) => {
+    // Its header was sent before.
+    if (closing) request.raw.socket.destroySoon();
+    done();
+  });
   answerErrors(app, errorBody);
   if (options.governed) enforceRouteAuthority(app, options.governed);
   const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.facts);
