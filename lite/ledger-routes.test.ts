@@ -1,24 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import Fastify, { type FastifyInstance } from 'fastify';
-import pino from 'pino';
-import { Registry } from 'prom-client';
-// Loaded here, because Jest cannot link modules that several imports ask for at once.
-import './ledger-service.js';
-import '../adapters/evidence/derived.js';
+import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
-import { type LedgerInFile, ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
-import { type LocalFile, openLocalFile } from '../adapters/store/local-file.js';
-import { keyRing } from '../domain/crypto/key-ring.js';
-import { createAccess } from './access.js';
-import { ledgerRoutes } from './ledger-routes.js';
-import { liteMigrations } from './migrations.js';
+import { liteLedger, type TestLiteLedger } from '../test/support/lite-ledger.js';
 
-const TOKEN = 'operator-token-0123456789-0123456789';
 const CALL = '0190b8d0-0000-7000-8000-000000000001';
 
-let file: LocalFile;
-let app: FastifyInstance;
+const ROW = {
+  agent_id: 'bot',
+  intent_category: 'Direct Execution' as const,
+  authorized: false,
+  reasoning: 'denied',
+  policy_decision: null,
+  state_namespace: 'operator' as const,
+  correlation_id: CALL,
+  tenant: 'acme',
+};
+
+let lite: TestLiteLedger;
 /** Rows that were read from the file so far. */
 let read: number;
 /** What the file does where something must be durable, and where it is opened. */
@@ -29,22 +28,6 @@ beforeEach(async () => {
   read = 0;
   durable = () => Promise.resolve();
   opening = () => undefined;
-  file = await openLocalFile({ file: ':memory:', migrations: liteMigrations });
-  const sidecarKeys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
-  const ledger = ledgerInFile(file, { sidecarKeys });
-  await ledger.append(
-    ['list_files', 'read_file', 'write_file'].map((method) => ({
-      agent_id: 'bot',
-      method,
-      intent_category: 'Direct Execution' as const,
-      authorized: false,
-      reasoning: 'denied',
-      policy_decision: null,
-      state_namespace: 'operator' as const,
-      correlation_id: CALL,
-      tenant: 'acme',
-    })),
-  );
   async function* oneByOne(pages: AsyncGenerator<LedgerEntry[]>): AsyncGenerator<LedgerEntry[]> {
     for await (const page of pages)
       for (const row of page) {
@@ -52,38 +35,29 @@ beforeEach(async () => {
         yield [row];
       }
   }
-  const inSteps: LedgerInFile = {
+  const inSteps = (ledger: LedgerInFile): LedgerInFile => ({
     ...ledger,
     pages: (filter) => oneByOne(ledger.pages(filter)),
     agentPages: (agentId, query) => oneByOne(ledger.agentPages(agentId, query)),
-  };
-  app = Fastify();
-  ledgerRoutes(app as never, {
-    file: {
-      ...file,
-      durable: () => durable(),
-      store<Tables>() {
-        opening();
-        return file.store<Tables>();
-      },
-    },
-    ledger: inSteps,
-    sidecarKeys,
-    access: createAccess({ token: undefined, agents: undefined, deciders: undefined }, TOKEN, 'key'),
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    headers: {},
-    now: Date.now,
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  lite = await liteLedger(':memory:', {
+    around: ({ file, ledger }) => ({
+      ledger: inSteps(ledger),
+      file: {
+        ...file,
+        durable: () => durable(),
+        store<Tables>() {
+          opening();
+          return file.store<Tables>();
+        },
+      },
+    }),
+  });
+  await lite.ledger.append(['list_files', 'read_file', 'write_file'].map((method) => ({ ...ROW, method })));
 });
-afterEach(async () => {
-  await app.close();
-  await file.close();
-});
+afterEach(() => lite.close());
 
-const ask = (path: string, token = `Bearer ${TOKEN}`) =>
-  fetch(`${app.listeningOrigin}${path}`, { headers: { authorization: token } });
+const ask = (path: string) => lite.ask(path);
 
 describe('the ledger’s reads in lite', () => {
   it('are opened once, by the first request', async () => {
@@ -135,4 +109,45 @@ describe('the ledger’s reads in lite', () => {
       expect(told).not.toContain(rows[1]?.id);
     },
   );
+
+  it('stream no row that may still be undone, and lose none that comes in its place', async () => {
+    let full = false;
+    lite.file.beforeCommit(() => {
+      if (full) throw new Error('the disk is full');
+    });
+    const told: [seq: number, method: string][] = [];
+    const following = (async () => {
+      // As a browser reads it: one that is cut off goes on behind the last row it has.
+      while (told.length < 4) {
+        const { body } = await lite.ask('/stream/audit', { 'last-event-id': String(told.at(-1)?.[0] ?? 0) });
+        try {
+          for await (const bytes of body ?? [])
+            for (const [, data] of Buffer.from(bytes)
+              .toString()
+              .matchAll(/^data: (.*)$/gm)) {
+              const { seq, method } = JSON.parse(data ?? '') as LedgerEntry;
+              told.push([seq, method]);
+              if (told.length >= 4) return;
+            }
+        } catch {
+          // Cut off.
+        }
+      }
+    })();
+    while (told.length < 3) await new Promise(setImmediate);
+    for (let times = 0; times < 5; times += 1) {
+      full = true;
+      await lite.ledger.append([{ ...ROW, method: 'undone' }]);
+      await expect(lite.file.durable()).rejects.toMatchObject({ code: 'store_unavailable' });
+      full = false;
+    }
+    await lite.ledger.append([{ ...ROW, method: 'kept' }]);
+    await following;
+    expect(told).toEqual([
+      [1, 'list_files'],
+      [2, 'read_file'],
+      [3, 'write_file'],
+      [4, 'kept'],
+    ]);
+  });
 });

@@ -80,6 +80,9 @@ export async function openLedgerService({
     ledger: {
       ...ledger,
       ...assurance,
+      head,
+      // Whoever is told looks when the commit is over.
+      observe: (listener) => file.beforeCommit(listener),
       pages: (filter) => durable(ledger.pages(filter)),
       agentPages: (agentId, query) => durable(ledger.agentPages(agentId, query)),
     },

@@ -12,7 +12,6 @@ import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
 import { proofRoutes } from './routes/proof.js';
 import { regulatoryRoutes } from './routes/regulatory.js';
-import { streamRoutes } from './routes/stream.js';
 import { createSharedWalk } from './shared-walk.js';
 
 /** The ledger's routes, one module per resource. */
@@ -24,7 +23,6 @@ const ROUTES: readonly ((context: LedgerContext) => void)[] = [
   logRoutes,
   proofRoutes,
   regulatoryRoutes,
-  streamRoutes,
 ];
 
 /** `ledger` and `evidence` must be open. The caller closes them after the service. */

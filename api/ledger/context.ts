@@ -8,7 +8,11 @@ import type { SharedWalk } from './shared-walk.js';
 /** What a route needs that asks the chain, or what is kept beside it; each module registers its routes by name. */
 export interface LedgerReadContext {
   readonly app: ServiceApp;
-  readonly ledger: LedgerReader & Pick<LedgerStore, 'verifyAssured'>;
+  readonly ledger: LedgerReader &
+    Pick<LedgerStore, 'head' | 'verifyAssured'> & {
+      /** `listener` is called with each commit. */
+      observe(listener: () => void): void;
+    };
   readonly evidence: Pick<
     Evidence,
     'activeAgents' | 'cases' | 'coldTier' | 'complianceEvidence' | 'reports' | 'silence'

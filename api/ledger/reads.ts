@@ -12,6 +12,7 @@ import { exportRoutes } from './routes/export.js';
 import { huntRoutes } from './routes/hunt.js';
 import { narrativeRoutes } from './routes/narrative.js';
 import { silenceRoutes } from './routes/silence.js';
+import { streamRoutes } from './routes/stream.js';
 import { verifyRoutes } from './routes/verify.js';
 import { createSharedWalk } from './shared-walk.js';
 
@@ -27,6 +28,7 @@ export const READ_ROUTES: readonly ((context: LedgerReadContext) => void)[] = [
   huntRoutes,
   narrativeRoutes,
   silenceRoutes,
+  streamRoutes,
   verifyRoutes,
 ];
 

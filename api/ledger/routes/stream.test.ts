@@ -1,13 +1,17 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { get as httpGet, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { GateError } from '../../../domain/errors.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
-import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
+import { ledgerPlace, STORES, testRow } from '../../../test/support/ledger.js';
+import { liteLedger } from '../../../test/support/lite-ledger.js';
 import type { Caller } from '../../plugins/app.js';
-import type { Service } from '../../plugins/service.js';
 import { createLedgerService } from '../app.js';
 
 interface Event {
@@ -16,30 +20,41 @@ interface Event {
   readonly data: Partial<LedgerEntry>;
 }
 
-describe.each(STORES)('GET /stream/audit on %s', (kind) => {
-  let place: TestLedgerPlace;
-  let ledger: EvidencedLedger;
-  let service: Service;
+describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) => {
+  let ledger: Pick<EvidencedLedger, 'append' | 'newest' | 'close'>;
+  let service: { close(): Promise<void> };
+  let remove: () => Promise<void>;
+  /** Takes the store away. */
+  let lose: () => Promise<void>;
   let port: number;
+  let operator: Record<string, string> = {};
   let pagesRead: number;
   const open: IncomingMessage[] = [];
+  async function* counted(pages: AsyncGenerator<LedgerEntry[]>): AsyncGenerator<LedgerEntry[]> {
+    for await (const page of pages) {
+      pagesRead += 1;
+      yield page;
+    }
+  }
 
   beforeEach(async () => {
-    place = await ledgerPlace(kind);
-    ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
     pagesRead = 0;
-    const counted: EvidencedLedger = {
-      ...ledger,
-      async *pages(filter) {
-        for await (const page of ledger.pages(filter)) {
-          pagesRead += 1;
-          yield page;
-        }
-      },
-    };
-    service = createLedgerService({
-      ledger: counted,
-      evidence: counted,
+    await (kind === 'lite' ? openInLite() : openInFull(kind));
+  }, 60_000);
+  afterEach(async () => {
+    for (const response of open.splice(0)) response.destroy();
+    await service.close();
+    await ledger.close();
+    await remove();
+  });
+
+  async function openInFull(store: (typeof STORES)[number]): Promise<void> {
+    const place = await ledgerPlace(store);
+    const opened = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
+    const inPages: EvidencedLedger = { ...opened, pages: (filter) => counted(opened.pages(filter)) };
+    const created = createLedgerService({
+      ledger: inPages,
+      evidence: inPages,
       logger: pino({ level: 'silent' }),
       registry: new Registry(),
       trustDomain: 'gate.local',
@@ -50,17 +65,37 @@ describe.each(STORES)('GET /stream/audit on %s', (kind) => {
         fingerprint: 'ab'.repeat(32),
       }),
     });
-    ({ port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
-  }, 60_000);
-  afterEach(async () => {
-    for (const response of open.splice(0)) response.destroy();
-    await service.close();
-    await ledger.close();
-    await place.remove();
-  });
+    ({ port } = await created.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
+    [ledger, service, remove, lose] = [opened, created, place.remove, opened.close];
+  }
+
+  async function openInLite(): Promise<void> {
+    let lost = false;
+    const folder = await mkdtemp(join(tmpdir(), 'gate-stream-'));
+    const lite = await liteLedger(join(folder, 'gate-lite.db'), {
+      around: ({ file, ledger: given }) => ({
+        file: {
+          ...file,
+          durableFromHere: () =>
+            lost ? () => Promise.reject(new GateError('store_unavailable')) : file.durableFromHere(),
+        },
+        ledger: { ...given, pages: (filter) => counted(given.pages(filter)) },
+      }),
+    });
+    ({ port, headers: operator } = lite);
+    ledger = { ...lite.ledger, close: async () => void (await lite.file.close()) };
+    service = lite.app;
+    lose = () => Promise.resolve().then(() => void (lost = true));
+    remove = () => rm(folder, { recursive: true, force: true });
+  }
 
   async function connect(query = '', headers: Record<string, string> = {}): Promise<IncomingMessage> {
-    const request = httpGet({ host: '127.0.0.1', port, path: `/stream/audit${query}`, headers });
+    const request = httpGet({
+      host: '127.0.0.1',
+      port,
+      path: `/stream/audit${query}`,
+      headers: { ...operator, ...headers },
+    });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     response.on('error', () => {
       // The test, or the service, closed the connection.
@@ -170,12 +205,15 @@ describe.each(STORES)('GET /stream/audit on %s', (kind) => {
     expect(await ended).toEqual([]);
   }, 30_000);
 
-  it.each([
-    [{ 'last-event-id': 'x' }, 400],
+  const others = [
     [{ 'x-test-caller': 'service-deep-review' }, 403],
     [{ 'x-test-caller': 'service-proxy' }, 403],
-  ])('refuses %j with %d', async (headers: Record<string, string>, status) => {
-    expect((await connect('', headers)).statusCode).toBe(status);
+  ] as const;
+  it.each([
+    [{ 'last-event-id': 'x' }, 400],
+    ...(kind === 'lite' ? ([[{ authorization: 'Bearer wrong' }, 403]] as const) : others),
+  ])('refuses %j with %d', async (headers: object, status) => {
+    expect((await connect('', { ...headers })).statusCode).toBe(status);
     if (status === 400) expect((await connect('?tenant=a/b')).statusCode).toBe(400);
   });
 
@@ -193,7 +231,7 @@ describe.each(STORES)('GET /stream/audit on %s', (kind) => {
   }, 30_000);
 
   it('is 503 when the store is gone', async () => {
-    await ledger.close();
+    await lose();
     expect((await connect()).statusCode).toBe(503);
   });
 });

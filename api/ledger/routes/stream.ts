@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { countCommits, follow } from '../../../domain/evidence/reports/follow.js';
-import type { LedgerContext } from '../context.js';
+import type { LedgerReadContext } from '../context.js';
 import { scopeOf, scopeQuery } from '../query.js';
 
 /** Each stream holds a connection and a page of rows. */
@@ -16,7 +16,7 @@ const RECONNECT_MS = 2_000;
  * stream starts with the next commit. An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest
  * place.
  */
-export function streamRoutes({ app, ledger }: LedgerContext): void {
+export function streamRoutes({ app, ledger }: LedgerReadContext): void {
   const commits = countCommits();
   ledger.observe(commits.note);
   const open = new Set<AbortController>();
