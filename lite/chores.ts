@@ -1,0 +1,39 @@
+import type { Logger } from 'pino';
+import type { CallStore } from '../domain/call-record/ports.js';
+import { loadLedgerReads } from './ledger-routes.js';
+
+export interface ChoresOptions {
+  readonly calls: Pick<CallStore, 'purge'>;
+  /** Up to when what is kept may go. */
+  readonly until: () => Parameters<CallStore['purge']>[0];
+  readonly warm: () => void;
+  readonly logger: Logger;
+}
+
+/** From being ready to starting the threads for large requests. */
+const WARM_AFTER_MS = 2_000;
+const CLEANING_EVERY_MS = 10 * 60_000;
+
+/** What is done beside the calls. Returns how to end it. */
+export function startChores({ calls, until, warm, logger }: ChoresOptions): () => Promise<void> {
+  const clean = () =>
+    calls.purge(until()).catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));
+  const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
+  cleaning.unref();
+  // For the first large request, the first reader of the ledger and the first callback. Later, because a start that is over soon needs none
+  // of them.
+  let loading: Promise<unknown> = Promise.resolve();
+  const warming = setTimeout(() => {
+    warm();
+    loading = Promise.all([loadLedgerReads(), import('../activities/clients/callback-sender.js')]).then(
+      () => logger.debug('what later requests need is loaded'),
+      (error: unknown) => logger.warn({ err: error }, 'what later requests need could not be loaded'),
+    );
+  }, WARM_AFTER_MS);
+  warming.unref();
+  return async () => {
+    clearInterval(cleaning);
+    clearTimeout(warming);
+    await loading;
+  };
+}

@@ -1,0 +1,125 @@
+import { createPublicKey } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
+import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
+import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
+import { reviewsOf } from '../adapters/review/review-store.js';
+import type { LiteConfig } from '../config/lite.js';
+import { parseCallbackAllowlist } from '../domain/egress/callback-url.js';
+import { errorText } from '../domain/errors.js';
+import { createInspector } from '../domain/inspection/inspector.js';
+import type { Personas } from '../domain/inspection/personas.js';
+import { noUpstream } from '../domain/pipeline/no-upstream.js';
+import type { PolicySet } from '../domain/policy/policy-set.js';
+import { decisionVerifierFor } from '../domain/review/decision-signature.js';
+import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
+import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
+import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
+import type { ActivityPorts } from '../workers/activities.js';
+import type { LiteKeys } from './keys.js';
+import type { LiteMetrics } from './metrics.js';
+import type { OnDisk } from './on-disk.js';
+import type { LiteStores } from './stores.js';
+import type { LiteTools } from './tools-upstream.js';
+
+export interface LitePortsOptions {
+  readonly config: LiteConfig;
+  readonly stores: LiteStores;
+  readonly keys: LiteKeys;
+  readonly policies: PolicySet;
+  readonly personas: Personas;
+  readonly tools: LiteTools | null;
+  readonly toolsName: string;
+  readonly inspected: LiteMetrics['inspected'];
+  readonly tellAlarm: OnAlarm;
+  readonly told: OnDisk['told'];
+  readonly logger: Logger;
+  readonly now: () => number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Found again where the file says so after all. */
+const ABOUT_WHAT_IS_STORED: ReadonlySet<AlarmKind> = new Set<AlarmKind>([
+  'alarm.record_tampered',
+  'alarm.review_tampered',
+]);
+
+/** The ports of the activities, each in this process; and what of them is warmed and closed. */
+export function litePorts(options: LitePortsOptions) {
+  const { config, stores, keys, policies, personas, tools, toolsName, inspected, tellAlarm, told, logger, now } =
+    options;
+  const { file, ledger, calls, reviews, pins, classes } = stores;
+  const watch = { pins, ledger, block: config.blockPoisonedDefinitions, ...toolWatchLog(logger) };
+  const upstream = tools && watchToolDefinitions(tools, watch);
+  const unreadable = (error: unknown) =>
+    logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
+  const evaluator = createLocalEvaluator(policies);
+  const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
+  const ports: ActivityPorts = {
+    calls,
+    inspector: {
+      inspect(request) {
+        inspected();
+        return inspector.inspect(request);
+      },
+      inspectAll(requests) {
+        for (const _ of requests) inspected();
+        return inspector.inspectAll(requests);
+      },
+    },
+    policies: evaluator,
+    tools: operatorsClasses({ store: classes, pins, upstream: toolsName, onFault: unreadable }),
+    reviews: reviewsOf(reviews),
+    ledger,
+    onLedgerUndone: (listener) => file.onUndone(listener),
+    // An alarm about what the file holds rests on it; any other has been heard, whatever becomes of its row.
+    onAlarm(...alarm) {
+      const [, , kind] = alarm;
+      if (ABOUT_WHAT_IS_STORED.has(kind)) told(() => tellAlarm(...alarm));
+      else tellAlarm(...alarm);
+    },
+    durableFromHere: () => file.durableFromHere(),
+    upstream: upstream ?? noUpstream,
+    ...(tools && { definitions: createReviewGuard(tools, pins) }),
+    deliver: callbacks(config),
+    runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
+    verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
+    reconcile: { graceMs: 60_000, retentionMs: 30 * DAY_MS, windowMs: config.velocityWindowSecs * 1000 },
+    now,
+  };
+  return {
+    ports,
+    /** `null` where Gate knows no tools. */
+    upstream,
+    judging: {
+      warm() {
+        inspector.warm();
+        evaluator.warm();
+      },
+      async close() {
+        await inspector.close();
+        await evaluator.close();
+      },
+    },
+  };
+}
+
+/** What a start does not need is loaded by what needs it. */
+function callbacks(config: LiteConfig): ActivityPorts['deliver'] {
+  const sender = async () =>
+    (await import('../activities/clients/callback-sender.js')).createCallbackSender({
+      allowlist: parseCallbackAllowlist(config.callbackAllowlist),
+      allowPrivate: config.callbackAllowPrivate,
+      ...(config.callbackSecret && { secret: config.callbackSecret }),
+    });
+  let loading: ReturnType<typeof sender> | undefined;
+  return async (callback) => {
+    loading ??= sender().catch((error: unknown) => {
+      // The next callback tries again.
+      loading = undefined;
+      throw error;
+    });
+    await (await loading)(callback);
+  };
+}

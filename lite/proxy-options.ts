@@ -1,0 +1,65 @@
+import { callCount } from '../domain/mcp/batch.js';
+import { ledgerRowId } from '../domain/call-record/rows.js';
+import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
+import { GateError } from '../domain/errors.js';
+import { createSigner } from '../domain/identity/signer.js';
+import type { CallRecord } from '../domain/call-record/record.js';
+import type { CallRunner } from '../domain/pipeline/call-runner.js';
+import type { LiteConfig } from '../config/lite.js';
+import { agentLimitsOf } from '../config/shared.js';
+import type { ActivityPorts } from '../workers/activities.js';
+import type { LiteAppOptions } from './app.js';
+import type { LiteKeys } from './keys.js';
+import type { createRateLimit } from './rate-limit.js';
+import type { LiteStores } from './stores.js';
+
+export interface LiteProxyOptions {
+  readonly config: LiteConfig;
+  readonly stores: Pick<LiteStores, 'calls' | 'ledger'>;
+  readonly keys: Pick<LiteKeys, 'signingKey'>;
+  readonly ports: Pick<ActivityPorts, 'upstream' | 'verifyDecision'>;
+  readonly hasTools: boolean;
+  readonly runner: Pick<CallRunner, 'start'>;
+  readonly rateLimit: ReturnType<typeof createRateLimit>;
+  readonly callDeadlineMs: number;
+  readonly onFirstAnswer: (record: CallRecord) => void;
+  readonly now: () => number;
+}
+
+const MAX_IN_FLIGHT = 2_000;
+
+/** The proxy's part of lite, by lite's settings. */
+export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
+  const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
+  const { calls, ledger } = stores;
+  const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
+  return {
+    ...rest,
+    calls,
+    ledger,
+    signer: createSigner(keys.signingKey),
+    verifyDecision: ports.verifyDecision,
+    upstream: ports.upstream,
+    velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },
+    upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
+    ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },
+    maxInFlight: MAX_IN_FLIGHT,
+    agentLimits: agentLimitsOf(config),
+    demoAgents: new Set(config.demoAgents),
+    verboseVerdicts: config.verboseVerdicts,
+    checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
+    // Without tools an execution is refused before anything of it is stored.
+    admitNew({ caller, contract, mcp }, correlationId) {
+      // The ledger remembers what the record was taken away from, by its retention or by somebody's hand.
+      if (ledger.holds(ledgerRowId(correlationId, 'proxy.verdict'))) throw new GateError('call_purged');
+      if (contract === 'gate.server-execution/v1' && !hasTools)
+        throw new GateError(
+          'upstream_not_configured',
+          'Gate knows no tools: start it with --upstream URL, or with `gate lite -- <mcp server>`. Nothing was executed.',
+          { fields: { contract, executable: false } },
+        );
+      return rateLimit(caller, mcp.tool, correlationId, callCount(mcp.method, mcp.body));
+    },
+    admitControl: rateLimit,
+  };
+}

@@ -1,0 +1,73 @@
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { callStoreInFile } from '../adapters/call-record/call-store.js';
+import { sealCalls } from '../adapters/call-record/seal-calls.js';
+import type { CallTables } from '../adapters/call-record/tables.js';
+import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
+import { reviewStoreOver } from '../adapters/review/review-store.js';
+import { sealReviews } from '../adapters/review/seal-reviews.js';
+import type { ReviewTables } from '../adapters/review/tables.js';
+import type { Store } from '../adapters/store/database.js';
+import { openLocalFile } from '../adapters/store/local-file.js';
+import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
+import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
+import type { LiteConfig } from '../config/lite.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
+import { pinsLog } from '../domain/tool-definitions/watch.js';
+import { liteMigrations } from './migrations.js';
+
+export interface LiteStoresOptions {
+  readonly file: string;
+  readonly keys: KeyRing;
+  /** The name under which the tools are classed and pinned. */
+  readonly toolsName: string;
+  readonly limits: Pick<LiteConfig, 'maxParkedCalls' | 'maxParkedBytes'>;
+  readonly maxPages?: number | undefined;
+  readonly beforeCommit?: (() => void) | undefined;
+  readonly logger: Logger;
+  readonly now: () => number;
+}
+export type LiteStores = Awaited<ReturnType<typeof openLiteStores>>;
+
+/** The one file, and every authority in it. What a file of an earlier version holds is sealed before anything else reads it. */
+export async function openLiteStores({
+  file: name,
+  keys,
+  toolsName,
+  limits,
+  logger,
+  now,
+  ...tests
+}: LiteStoresOptions) {
+  const file = await openLocalFile({
+    file: name,
+    migrations: liteMigrations,
+    async prepare(store) {
+      await sealCalls(store as unknown as Store<CallTables>, keys, now, (transaction) =>
+        adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys, pinsLog(logger).onAdopted),
+      );
+      await adoptSeen(store as unknown as Store<ToolPinTables>, { keys, upstream: toolsName });
+      await adoptClasses(store as unknown as Store<ToolClassTables>, keys);
+      await sealReviews(store as unknown as Store<ReviewTables>, keys, now);
+    },
+    ...(tests.maxPages !== undefined && { maxPages: tests.maxPages }),
+  });
+  if (tests.beforeCommit) file.beforeCommit(tests.beforeCommit);
+  const ledger = ledgerInFile(file, { sidecarKeys: keys, clock: now });
+  const calls = callStoreInFile(file, { keys, now, ledger });
+  const reviews = reviewStoreOver(file.store<ReviewTables>(), {
+    payloadKeys: keys,
+    clock: now,
+    perAgent: { rows: limits.maxParkedCalls, bytes: limits.maxParkedBytes },
+    alone: (forget) =>
+      file.onUndone(() => {
+        forget();
+        // What was read before the undo may be remembered after it, before the turn is over.
+        setImmediate(forget);
+      }),
+  });
+  const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys, upstream: toolsName, now });
+  const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys), ledger, { graceMs: 0 });
+  return { file, ledger, calls, reviews, pins, classes };
+}
