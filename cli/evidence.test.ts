@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type LedgerStore, openLedger } from '../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../test/support/whole-ledger.js';
 import { openLedgerReadOnly } from '../adapters/ledger/read-only.js';
 import { parseCheckpoint, signCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { cosign, formatVkey, noteKey } from '../domain/ledger/tlog/note.js';
@@ -14,7 +14,7 @@ import { type FileLogOptions, proveEntry, proverOver, verdictText, verifyEvidenc
 
 let folder: string;
 let place: TestLedgerPlace;
-let ledger: LedgerStore;
+let ledger: WholeLedger;
 let log: TransparencyLog;
 const ledgerKey = generateKeyPairSync('ed25519');
 
@@ -154,14 +154,14 @@ describe('gate prove on a ledger file', () => {
 
   /** Opens a ledger over the file. Without a key it signs nothing, as in lite. */
   const running = async (
-    work: (opened: LedgerStore) => Promise<unknown>,
+    work: (opened: WholeLedger) => Promise<unknown>,
     checkpoints?: { origin: string; privateKey: KeyObject; witnesses: ReturnType<typeof noteKey>[] },
   ) => {
     const opened = await openLedger({ target: own.target, sidecarKeys: own.keys, ...(checkpoints && { checkpoints }) });
     await work(opened);
     await opened.close();
   };
-  const append = (rows: number) => (opened: LedgerStore) =>
+  const append = (rows: number) => (opened: WholeLedger) =>
     opened.append(Array.from({ length: rows }, () => testRow()));
   const prove = async (seq: number, by: FileLogOptions, since?: string) => {
     const opened = openLedgerReadOnly(file, { sidecarKeys: own.keys });

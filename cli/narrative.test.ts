@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { callRows } from '../test/support/ledger-calls.js';
 import { testKeys } from '../test/support/ledger.js';
 import { commandLine } from '../test/support/command.js';
-import { openLedger } from '../adapters/ledger/ledger-store.js';
+import { openLedger } from '../test/support/whole-ledger.js';
 
 describe('gate narrative, on a ledger file', () => {
   let folder: string;

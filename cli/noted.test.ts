@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openLedger } from '../adapters/ledger/ledger-store.js';
+import { openLedger } from '../test/support/whole-ledger.js';
 import { commandLine } from '../test/support/command.js';
 import { testKeys, testRow } from '../test/support/ledger.js';
 

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../contracts/json.js';
-import { openLedger } from '../adapters/ledger/ledger-store.js';
+import { openLedger } from '../test/support/whole-ledger.js';
 import { testKeys, testRow } from '../test/support/ledger.js';
 import { editFile, liteFolder } from '../test/support/lite.js';
 import {

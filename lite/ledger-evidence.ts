@@ -6,14 +6,14 @@ import { createSilenceAllowlist, type SilenceTables } from '../adapters/evidence
 import type { Assurance } from '../adapters/ledger/assurance/assurance.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
-import type { LedgerReadContext } from '../api/ledger/context.js';
+import type { LedgerReadParts } from '../api/ledger/reads.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import type { ChainHead } from '../domain/ledger/chain.js';
 import type { LedgerTables } from '../domain/ledger/tables.js';
 
 export interface LiteEvidence {
-  readonly evidence: LedgerReadContext['evidence'];
+  readonly evidence: LedgerReadParts['evidence'];
   /** Reports take the time from here: to be called with each request. */
   tick(): void;
   /** Ends the reports that are being made. */

@@ -77,12 +77,12 @@ export async function openLedgerService({
     ...options,
     trustDomain: 'gate.local',
     evidence,
-    ledger: {
+    verifier: assurance,
+    // Whoever is told looks when the commit is over.
+    writer: { observe: (listener) => file.beforeCommit(listener) },
+    reader: {
       ...ledger,
-      ...assurance,
       head,
-      // Whoever is told looks when the commit is over.
-      observe: (listener) => file.beforeCommit(listener),
       pages: (filter) => durable(ledger.pages(filter)),
       agentPages: (agentId, query) => durable(ledger.agentPages(agentId, query)),
     },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../contracts/json.js';
 import { type LedgerEntry, newLedgerRow } from '../contracts/ledger.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
-import { openLedger } from '../adapters/ledger/ledger-store.js';
+import { openLedger } from '../test/support/whole-ledger.js';
 import { openLedgerReadOnly } from '../adapters/ledger/read-only.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { batchRequest } from '../test/support/batch-request.js';

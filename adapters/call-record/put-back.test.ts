@@ -12,7 +12,7 @@ import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } fr
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { ledgerInFile } from '../ledger/ledger-in-file.js';
-import { openLedger } from '../ledger/ledger-store.js';
+import { openLedger } from '../../test/support/whole-ledger.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, openCallStore } from './call-store.js';

@@ -39,7 +39,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     here = await openLedgerWithEvidence({ ...options, coldSink: coldSinkAt(coldPlace) });
     scratch = mkdtempSync(join(tmpdir(), 'gate-scratch-'));
     threaded = await openLedgerWithEvidenceThread({ ...options, coldPlace, scratch });
-    await here.ledger.append([
+    await here.ledger.writer.append([
       testRow({ agent_id: 'one', tenant: 'acme', event_kind: 'proxy.verdict', method: 'tools/call' }),
       testRow({ agent_id: 'two', tenant: 'acme', event_kind: 'upstream.outcome' }),
       testRow({ agent_id: 'one', tenant: 'other' }),
@@ -81,7 +81,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
   });
 
   it('signs with the key of the ledger’s thread, appends through it, and hands bundles over piece by piece', async () => {
-    const { length } = await threaded.ledger.head();
+    const { length } = await threaded.ledger.reader.head();
     const bundle = await threaded.evidence.exportRegulatory({
       tenant: 'acme',
       ...WINDOW,
@@ -91,8 +91,8 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     expect(bundle.manifest).toMatchObject({ tenant: 'acme', row_count: 2, signature: { key_id: 'gate-ledger:v1' } });
     expect(await text(bundle.stream().pipe(createGunzip()))).toContain('prose of the provider');
     // The row about the export was appended before the first byte.
-    expect((await threaded.ledger.head()).length).toBe(length + 1);
-    expect(await threaded.ledger.verify()).toMatchObject({ valid: true });
+    expect((await threaded.ledger.reader.head()).length).toBe(length + 1);
+    expect(await threaded.ledger.verifier.verify()).toMatchObject({ valid: true });
   });
 
   it.each([
@@ -223,7 +223,7 @@ it('a report that is larger than the memory it may have is refused with its code
     // A server has something to wait for; an idle thread alone keeps no process alive.
     const alive = setInterval(() => undefined, 1_000);
     for (let page = 0; page < 10; page += 1)
-      await ledger.append(Array.from({ length: 50 }, (_, n) => testRow({
+      await ledger.writer.append(Array.from({ length: 50 }, (_, n) => testRow({
         agent_id: 'agent-' + page + '-' + n, tenant: 'acme', event_kind: 'proxy.verdict', authorized: false,
 policy_decision: { padding: (page + '-' + n + ' ').padEnd(240_000, 'text ') },
       })));
@@ -236,10 +236,10 @@ policy_decision: { padding: (page + '-' + n + ' ').padEnd(240_000, 'text ') },
       () => [reports.narrative({ agentId: 'agent-0-0', window: '7d' })],
     ]) {
       const asked = ask().map((one) => one.then(() => 'answered', (error) => error.code ?? String(error)));
-      await ledger.append([testRow({ agent_id: 'meanwhile' })]);
+      await ledger.writer.append([testRow({ agent_id: 'meanwhile' })]);
       answers.push(await Promise.all(asked));
     }
-    answers.push(await ledger.verify());
+    answers.push(await ledger.verifier.verify());
     await ledger.close();
     clearInterval(alive);
     process.stdout.write(JSON.stringify(answers));
@@ -276,12 +276,12 @@ it('a close in the middle of a report or of a walk ends the process as usual', (
       verifyThreads: { threads: 1, rowsPerThread: 10 },
     });
     const { ledger } = await open();
-    await ledger.append(Array.from({ length: 4_000 }, () => testRow({ event_kind: 'proxy.verdict' })));
+    await ledger.writer.append(Array.from({ length: 4_000 }, () => testRow({ event_kind: 'proxy.verdict' })));
     await ledger.close();
     for (const afterMs of [0, 1, 3, 8, 20, 50]) {
       const { ledger, evidence } = await open();
       await evidence.reports.spend({ limit: 1 });
-      const asked = [evidence.watchdogs.silence({ thresholdHours: 0 }), evidence.reports.hunt({}, 10), ledger.verify()];
+      const asked = [evidence.watchdogs.silence({ thresholdHours: 0 }), evidence.reports.hunt({}, 10), ledger.verifier.verify()];
       for (const one of asked) one.catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       await ledger.close();

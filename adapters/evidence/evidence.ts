@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { type LedgerStore, openLedgerStore, type OpenLedgerOptions } from '../ledger/ledger-store.js';
+import { type OpenedLedger, openLedger, type OpenLedgerOptions } from '../ledger/ledger-store.js';
 import type { BlobSigner } from '../../domain/ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
 import { createGoneFrom } from '../ledger/vacuum/gone.js';
@@ -44,7 +44,7 @@ export interface Evidence extends Derived {
 
 /** A ledger and its evidence over one store. */
 export interface LedgerWithEvidence {
-  readonly ledger: LedgerStore;
+  readonly ledger: OpenedLedger;
   readonly evidence: Evidence;
 }
 
@@ -55,10 +55,10 @@ export interface LedgerWithEvidence {
 export async function openLedgerWithEvidence(
   options: OpenLedgerOptions & EvidenceOptions,
 ): Promise<LedgerWithEvidence> {
-  const { ledger, store } = await openLedgerStore(options);
+  const { ledger, store } = await openLedger(options);
   const { coldSink = null, clock = Date.now, legalHold = false, scratch } = options;
   const derive = (link: EvidenceLedger): Derived =>
-    derivedOver(store, ledger, link, { clock, coldSink, legalHold, scratch });
+    derivedOver(store, ledger.reader, link, { clock, coldSink, legalHold, scratch });
   return { ledger, evidence: evidenceOver(store, ledger, { ...options, derive }) };
 }
 
@@ -77,7 +77,7 @@ export async function openLedgerWithEvidenceThread({
     readonly heapMb?: number | undefined;
     readonly time?: SharedTime | undefined;
   }): Promise<LedgerWithEvidence> {
-  const { ledger, store } = await openLedgerStore(options);
+  const { ledger, store } = await openLedger(options);
   const { target, sidecarKeys, legalHold = false, scratch } = options;
   let close: () => Promise<void> = () => Promise.resolve();
   const evidence = evidenceOver(store, ledger, {
@@ -104,7 +104,7 @@ export async function openLedgerWithEvidenceThread({
 
 function evidenceOver(
   store: Store<LedgerTables>,
-  ledger: LedgerStore,
+  { writer, reader, verifier, erasure, anchors, vacuum }: OpenedLedger,
   {
     clock = Date.now,
     coldSink,
@@ -116,13 +116,13 @@ function evidenceOver(
   const side = store as unknown as Store<LedgerTables & CaseTables & SilenceTables>;
   const flagListeners: ((kind: FlagKind, flags: number) => void)[] = [];
   const derived = derive({
-    append: ledger.append,
-    head: ledger.head,
-    verifyAssured: ledger.verifyAssured,
-    trustedKey: ledger.trustedKey,
-    sealThrough: ledger.sealThrough,
-    tombstoneTenant: ledger.erasure.tombstoneTenant,
-    anchorLines: ledger.anchors.lines,
+    append: writer.append,
+    head: reader.head,
+    verifyAssured: verifier.verifyAssured,
+    trustedKey: verifier.trustedKey,
+    sealThrough: writer.sealThrough,
+    tombstoneTenant: erasure.tombstoneTenant,
+    anchorLines: anchors.lines,
     signer: signer ?? null,
     flagged(kind, flags) {
       for (const listener of flagListeners) listener(kind, flags);
@@ -144,7 +144,7 @@ function evidenceOver(
     cases: createCases(side, clock),
     silence: createSilenceAllowlist(side, clock),
     coldCopies,
-    vacuum: (pass) => ledger.vacuum(pass, coldCopies),
+    vacuum: (pass) => vacuum.pass(pass, coldCopies),
     observeFlags: (listener) => {
       flagListeners.push(listener);
     },

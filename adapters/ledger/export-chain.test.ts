@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerPlace, type TestLedgerPlace, testKeys, testRow } from '../../test/support/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { exportChain } from './export-chain.js';
-import { openLedger } from './ledger-store.js';
+import { openLedger } from '../../test/support/whole-ledger.js';
 import { openLedgerReadOnly } from './read-only.js';
 
 let folder: string;

@@ -14,7 +14,7 @@ import { keyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { openStore, type Store } from '../store/database.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
-import { ledgerOver, type LedgerStore, openLedger } from './ledger-store.js';
+import { ledgerOver, type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
 const codeOf = (outcome: PromiseSettledResult<unknown>) =>
@@ -66,7 +66,7 @@ function breakPostgresCommits(store: Store<LedgerTables>, plan: (Fault | null)[]
 describe.each(STORES)('a commit that fails, on %s', (kind) => {
   let place: TestLedgerPlace;
   let store: Store<LedgerTables>;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let plan: Fault[];
   const breakNext = (fault: Fault): void => {
     // On Postgres a commit under the head lock makes two writes; the second one is the commit.
@@ -124,7 +124,7 @@ interface Load {
 }
 
 /** Callers that append one row after the other and repeat each until it is accepted. */
-function pressOn(ledger: LedgerStore, callers: number): Load {
+function pressOn(ledger: WholeLedger, callers: number): Load {
   const receipts: AppendReceipt[] = [];
   let asked = 0;
   let refused = 0;

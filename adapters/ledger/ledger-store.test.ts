@@ -5,7 +5,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '..
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import type { GateError } from '../../domain/errors.js';
 import { CONTENT_FIELDS } from '../../domain/ledger/canonical-bytes.js';
-import { type LedgerStore, openLedger } from './ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const id = (name: string) => uuidFromDigest('test', name);
@@ -19,7 +19,7 @@ const refusal = (append: Promise<unknown>): Promise<GateError> =>
 
 describe.each(STORES)('the ledger on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let now: number;
   const open = (on = place) => openLedger({ target: on.target, sidecarKeys: on.keys, clock: () => now });
 
@@ -408,7 +408,7 @@ describe.each(STORES)('the ledger on %s', (kind) => {
         ]);
         await ledger.append([testRow({ agent_id: 'agent-b', tenant: 'other' })]);
       }
-      const seqs = async (query?: Parameters<LedgerStore['byAgent']>[1]) =>
+      const seqs = async (query?: Parameters<WholeLedger['byAgent']>[1]) =>
         (await ledger.byAgent('agent-a', query)).map((row) => row.seq);
       expect(await seqs()).toEqual([1, 3, 5, 7, 9, 11]);
       expect(await seqs({ limit: 2 })).toEqual([11, 9]);

@@ -58,54 +58,68 @@ export interface OpenLedgerOptions extends LedgerOptions {
   readonly verifyThreads?: ThreadOptions | undefined;
 }
 
-/** The chain over its store: the only writer, the verifier, proofs, and the rows. Every store fault is `ledger_store_unavailable`. */
-export interface LedgerStore
-  extends Ledger,
-    LedgerReader,
-    Verifier,
-    Assurance,
-    Pick<LedgerWriter, 'sealThrough' | 'observe'> {
-  readonly erasure: Erasure;
+/** The chain's only writer. */
+export interface ChainWriter extends Ledger, Pick<LedgerWriter, 'sealThrough' | 'observe'> {
+  /** Throws unless the next append can succeed: the store is writable, and the newest entry is the retained head. */
+  ready(): Promise<void>;
+}
+
+/** The chain's rows, and where it ends. */
+export interface ChainRows extends LedgerReader {
+  /** Place and hash of the newest entry, as retained beside the chain. */
+  head(): Promise<ChainHead>;
+}
+
+/** Walks the chain, and checks the signatures in it. */
+export interface ChainVerifier extends Verifier, Pick<Assurance, 'verifyAssured' | 'trustedKey'> {
+  /** `listener` is called with the result of every walk, and immediately with the last one. */
+  observeWalks(listener: (result: VerifyResult) => void): void;
+}
+
+/** Deletes old entries that are kept elsewhere. */
+export interface ChainVacuum {
+  readonly pass: Vacuum;
+  /** `listener` is called after each batch with the number of removed entries. */
+  observe(listener: (entries: number) => void): void;
+}
+
+/**
+ * A ledger, as what opens it gets it: one part for each thing that is done with a chain. Who opens it hands to everyone else the parts they
+ * need; nobody gets all of them. Every store fault is `ledger_store_unavailable`.
+ */
+export interface OpenedLedger {
+  readonly writer: ChainWriter;
+  readonly reader: ChainRows;
+  readonly verifier: ChainVerifier;
   /** Checkpoints and proofs; `null` without a signing key. */
   readonly transparency: TransparencyLog | null;
   readonly anchors: Anchors;
-  /** Place and hash of the newest entry, as retained beside the chain. */
-  head(): Promise<ChainHead>;
-  /** Throws unless the next append can succeed: the store is writable, and the newest entry is the retained head. */
-  ready(): Promise<void>;
-  readonly purgeSidecar: PurgeSidecar;
-  readonly purgeSidecars: PurgeSidecars;
-  readonly vacuum: Vacuum;
+  readonly erasure: Erasure;
+  /** Deletes the bytes beside entries, one or all that were kept long enough. */
+  readonly retention: { readonly purgeSidecar: PurgeSidecar; readonly purgeSidecars: PurgeSidecars };
+  readonly vacuum: ChainVacuum;
   /** What each sink has confirmed; the vacuum waits for them. */
   readonly sinkCursors: SinkCursors;
-  /** `listener` is called with the result of every walk, and immediately with the last one. */
-  observeWalks(listener: (result: VerifyResult) => void): void;
-  /** `listener` is called after each batch of the vacuum with the number of removed entries. */
-  observeVacuum(listener: (entries: number) => void): void;
   /** Answers the waiting appends, then closes the store. Safe to repeat. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the ledger of a SQLite file or a Postgres schema. The same rows give the same chain in either, byte for byte. Throws when the store
- * cannot be opened.
+ * Opens the ledger of a SQLite file or a Postgres schema, together with its store, for data that is kept beside the chain. The same rows
+ * give the same chain in either, byte for byte. Throws when the store cannot be opened. Closing the ledger closes the store.
  */
-export const openLedger = async (options: OpenLedgerOptions): Promise<LedgerStore> =>
-  (await openLedgerStore(options)).ledger;
-
-/** The same, together with its store, for data that is kept beside the chain. Closing the ledger closes the store. */
-export async function openLedgerStore({
+export async function openLedger({
   target,
   verifyThreads,
   ...options
-}: OpenLedgerOptions): Promise<{ readonly ledger: LedgerStore; readonly store: Store<LedgerTables> }> {
+}: OpenLedgerOptions): Promise<{ readonly ledger: OpenedLedger; readonly store: Store<LedgerTables> }> {
   const store = await reading(() => openStore<LedgerTables>(target, ledgerMigrations));
   const threads = verifyThreads ? walkInThreads({ target, keys: options.sidecarKeys, ...verifyThreads }) : undefined;
   return { store, ledger: ledgerOver(store, options, threads) };
 }
 
 /** The ledger over an open, migrated store. Takes ownership: `close` closes the store. */
-export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, threads?: WalkThreads): LedgerStore {
+export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, threads?: WalkThreads): OpenedLedger {
   const {
     sidecarKeys,
     clock = Date.now,
@@ -180,38 +194,43 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
   const vacuumListeners: ((entries: number) => void)[] = [];
   const purgeSidecar = createPurgeSidecar(store.db, sidecarKeys, clock);
   return {
-    append,
-    erasure: createErasure({ store, append: appendOwn, clock }),
-    transparency,
-    ...verifier,
-    ...assurance,
-    ...reader,
-    anchors,
-    head,
-    sealThrough: writer.sealThrough,
-    ready: () => reading(() => chain.probe()),
-    purgeSidecar,
-    purgeSidecars: createRetention({ db: store.db, purgeSidecar, clock }),
-    vacuum: createVacuum({
-      db: side.db,
-      chain,
-      keys: sidecarKeys,
-      transparency,
-      legalHold,
-      onBatch(entries) {
-        for (const listener of vacuumListeners) listener(entries);
+    writer: {
+      append,
+      sealThrough: writer.sealThrough,
+      observe: writer.observe,
+      ready: () => reading(() => chain.probe()),
+    },
+    reader: { ...reader, head },
+    verifier: {
+      verify: verifier.verify,
+      verifyAssured: assurance.verifyAssured,
+      trustedKey: assurance.trustedKey,
+      observeWalks: (listener) => {
+        walkListeners.push(listener);
+        if (lastWalk) listener(lastWalk);
       },
-      clock,
-    }),
-    observeVacuum: (listener) => {
-      vacuumListeners.push(listener);
+    },
+    transparency,
+    anchors,
+    erasure: createErasure({ store, append: appendOwn, clock }),
+    retention: { purgeSidecar, purgeSidecars: createRetention({ db: store.db, purgeSidecar, clock }) },
+    vacuum: {
+      pass: createVacuum({
+        db: side.db,
+        chain,
+        keys: sidecarKeys,
+        transparency,
+        legalHold,
+        onBatch(entries) {
+          for (const listener of vacuumListeners) listener(entries);
+        },
+        clock,
+      }),
+      observe: (listener) => {
+        vacuumListeners.push(listener);
+      },
     },
     sinkCursors,
-    observe: writer.observe,
-    observeWalks: (listener) => {
-      walkListeners.push(listener);
-      if (lastWalk) listener(lastWalk);
-    },
     close() {
       closing ??= (async () => {
         await writer.close();

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from './ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { openLedgerReadOnly } from './read-only.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
@@ -13,7 +13,7 @@ const ROW = testRow({ id: id('a'), payload_sha256: sha256Hex(payload), payload_c
 describe('a ledger file that is only looked at', () => {
   let place: TestLedgerPlace;
   let file: string;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   const folder = () =>
     readdirSync(dirname(file)).map((name) => [
       name,

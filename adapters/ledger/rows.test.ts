@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from './ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import type { RowFilter } from '../../domain/ledger/row-filter.js';
 import type { AgentQuery } from '../../domain/ledger/ports.js';
 
@@ -11,7 +11,7 @@ const correlation = (prefix: string) => `${prefix}-1111-4111-8111-111111111111`;
 
 describe.each(STORES)('which rows a read finds, on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let now: number;
 
   beforeEach(async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from './ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { walkInThreads } from './walk-threads.js';
 
 const ROWS = 60;
@@ -14,8 +14,8 @@ const script = new URL('../../dist/adapters/ledger/walk-thread.js', import.meta.
 
 describe.each(STORES)('a walk in threads, on %s', (kind) => {
   let place: TestLedgerPlace;
-  let one: LedgerStore;
-  let several: LedgerStore;
+  let one: WholeLedger;
+  let several: WholeLedger;
 
   beforeAll(async () => {
     place = await ledgerPlace(kind);

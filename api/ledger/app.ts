@@ -1,12 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { LedgerWithEvidence } from '../../adapters/evidence/evidence.js';
+import type { Evidence } from '../../adapters/evidence/evidence.js';
+import type { ChainVacuum, OpenedLedger } from '../../adapters/ledger/ledger-store.js';
+import { egressSource } from '../../domain/evidence/egress/source.js';
 import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
-import type { LedgerContext } from './context.js';
 import { ledgerMetrics } from './metrics.js';
-import { READ_ROUTES } from './reads.js';
+import { readRoutes } from './reads.js';
 import { egressRoutes } from './routes/egress.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
@@ -14,19 +15,19 @@ import { proofRoutes } from './routes/proof.js';
 import { regulatoryRoutes } from './routes/regulatory.js';
 import { createSharedWalk } from './shared-walk.js';
 
-/** The ledger's routes, one module per resource. */
-const ROUTES: readonly ((context: LedgerContext) => void)[] = [
-  ...READ_ROUTES,
-  // One line per module, in alphabetical order.
-  egressRoutes,
-  erasureRoutes,
-  logRoutes,
-  proofRoutes,
-  regulatoryRoutes,
-];
+/** What the routes show of a ledger. They sweep, anchor, vacuum and purge nothing. */
+type ServedLedger = Pick<
+  OpenedLedger,
+  'writer' | 'reader' | 'verifier' | 'transparency' | 'erasure' | 'sinkCursors'
+> & {
+  readonly vacuum: Pick<ChainVacuum, 'observe'>;
+};
+type ServedEvidence = Omit<Evidence, 'coldCopies' | 'vacuum' | 'watchdogs'>;
 
 /** `ledger` and `evidence` must be open. The caller closes them after the service. */
-export interface LedgerServiceOptions extends LedgerWithEvidence {
+export interface LedgerServiceOptions {
+  readonly ledger: ServedLedger;
+  readonly evidence: ServedEvidence;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -40,25 +41,27 @@ export interface LedgerServiceOptions extends LedgerWithEvidence {
  * verify the chain.
  */
 export function createLedgerService(options: LedgerServiceOptions): Service {
-  const { ledger, evidence, registry } = options;
+  const { writer, reader, verifier, vacuum, transparency, erasure } = options.ledger;
+  const { evidence, registry } = options;
   const service = createService({
     name: 'ledger',
     governed: 'ledger',
     logger: options.logger,
     registry,
     trustDomain: options.trustDomain,
-    readiness: { storage: () => ledger.ready() },
+    readiness: { storage: () => writer.ready() },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  ledgerMetrics(registry, options);
-  const context = {
-    app: service.app,
-    ledger,
-    evidence,
-    logger: options.logger,
-    sharedWalk: createSharedWalk(options.now),
-  };
-  for (const register of ROUTES) register(context);
+  ledgerMetrics(registry, { writer, verifier, vacuum, evidence });
+  const { app } = service;
+  const sharedWalk = createSharedWalk(options.now);
+  readRoutes(app, { reader, writer, verifier, evidence }, sharedWalk);
+  // One line per module, in alphabetical order, with what it needs.
+  egressRoutes({ app, egress: egressSource(options.ledger) });
+  erasureRoutes({ app, erasure, tenantLifecycle: evidence.tenantLifecycle });
+  logRoutes({ app, writer, reader });
+  proofRoutes({ app, transparency, sharedWalk });
+  regulatoryRoutes({ app, exportRegulatory: evidence.exportRegulatory });
   return service;
 }

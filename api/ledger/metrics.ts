@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Evidence } from '../../adapters/evidence/evidence.js';
-import type { LedgerStore } from '../../adapters/ledger/ledger-store.js';
+import type { ChainVacuum, ChainVerifier, ChainWriter } from '../../adapters/ledger/ledger-store.js';
 
 /**
  * Metrics for alerts on the ledger: rows and commits, refused conflicts, results of sweeps, and whether the last walk found the chain
@@ -9,10 +9,14 @@ import type { LedgerStore } from '../../adapters/ledger/ledger-store.js';
 export function ledgerMetrics(
   registry: Registry,
   {
-    ledger,
+    writer,
+    verifier,
+    vacuum,
     evidence,
   }: {
-    readonly ledger: Pick<LedgerStore, 'observe' | 'observeWalks' | 'observeVacuum'>;
+    readonly writer: Pick<ChainWriter, 'observe'>;
+    readonly verifier: Pick<ChainVerifier, 'observeWalks'>;
+    readonly vacuum: Pick<ChainVacuum, 'observe'>;
     readonly evidence: Pick<Evidence, 'observeFlags'>;
   },
 ): void {
@@ -41,7 +45,7 @@ export function ledgerMetrics(
     registers,
   });
   valid.set(Number.NaN);
-  ledger.observe((commit) => {
+  writer.observe((commit) => {
     rows.inc(commit.rows);
     if (commit.rows > 0) batchRows.observe(commit.rows);
     seconds.observe(commit.seconds);
@@ -58,7 +62,7 @@ export function ledgerMetrics(
     labelNames: ['kind'],
     registers,
   });
-  ledger.observeVacuum((entries) => vacuumed.inc(entries));
+  vacuum.observe((entries) => vacuumed.inc(entries));
   evidence.observeFlags((kind, raised) => flags.inc({ kind }, raised));
-  ledger.observeWalks((result) => valid.set(result.valid ? 1 : 0));
+  verifier.observeWalks((result) => valid.set(result.valid ? 1 : 0));
 }

@@ -36,9 +36,13 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   parts.onStop('stores', 'the ledger', () => ledger.close());
   const sweeps = startLedgerSweeps({ ledger, evidence }, own, logger, signatures.timeStamps?.trust ?? null);
   parts.onStop('sweeps', 'the sweeps of the ledger', () => sweeps.stop());
+  const { writer, reader } = ledger;
   return {
-    port: { ledger, egress: egressSource(ledger) },
-    ready: () => ledger.ready(),
+    port: {
+      ledger: { append: writer.append, held: reader.held, byCorrelation: reader.byCorrelation },
+      egress: egressSource(ledger),
+    },
+    ready: () => writer.ready(),
     listener: () => listenerOf(createLedgerService({ ...parts, ledger, evidence }), own),
   };
 }

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { type Caller, createService, type Service } from '../plugins/service.js';
-import type { LedgerReadContext } from './context.js';
+import type { Evidence } from '../../adapters/evidence/evidence.js';
+import type { ChainRows, ChainVerifier } from '../../adapters/ledger/ledger-store.js';
+import { type Caller, createService, type Service, type ServiceApp } from '../plugins/service.js';
 import { activeAgentRoutes } from './routes/active-agents.js';
 import { analysisRoutes } from './routes/analysis.js';
 import { auditRoutes } from './routes/audit.js';
@@ -14,25 +15,39 @@ import { narrativeRoutes } from './routes/narrative.js';
 import { silenceRoutes } from './routes/silence.js';
 import { streamRoutes } from './routes/stream.js';
 import { verifyRoutes } from './routes/verify.js';
-import { createSharedWalk } from './shared-walk.js';
+import { createSharedWalk, type SharedWalk } from './shared-walk.js';
 
-/** The modules whose reads any ledger answers, also one that is a part of something else. */
-export const READ_ROUTES: readonly ((context: LedgerReadContext) => void)[] = [
+/** What any ledger can show, also one that is a part of something else. */
+export interface LedgerReadParts {
+  readonly reader: ChainRows;
+  /** Tells of each commit. */
+  readonly writer: { observe(listener: () => void): void };
+  readonly verifier: Pick<ChainVerifier, 'verifyAssured'>;
+  readonly evidence: Pick<
+    Evidence,
+    'activeAgents' | 'cases' | 'coldTier' | 'complianceEvidence' | 'reports' | 'silence'
+  >;
+}
+
+/** The modules whose reads any ledger answers, each with what it needs. */
+export function readRoutes(app: ServiceApp, parts: LedgerReadParts, sharedWalk: SharedWalk): void {
+  const { reader, writer, verifier, evidence } = parts;
+  const { activeAgents, cases, coldTier, complianceEvidence, reports, silence } = evidence;
   // One line per module, in alphabetical order.
-  activeAgentRoutes,
-  analysisRoutes,
-  auditRoutes,
-  caseRoutes,
-  complianceRoutes,
-  exportRoutes,
-  huntRoutes,
-  narrativeRoutes,
-  silenceRoutes,
-  streamRoutes,
-  verifyRoutes,
-];
+  activeAgentRoutes({ app, activeAgents });
+  analysisRoutes({ app, reports });
+  auditRoutes({ app, reader });
+  caseRoutes({ app, cases });
+  complianceRoutes({ app, complianceEvidence });
+  exportRoutes({ app, coldTier });
+  huntRoutes({ app, reports });
+  narrativeRoutes({ app, reports });
+  silenceRoutes({ app, silence });
+  streamRoutes({ app, writer, reader });
+  verifyRoutes({ app, verifier, sharedWalk });
+}
 
-export interface LedgerReadsOptions extends Omit<LedgerReadContext, 'app' | 'sharedWalk'> {
+export interface LedgerReadsOptions extends LedgerReadParts {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -45,9 +60,15 @@ export interface LedgerReadsOptions extends Omit<LedgerReadContext, 'app' | 'sha
  * The ledger's service without what only its writer may do, under the same table of callers. Nobody listens for it: whoever mounts it says
  * which of its routes are reached.
  */
-export function createLedgerReads({ ledger, evidence, now, ...options }: LedgerReadsOptions): Service {
+export function createLedgerReads({
+  reader,
+  writer,
+  verifier,
+  evidence,
+  now,
+  ...options
+}: LedgerReadsOptions): Service {
   const service = createService({ ...options, name: 'ledger', governed: 'ledger' });
-  const context = { app: service.app, ledger, evidence, sharedWalk: createSharedWalk(now) };
-  for (const register of READ_ROUTES) register(context);
+  readRoutes(service.app, { reader, writer, verifier, evidence }, createSharedWalk(now));
   return service;
 }

@@ -17,7 +17,9 @@ export const LEDGER = declareService({
   async metrics(registry) {
     const unobserved = () => undefined;
     (await import('./metrics.js')).ledgerMetrics(registry, {
-      ledger: { observe: unobserved, observeWalks: unobserved, observeVacuum: unobserved },
+      writer: { observe: unobserved },
+      verifier: { observeWalks: unobserved },
+      vacuum: { observe: unobserved },
       evidence: { observeFlags: unobserved },
     });
   },

@@ -64,10 +64,10 @@ describe('what the ledger does by itself', () => {
   });
 
   it('stops without waiting for a walk, and does not walk where it is told not to', async () => {
-    const never = { ...ledger, verify: () => new Promise<VerifyResult>(() => undefined) };
+    const never = { ...ledger, verifier: { verify: () => new Promise<VerifyResult>(() => undefined) } };
     await startLedgerSweeps({ ledger: never, evidence: ledger }, config(), silent).stop();
     let walks = 0;
-    const counting = { ...ledger, verify: () => Promise.resolve({ valid: ++walks > 0 } as VerifyResult) };
+    const counting = { ...ledger, verifier: { verify: () => Promise.resolve({ valid: ++walks > 0 } as VerifyResult) } };
     await startLedgerSweeps(
       { ledger: counting, evidence: ledger },
       config({ GATE_LEDGER_VERIFY_EVERY_SECS: '0' }),
@@ -82,7 +82,10 @@ describe('what the ledger does by itself', () => {
       const made: unknown[] = [];
       const fake = {
         ...ledger,
-        purgeSidecars: (periods: unknown) => Promise.resolve(made.push(periods)),
+        retention: {
+          ...ledger.retention,
+          purgeSidecars: (periods: unknown) => Promise.resolve(made.push(periods)),
+        },
         watchdogs: {
           silence: (of: unknown) => Promise.resolve(made.push(of)),
           drift: (of: unknown) => Promise.resolve(made.push(of)),

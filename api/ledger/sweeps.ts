@@ -5,15 +5,24 @@ import type { AnchorSource } from '../../adapters/ledger/anchors/anchors.js';
 import { timeStampAnchor, webhookAnchor } from '../../adapters/ledger/anchors/sources.js';
 import type { TimeStampTrust } from '../../domain/ledger/anchors/time-stamp.js';
 import { postTo } from '../../adapters/egress/webhook.js';
-import type { LedgerWithEvidence } from '../../adapters/evidence/evidence.js';
+import type { Evidence } from '../../adapters/evidence/evidence.js';
+import type { ChainVerifier, OpenedLedger } from '../../adapters/ledger/ledger-store.js';
 import { startSweep, type RunningSweep } from '../../domain/ledger/sweeps/sweep.js';
+
+/** What the sweeps work on: no writer, and no rows. */
+export interface SweptLedger {
+  readonly ledger: Pick<OpenedLedger, 'transparency' | 'anchors' | 'retention'> & {
+    readonly verifier: Pick<ChainVerifier, 'verify'>;
+  };
+  readonly evidence: Pick<Evidence, 'cases' | 'vacuum' | 'watchdogs'>;
+}
 
 /**
  * The ledger's repeating work. Each sweep reads from the store what is due and keeps nothing between two runs
  * (docs/decisions/ledger-sweeps.md). Sweeps without an address do not run.
  */
 export function startLedgerSweeps(
-  { ledger, evidence }: LedgerWithEvidence,
+  { ledger: { verifier, transparency, anchors, retention }, evidence }: SweptLedger,
   config: Config<typeof LEDGER_SETTINGS>,
   logger: Logger,
   trust: TimeStampTrust | null = null,
@@ -30,10 +39,7 @@ export function startLedgerSweeps(
   // A full walk: it updates the gauge soon after the start, and a valid chain is then signed. A stop does not wait for a long walk; closing
   // the ledger ends it.
   every('verify', config.verifyEverySecs * 1000, () =>
-    Promise.race([
-      ledger.verify().then(({ valid }) => (valid ? ledger.transparency?.checkpoint() : undefined)),
-      stopping,
-    ]),
+    Promise.race([verifier.verify().then(({ valid }) => (valid ? transparency?.checkpoint() : undefined)), stopping]),
   );
   const { authorityWebhook: url, authorityBearer: bearer } = config;
   if (url !== undefined) {
@@ -47,7 +53,7 @@ export function startLedgerSweeps(
   const { retentionStandardSecs: standard, retentionExtendedSecs: extended } = config;
   if ((standard !== undefined || extended !== undefined) && !config.legalHold)
     every('retention', config.retentionPurgeSecs * 1000, async () => {
-      const purged = await ledger.purgeSidecars({
+      const purged = await retention.purgeSidecars({
         standardMs: standard && standard * 1000,
         extendedMs: extended && extended * 1000,
       });
@@ -76,7 +82,7 @@ export function startLedgerSweeps(
   const anchored = (source: AnchorSource) => {
     const intervalMs = config.anchorIntervalSecs * 1000;
     every(`anchor ${source.source}`, intervalMs, async () => {
-      const { failed } = await ledger.anchors.sweep({ source, intervalMs });
+      const { failed } = await anchors.sweep({ source, intervalMs });
       if (failed > 0)
         logger.warn({ source: source.source }, 'the root of the chain was not anchored; it is tried again');
     });

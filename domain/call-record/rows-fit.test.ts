@@ -7,7 +7,7 @@ import { callInput } from '../../test/support/call-input.js';
 import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import { seededRandom } from '../../test/support/random.js';
-import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { ownRow } from '../ledger/own-rows.js';
 import { foldVerdict } from '../pipeline/verdict.js';
 import type { CallRecord } from './record.js';
@@ -145,7 +145,7 @@ const records = fc
 
 describe('whatever an agent, a tool or a person wrote', () => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   beforeAll(async () => {
     place = await ledgerPlace('sqlite');
     ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });

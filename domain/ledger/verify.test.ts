@@ -7,7 +7,7 @@ import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { chainRows, EMPTY_CHAIN } from './chain.js';
 import { ENTRY_COLUMNS } from './chain-store.js';
 import { prepareRow } from './entry.js';
-import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { sqliteChainReader } from '../../adapters/ledger/sqlite-chain.js';
 import { createVerifier } from './verifier.js';
 
@@ -42,7 +42,7 @@ const ROWS = [
 
 describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   const found = async () => {
     const { valid, first_invalid_seq: seq, first_invalid_reason: reason, commitment } = await ledger.verify();
     if (!valid) expect(commitment).toBeUndefined();

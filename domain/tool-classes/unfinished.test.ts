@@ -12,7 +12,7 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { seededRandom } from '../../test/support/random.js';
 import { openClasses, type OpenClasses } from '../../test/support/tool-classes.js';
 import { keyRing } from '../crypto/key-ring.js';
-import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openLedger } from '../../test/support/whole-ledger.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { type ClassLedger, classesIdOf } from './bound-to-ledger.js';
 

@@ -5,7 +5,7 @@ import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
-import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definitions.js';
@@ -24,7 +24,7 @@ const tool = (name: string, description = `does ${name}`): JsonObject => ({
 describe.each(STORES)('pinned tools on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledgerHome: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let clock: number;
   let store: Store<ToolPinTables>;
   let pins: ToolPinStore;

@@ -8,7 +8,7 @@ import type { Client } from '@temporalio/client';
 import type { JsonObject } from '../../contracts/json.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { SINK_KINDS, type SinkKind } from '../../domain/evidence/egress/sinks.js';
-import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../support/whole-ledger.js';
 import { ensureStreams, streamIdOf } from '../../workers/streams.js';
 import { EGRESS, type Stream, streamProgress } from '../../workflows/egress/messages.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
@@ -80,7 +80,7 @@ class Receiver {
 
 let engine: TestEngine;
 let client: Client;
-let ledger: LedgerStore;
+let ledger: WholeLedger;
 let worker: ChildProcess;
 let workerConfig: EgressWorkerConfig;
 const receivers: Record<SinkKind, Receiver> = {

@@ -6,7 +6,7 @@ import { LEDGER } from '../../api/ledger/service.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { type NewLedgerRow, newLedgerRow } from '../../contracts/ledger.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
-import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openLedger } from '../support/whole-ledger.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { keysBeside } from '../../lite/keys.js';
 import { storeTarget } from '../../stack/proxy-store.js';

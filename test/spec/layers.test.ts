@@ -74,8 +74,38 @@ describe('imports go one way', () => {
       /^(?!migrations\/)/,
     ],
     ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],
+    [
+      'a route of the ledger takes the parts of the chain and of the evidence that it needs, not what opens them',
+      /^api\/ledger\/routes\//,
+      /^api\/ledger\/(?:app|open|reads)\.js$|^adapters\/evidence\/(?:evidence|derived)\.js$/,
+    ],
+    [
+      'other services and lite use the ledger through its port or its parts',
+      /^(?!api\/ledger\/|adapters\/)/,
+      /^adapters\/ledger\/ledger-store\.js$|^adapters\/evidence\/evidence\.js$/,
+    ],
   ])('%s', (_, from, to) => {
     expect(crossing(from, to)).toEqual([]);
+  });
+});
+
+describe('the opened ledger, which holds all parts of a chain', () => {
+  const naming = imports
+    .filter(([, target]) => /^adapters\/(?:ledger\/ledger-store|evidence\/evidence)\.js$/.test(target))
+    .map(([file]) => [file, readFileSync(join(ROOT, file), 'utf8').replaceAll(/^import .*$/gm, '')] as const)
+    .filter(([, text]) => /\b(?:OpenedLedger|LedgerWithEvidence)\b/.test(text));
+
+  it('is named only where it is opened and where its parts are handed out', () => {
+    expect([...new Set(naming.map(([file]) => file))].sort()).toEqual([
+      'adapters/evidence/evidence.ts',
+      'api/ledger/app.ts',
+      'api/ledger/sweeps.ts',
+    ]);
+  });
+
+  it('is handed out in parts alone', () => {
+    const whole = naming.filter(([, text]) => /(?<!\bPick<\s*)\b(?:OpenedLedger|LedgerWithEvidence)\b/.test(text));
+    expect([...new Set(whole.map(([file]) => file))]).toEqual(['adapters/evidence/evidence.ts']);
   });
 });
 

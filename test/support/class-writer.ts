@@ -1,5 +1,5 @@
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openLedger } from './whole-ledger.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { openClasses } from './tool-classes.js';
 

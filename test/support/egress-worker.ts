@@ -4,7 +4,7 @@ import { createEgressActivities } from '../../activities/egress.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
 import { datadogSink, genericSink, type Sink, splunkSink } from '../../domain/evidence/egress/sinks.js';
-import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openLedger } from './whole-ledger.js';
 import { connectNative, dataConverter } from '../../workers/client.js';
 import { installEngineRuntime } from '../../workers/runtime.js';
 import { streamsForEngine } from '../../workers/worker.js';

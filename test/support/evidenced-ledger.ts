@@ -4,14 +4,22 @@ import {
   openLedgerWithEvidence,
   openLedgerWithEvidenceThread,
 } from '../../adapters/evidence/evidence.js';
-import type { LedgerStore, OpenLedgerOptions } from '../../adapters/ledger/ledger-store.js';
+import type { OpenedLedger, OpenLedgerOptions } from '../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, wholeLedger } from './whole-ledger.js';
 
-/** A ledger and its evidence as one object, for tests that use both side by side. */
-export type EvidencedLedger = Omit<LedgerStore, 'vacuum'> & Evidence;
+/** A ledger and its evidence as one object, for tests that use both side by side. `vacuum` is the ledger's, for whoever passes it parts. */
+export type EvidencedLedger = WholeLedger &
+  Omit<Evidence, 'vacuum'> & { vacuum: OpenedLedger['vacuum'] & Evidence['vacuum'] };
+
+const evidenced = (ledger: OpenedLedger, evidence: Evidence): EvidencedLedger => ({
+  ...wholeLedger(ledger),
+  ...evidence,
+  vacuum: Object.assign((pass: Parameters<Evidence['vacuum']>[0]) => evidence.vacuum(pass), ledger.vacuum),
+});
 
 export async function openEvidencedLedger(options: OpenLedgerOptions & EvidenceOptions): Promise<EvidencedLedger> {
   const { ledger, evidence } = await openLedgerWithEvidence(options);
-  return { ...ledger, ...evidence };
+  return evidenced(ledger, evidence);
 }
 
 export type LikeProductOptions = Parameters<typeof openLedgerWithEvidenceThread>[0] & Pick<EvidenceOptions, 'clock'>;
@@ -25,5 +33,5 @@ export async function openLikeProduct({
   const tick = () => void (time && clock && time.fill(clock()));
   tick();
   const { ledger, evidence } = await openLedgerWithEvidenceThread({ ...options, ...(clock && { clock }), time });
-  return { ledger: { ...ledger, ...evidence }, tick };
+  return { ledger: evidenced(ledger, evidence), tick };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
-import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openLedger } from './whole-ledger.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
 import { connectClient, connectNative } from '../../workers/client.js';

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import { openLedger } from '../../adapters/ledger/ledger-store.js';
+import { openLedger } from './whole-ledger.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { testRow } from './ledger.js';
 

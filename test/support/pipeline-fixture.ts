@@ -16,7 +16,7 @@ import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Callback } from '../../domain/egress/ports.js';
 import { GateError } from '../../domain/errors.js';
 import type { Inspector } from '../../domain/inspection/port.js';
-import { type LedgerStore, openLedger } from '../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from './whole-ledger.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
@@ -37,7 +37,7 @@ import { type Clock, machineClock } from '../../lite/clock.js';
 export interface PipelineFixture {
   readonly folder: string;
   readonly calls: CallStore;
-  readonly ledger: LedgerStore;
+  readonly ledger: WholeLedger;
   readonly reviews: ReviewStore;
   readonly activities: GateActivities;
   readonly host: InProcessRunner;

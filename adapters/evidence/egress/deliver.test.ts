@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { EgressSource } from '../../../contracts/ledger-egress.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import { type LedgerStore, openLedger } from '../../ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { sweepOnce } from './deliver.js';
 import { severityOf } from '../../../domain/evidence/egress/severity.js';
 import { datadogSink, envelopeOf, genericSink, splunkSink } from '../../../domain/evidence/egress/sinks.js';
@@ -14,7 +14,7 @@ const routing = { tenants: [], minSeverity: 'info' } as const;
 
 describe.each(STORES)('one attempt to deliver rows, from %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let source: EgressSource;
   let server: Server;
   let status: number;

@@ -8,7 +8,7 @@ import { ledgerMigrations } from '../../../migrations/ledger.js';
 import { unpack } from '../../../test/support/bundle.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { openStore } from '../../store/database.js';
-import { ledgerOver, type LedgerStore } from '../../ledger/ledger-store.js';
+import { ledgerOver, type WholeLedger } from '../../../test/support/whole-ledger.js';
 import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { type BundleOptions, createBundleMaker, type MakeBundle } from './bundle.js';
@@ -17,7 +17,7 @@ const REQUEST = { tenant: 'acme', from: '2020-01-01T00:00:00.000Z', to: '2100-01
 
 describe('what a regulatory bundle leaves on this machine', () => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let folder: string;
   let maker: (change?: Partial<BundleOptions>) => MakeBundle;
 

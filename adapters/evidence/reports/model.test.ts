@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { uuidFromDigest } from '../../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from '../../ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import type { AgentQuery } from '../../../domain/ledger/ports.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.000Z');
@@ -65,7 +65,7 @@ function expected(rows: readonly Row[], agentId: string, query: AgentQuery): num
 
 describe('every read finds what looking at every row finds, on both stores', () => {
   const places: TestLedgerPlace[] = [];
-  const ledgers: LedgerStore[] = [];
+  const ledgers: WholeLedger[] = [];
   let rows: Row[];
 
   beforeAll(async () => {
@@ -107,7 +107,7 @@ describe('every read finds what looking at every row finds, on both stores', () 
       }
     }
     rows = [];
-    for await (const page of (ledgers[0] as LedgerStore).pages({ hiding: 'nothing' })) rows.push(...(page as Row[]));
+    for await (const page of (ledgers[0] as WholeLedger).pages({ hiding: 'nothing' })) rows.push(...(page as Row[]));
     for (const ledger of ledgers) {
       await ledger.erasure.tombstoneTenant('gone');
       await ledger.erasure.cleanUpDemo();

@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/time-stamp-authority.js';
 import { needs } from '../../../test/support/needs.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
-import { type LedgerOptions } from '../ledger-store.js';
+import type { LedgerOptions } from '../ledger-store.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { verifyRegulatoryBundle } from '../../evidence/regulatory/verify-bundle.js';
 import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js';

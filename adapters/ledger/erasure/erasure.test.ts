@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerMigrations } from '../../../migrations/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { openStore, type Store } from '../../store/database.js';
-import { ledgerOver, type LedgerStore } from '../ledger-store.js';
+import { ledgerOver, type WholeLedger } from '../../../test/support/whole-ledger.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { createErasure } from './erasure.js';
 
 describe.each(STORES)('erasure on %s, while others append', (kind) => {
   let place: TestLedgerPlace;
   let store: Store<LedgerTables>;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   beforeEach(async () => {
     place = await ledgerPlace(kind);
     store = await openStore<LedgerTables>(place.target, ledgerMigrations);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from '../ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { maskedParams } from '../../../domain/evidence/reports/call-rows.js';
 
 const DAY = 86_400_000;
@@ -11,7 +11,7 @@ const id = (name: string) => uuidFromDigest('test', name);
 
 describe.each(STORES)('retention of what lies beside entries, on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let now: number;
   beforeEach(async () => {
     now = START;

@@ -3,14 +3,15 @@ import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import type { CryptographicVerification } from '../../../contracts/ledger-evidence.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { type RowSigner, rowSigner } from '../../../test/support/row-signer.js';
-import { type LedgerOptions, type LedgerStore, openLedger } from '../ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
+import type { LedgerOptions } from '../ledger-store.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const T = '2026-01-02T03:04:00.000Z';
 
 describe.each(STORES)('row signatures on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let signer: RowSigner;
   let document: (() => unknown) | null;
   const open = async (options: Partial<LedgerOptions> = {}) => {

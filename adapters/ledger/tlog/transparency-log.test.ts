@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { uuidFromDigest } from '../../../domain/crypto/digest.js';
-import { type LedgerStore, openLedger } from '../ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { type Checkpoint, parseCheckpoint } from '../../../domain/ledger/tlog/checkpoint.js';
 import { consistencyHolds, inclusionHolds, leafHash, nodeHash } from '../../../domain/ledger/tlog/merkle.js';
 import { cosign, type NoteKey, noteKey, parseVkey, verifiedSignatures } from '../../../domain/ledger/tlog/note.js';
@@ -27,7 +27,7 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
   let place: TestLedgerPlace;
   let key: KeyObject;
   let now: number;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let log: TransparencyLog;
   const hashes: string[] = [];
 

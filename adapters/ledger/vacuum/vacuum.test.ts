@@ -8,7 +8,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '..
 import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
 import type { AnchorSource } from '../anchors/anchors.js';
 import { exportChain } from '../export-chain.js';
-import { type LedgerOptions } from '../ledger-store.js';
+import type { LedgerOptions } from '../ledger-store.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { folderFiles } from '../../evidence/cold-tier/folder.js';
 import { openLedgerReadOnly } from '../read-only.js';
@@ -141,7 +141,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
     await filled(25, 5);
     const { hash } = await ledger.head();
     const seen: number[] = [];
-    ledger.observeVacuum((entries) => seen.push(entries));
+    ledger.vacuum.observe((entries) => seen.push(entries));
     expect(await pass({ batchRows: 10 })).toBe(25);
     expect(seen).toEqual([10, 10, 5]);
     expect(await places()).toEqual([26, 27, 28, 29, 30]);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { activeAgentAdjustment, activeAgentInvoice, adjustmentReceipt } from '../../../contracts/active-agents.js';
 import { tenantName } from '../../../contracts/erasure.js';
-import type { LedgerReadContext } from '../context.js';
+import type { ActiveAgentMeter } from '../../../adapters/evidence/active-agents/active-agents.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 /** The meter checks the times, so that a bad or missing one is `invalid_meter_window`. */
 const time = z.string().max(64).default('');
@@ -11,7 +12,13 @@ const query = z.object({ tenant: tenantName, as_of: time, observed_through: time
  * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter). An invoice is read from the chain and appends no row; an
  * adjustment appends one.
  */
-export function activeAgentRoutes({ app, evidence: { activeAgents } }: LedgerReadContext): void {
+export function activeAgentRoutes({
+  app,
+  activeAgents,
+}: {
+  readonly app: ServiceApp;
+  readonly activeAgents: ActiveAgentMeter;
+}): void {
   const invoiceOf = ({ tenant, as_of: asOf, observed_through: observedThrough }: z.infer<typeof query>) =>
     activeAgents.invoice({ tenant, asOf, observedThrough });
 

@@ -9,7 +9,8 @@ import {
 } from '../../../contracts/ledger-reports.js';
 import { tenantName } from '../../../contracts/erasure.js';
 import { GateError } from '../../../domain/errors.js';
-import type { LedgerReadContext } from '../context.js';
+import type { LedgerReports } from '../../../adapters/evidence/reports/reports.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 
 const MONTH = /^(?:19[7-9]\d|2\d{3})-(?:0[1-9]|1[0-2])$/;
@@ -18,7 +19,7 @@ const days = (fallback: number) => whole(1, 365).default(fallback);
 const limit = whole(1, 1_000).default(100);
 
 /** Reports over rows: behaviour, models, silence, cost (docs/architecture/ledger-reads.md#reports). Computed when read. */
-export function analysisRoutes({ app, evidence: { reports } }: LedgerReadContext): void {
+export function analysisRoutes({ app, reports }: { readonly app: ServiceApp; readonly reports: LedgerReports }): void {
   app.get(
     '/analysis/agent-behavioral-baseline',
     {

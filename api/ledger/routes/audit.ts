@@ -3,11 +3,11 @@ import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
 import { lifecycleRows, maskedParams } from '../../../domain/evidence/reports/call-rows.js';
-import type { LedgerReadContext } from '../context.js';
+import type { ServiceApp } from '../../plugins/service.js';
 import { sendList } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 import { DETAIL_KEYS } from '../../../domain/ledger/row-filter.js';
-import type { AgentQuery } from '../../../domain/ledger/ports.js';
+import type { AgentQuery, LedgerReader } from '../../../domain/ledger/ports.js';
 
 const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
 const detail = z.string().min(1).max(256).optional();
@@ -51,9 +51,9 @@ function queryOf(query: z.infer<typeof filterQuery>): AgentQuery {
 }
 
 /** Reads of the chain (docs/architecture/ledger-reads.md#routes). Unknown ids give an empty list. */
-export function auditRoutes({ app, ledger }: LedgerReadContext): void {
+export function auditRoutes({ app, reader }: { readonly app: ServiceApp; readonly reader: LedgerReader }): void {
   app.get('/agents', { schema: { response: { 200: z.object({ agents: z.array(z.string()) }) } } }, async () => ({
-    agents: await ledger.agents(),
+    agents: await reader.agents(),
   }));
 
   app.get(
@@ -66,7 +66,7 @@ export function auditRoutes({ app, ledger }: LedgerReadContext): void {
       },
     },
     async (request, reply) =>
-      sendList(reply, ledger.pages({ ...scopeOf(request.query), correlationId: request.params.correlation_id })),
+      sendList(reply, reader.pages({ ...scopeOf(request.query), correlationId: request.params.correlation_id })),
   );
 
   app.get(
@@ -80,7 +80,7 @@ export function auditRoutes({ app, ledger }: LedgerReadContext): void {
     },
     async (request, reply) => {
       const { limit, offset } = request.query;
-      return sendList(reply, ledger.agentPages(request.params.agent_id, { ...queryOf(request.query), limit, offset }));
+      return sendList(reply, reader.agentPages(request.params.agent_id, { ...queryOf(request.query), limit, offset }));
     },
   );
 
@@ -94,7 +94,7 @@ export function auditRoutes({ app, ledger }: LedgerReadContext): void {
       },
     },
     async (request) => ({
-      count: await ledger.agentCount(request.params.agent_id, queryOf(request.query)),
+      count: await reader.agentCount(request.params.agent_id, queryOf(request.query)),
     }),
   );
 
@@ -106,7 +106,7 @@ export function auditRoutes({ app, ledger }: LedgerReadContext): void {
         response: { 200: z.array(ledgerEntry.extend({ payload: jsonValue })) },
       },
     },
-    async (request, reply) => sendList(reply, lifecycleRows(ledger, request.params.tenant, request.params.agent_id)),
+    async (request, reply) => sendList(reply, lifecycleRows(reader, request.params.tenant, request.params.agent_id)),
   );
 
   app.get(
@@ -120,6 +120,6 @@ export function auditRoutes({ app, ledger }: LedgerReadContext): void {
         },
       },
     },
-    (request) => maskedParams(ledger, request.params.entry_id, scopeOf(request.query)),
+    (request) => maskedParams(reader, request.params.entry_id, scopeOf(request.query)),
   );
 }

@@ -11,7 +11,8 @@ import {
   openCase,
   setCaseStatus,
 } from '../../../contracts/cases.js';
-import type { LedgerReadContext } from '../context.js';
+import type { Cases } from '../../../adapters/evidence/cases/cases.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 const ById = z.object({ id: z.string().min(1).max(64) });
 const listQuery = z.object({
@@ -25,7 +26,7 @@ const actorOf = (request: FastifyRequest, named: string | undefined): string =>
   named ?? request.caller?.callerId ?? 'unknown';
 
 /** Incident cases (docs/architecture/ledger-reads.md#cases). */
-export function caseRoutes({ app, evidence: { cases } }: LedgerReadContext): void {
+export function caseRoutes({ app, cases }: { readonly app: ServiceApp; readonly cases: Cases }): void {
   app.get(
     '/cases',
     { schema: { querystring: listQuery, response: { 200: z.array(incidentCase) } } },

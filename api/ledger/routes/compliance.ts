@@ -1,12 +1,19 @@
 import { z } from 'zod';
 import { complianceRegister } from '../../../contracts/compliance.js';
-import type { LedgerReadContext } from '../context.js';
+import type { ComplianceEvidence } from '../../../adapters/evidence/compliance/evidence.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { requiredWindow, scopeOf, scopeQuery, time } from '../query.js';
 
 /**
  * Counts and samples of a window for auditors (docs/architecture/ledger-reads.md#compliance-register). Appends nothing and judges nothing.
  */
-export function complianceRoutes({ app, evidence }: LedgerReadContext): void {
+export function complianceRoutes({
+  app,
+  complianceEvidence,
+}: {
+  readonly app: ServiceApp;
+  readonly complianceEvidence: ComplianceEvidence;
+}): void {
   app.post(
     '/compliance/evidence',
     {
@@ -15,6 +22,6 @@ export function complianceRoutes({ app, evidence }: LedgerReadContext): void {
         response: { 200: complianceRegister },
       },
     },
-    (request) => evidence.complianceEvidence({ ...requiredWindow(request.query), ...scopeOf(request.query) }),
+    (request) => complianceEvidence({ ...requiredWindow(request.query), ...scopeOf(request.query) }),
   );
 }

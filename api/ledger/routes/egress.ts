@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { egressPage } from '../../../contracts/ledger-egress.js';
 import { SINK_KINDS } from '../../../domain/evidence/egress/sinks.js';
-import { egressSource } from '../../../domain/evidence/egress/source.js';
-import type { LedgerContext } from '../context.js';
+import { egressPage, type EgressSource } from '../../../contracts/ledger-egress.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 const query = z.object({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
@@ -11,11 +10,10 @@ const query = z.object({
 });
 
 /** The rows that a worker in another process streams to sinks (docs/architecture/ledger-reads.md#streams-to-sinks). */
-export function egressRoutes({ app, ledger }: LedgerContext): void {
-  const source = egressSource(ledger);
+export function egressRoutes({ app, egress }: { readonly app: ServiceApp; readonly egress: EgressSource }): void {
   app.get(
     '/egress/rows',
     { schema: { querystring: query, response: { 200: egressPage } } },
-    ({ query: { after, limit, sink } }) => source.egressPage(after, limit, sink),
+    ({ query: { after, limit, sink } }) => egress.egressPage(after, limit, sink),
   );
 }

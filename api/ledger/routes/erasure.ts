@@ -7,10 +7,20 @@ import {
   tombstoneReply,
   tombstoneRequest,
 } from '../../../contracts/erasure.js';
-import type { LedgerContext } from '../context.js';
+import type { TenantLifecycle } from '../../../adapters/evidence/tenant-lifecycle/tenant-lifecycle.js';
+import type { Erasure } from '../../../adapters/ledger/erasure/erasure.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 /** Erasure that leaves the chain intact (docs/architecture/ledger-reads.md#erasure). All routes are safe to repeat. */
-export function erasureRoutes({ app, ledger: { erasure }, evidence: { tenantLifecycle } }: LedgerContext): void {
+export function erasureRoutes({
+  app,
+  erasure,
+  tenantLifecycle,
+}: {
+  readonly app: ServiceApp;
+  readonly erasure: Erasure;
+  readonly tenantLifecycle: TenantLifecycle;
+}): void {
   app.post(
     '/admin/tenants/:tenant/tombstone',
     {

@@ -6,7 +6,8 @@ import {
   type IcebergExport,
   icebergExport,
 } from '../../../contracts/ledger-export.js';
-import type { LedgerReadContext } from '../context.js';
+import type { ColdTier } from '../../../adapters/evidence/cold-tier/cold-tier.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { requiredWindow, time } from '../query.js';
 
 const PARQUET = 'application/vnd.apache.parquet';
@@ -15,7 +16,7 @@ const PARQUET = 'application/vnd.apache.parquet';
  * The cold tier (docs/architecture/ledger-reads.md#cold-tier): exports, their records, and which rows of a window are in the table. With
  * `Accept: application/vnd.apache.parquet` the answer is the window's rows as one file.
  */
-export function exportRoutes({ app, evidence: { coldTier } }: LedgerReadContext): void {
+export function exportRoutes({ app, coldTier }: { readonly app: ServiceApp; readonly coldTier: ColdTier }): void {
   app.post('/export', { schema: { response: { 200: exportPass } } }, async (_request, reply) => {
     const pass = await coldTier.export();
     // A plain string would be sent as text.

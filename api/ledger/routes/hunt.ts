@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { hunt, replayCorpus } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ChosenCorpus } from '../../../domain/evidence/reports/corpus.js';
-import type { LedgerReadContext } from '../context.js';
+import type { LedgerReports } from '../../../adapters/evidence/reports/reports.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { sendPieces } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
 
@@ -12,7 +13,7 @@ const MAX_AGENTS = 1_000;
  * Searches across agents: who is behind suspicious rows, and recorded inputs to judge again
  * (docs/architecture/ledger-reads.md#hunt-and-corpus).
  */
-export function huntRoutes({ app, evidence: { reports } }: LedgerReadContext): void {
+export function huntRoutes({ app, reports }: { readonly app: ServiceApp; readonly reports: LedgerReports }): void {
   app.get(
     '/audit/hunt',
     {

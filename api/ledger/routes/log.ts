@@ -1,10 +1,17 @@
 import type { FastifyError } from 'fastify';
 import { z } from 'zod';
-import { type AppendReceipt, appendReceipt, HELD_IDS_LIMIT, heldIds, newLedgerRow } from '../../../contracts/ledger.js';
+import {
+  type AppendReceipt,
+  appendReceipt,
+  HELD_IDS_LIMIT,
+  heldIds,
+  type HeldRows,
+  type Ledger,
+  newLedgerRow,
+} from '../../../contracts/ledger.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { LedgerContext } from '../context.js';
 
 /** Most bytes of a body of `POST /log` (docs/architecture/ledger-rows.md#appending). */
 const LOG_BODY_BYTES = 1_048_576;
@@ -38,9 +45,17 @@ const statusOf = (answers: readonly AppendReceipt[]): 200 | 201 =>
  * Appends over HTTP: one row, or the rows of one call in one transaction. Both are safe to repeat if the rows carry ids. `GET /log/held`
  * says which rows exist.
  */
-export function logRoutes({ app, ledger }: LedgerContext): void {
+export function logRoutes({
+  app,
+  writer,
+  reader,
+}: {
+  readonly app: ServiceApp;
+  readonly writer: Ledger;
+  readonly reader: HeldRows;
+}): void {
   app.get('/log/held', { schema: { querystring: asked, response: { 200: heldIds } } }, async ({ query: { ids } }) => ({
-    held: [...(await ledger.held(ids))].sort(),
+    held: [...(await reader.held(ids))].sort(),
   }));
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
@@ -63,7 +78,7 @@ export function logRoutes({ app, ledger }: LedgerContext): void {
         errorHandler,
       },
       async (request, reply) => {
-        const answers = await ledger.append([request.body]);
+        const answers = await writer.append([request.body]);
         return reply.code(statusOf(answers)).send(answers[0] as AppendReceipt);
       },
     );
@@ -82,7 +97,7 @@ export function logRoutes({ app, ledger }: LedgerContext): void {
           throw new GateError('invalid_log_request', `rows must be a list of 1 to ${BATCH_ROWS} rows`, {
             fields: { field: 'rows' },
           });
-        const answers = await ledger.append(rows as typeof request.body.rows);
+        const answers = await writer.append(rows as typeof request.body.rows);
         return reply.code(statusOf(answers)).send({ receipts: answers });
       },
     );

@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { narrative, narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
-import type { LedgerReadContext } from '../context.js';
+import type { LedgerReports } from '../../../adapters/evidence/reports/reports.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { agentLabel, scopeOf, scopeQuery } from '../query.js';
 
 /** An agent's activity as a story (docs/architecture/ledger-reads.md#narrative). An unknown agent has a story of zeros. */
-export function narrativeRoutes({ app, evidence }: LedgerReadContext): void {
+export function narrativeRoutes({
+  app,
+  reports,
+}: {
+  readonly app: ServiceApp;
+  readonly reports: Pick<LedgerReports, 'narrative'>;
+}): void {
   app.get(
     '/audit/agents/:agent_id/narrative',
     {
@@ -20,7 +27,7 @@ export function narrativeRoutes({ app, evidence }: LedgerReadContext): void {
       if (!window.success)
         throw new GateError('invalid_window', `window is one of ${narrativeWindow.options.join(', ')}`);
       const { agent_id: agentId } = request.params;
-      return evidence.reports.narrative({ ...scopeOf(request.query), agentId, window: window.data });
+      return reports.narrative({ ...scopeOf(request.query), agentId, window: window.data });
     },
   );
 }

@@ -3,7 +3,7 @@ import { consistencyProof, cosignResult, inclusionProof } from '../../../contrac
 import { GateError } from '../../../domain/errors.js';
 import type { TransparencyLog } from '../../../adapters/ledger/tlog/transparency-log.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { LedgerContext } from '../context.js';
+import type { SharedWalk } from '../shared-walk.js';
 
 const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const inclusionQuery = z
@@ -28,11 +28,19 @@ const NOTE = 'text/plain; charset=utf-8';
  * The ledger as a transparency log (C2SP tlog-checkpoint, RFC 6962): checkpoints, proofs, cosignatures of witnesses. Without a signing key
  * all of them answer `signing_unavailable`.
  */
-export function proofRoutes({ app, ledger, sharedWalk }: LedgerContext): void {
+export function proofRoutes({
+  app,
+  transparency,
+  sharedWalk,
+}: {
+  readonly app: ServiceApp;
+  readonly transparency: TransparencyLog | null;
+  readonly sharedWalk: SharedWalk;
+}): void {
   const log = (): TransparencyLog => {
-    if (!ledger.transparency)
+    if (!transparency)
       throw new GateError('signing_unavailable', 'set GATE_LEDGER_CHECKPOINT_KEY_FILE to sign checkpoints');
-    return ledger.transparency;
+    return transparency;
   };
 
   app.get(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { LedgerContext } from '../context.js';
+import type { MakeBundle } from '../../../adapters/evidence/regulatory/bundle.js';
 import { requiredWindow, time } from '../query.js';
 
 const PROSE_BYTES = 1_048_576;
@@ -22,7 +22,13 @@ const query = z.object({
  * verified and forwards in X-Gate-Tenant-Scope; without that header nobody was verified. Nothing unsigned leaves: until manifest and
  * signature exist, the answer is an error.
  */
-export function regulatoryRoutes({ app, evidence }: LedgerContext): void {
+export function regulatoryRoutes({
+  app,
+  exportRegulatory,
+}: {
+  readonly app: ServiceApp;
+  readonly exportRegulatory: MakeBundle;
+}): void {
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     scope.removeAllContentTypeParsers();
@@ -46,7 +52,7 @@ export function regulatoryRoutes({ app, evidence }: LedgerContext): void {
         if (forwarded !== tenant.data) throw new GateError('capability_denied', 'tenant_scope_mismatch');
         const { from, to } = requiredWindow(asked);
         const documentation = request.body instanceof Buffer && request.body.length > 0 ? request.body : null;
-        const bundle = await evidence.exportRegulatory({
+        const bundle = await exportRegulatory({
           tenant: tenant.data,
           from,
           to,

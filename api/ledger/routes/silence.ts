@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { allowSilence, silenceEntry } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
-import type { LedgerReadContext } from '../context.js';
+import type { SilenceAllowlist } from '../../../adapters/evidence/silence/silence-allowlist.js';
+import type { ServiceApp } from '../../plugins/app.js';
 
 /**
  * Agents whose silence is expected (docs/architecture/ledger-reads.md#watchdogs). The calling service is recorded as the author of an
  * entry.
  */
-export function silenceRoutes({ app, evidence: { silence } }: LedgerReadContext): void {
+export function silenceRoutes({
+  app,
+  silence,
+}: {
+  readonly app: ServiceApp;
+  readonly silence: SilenceAllowlist;
+}): void {
   app.get(
     '/silence-allowlist',
     { schema: { response: { 200: z.object({ entries: z.array(silenceEntry) }) } } },

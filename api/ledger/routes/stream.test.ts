@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
+import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { ledgerPlace, STORES, testRow } from '../../../test/support/ledger.js';
 import { liteLedger } from '../../../test/support/lite-ledger.js';
@@ -51,7 +52,8 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
   async function openInFull(store: (typeof STORES)[number]): Promise<void> {
     const place = await ledgerPlace(store);
     const opened = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys });
-    const inPages: EvidencedLedger = { ...opened, pages: (filter) => counted(opened.pages(filter)) };
+    const reader = { ...opened.reader, pages: (filter: RowFilter) => counted(opened.pages(filter)) };
+    const inPages: EvidencedLedger = { ...opened, reader };
     const created = createLedgerService({
       ledger: inPages,
       evidence: inPages,

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { countCommits, follow } from '../../../domain/evidence/reports/follow.js';
-import type { LedgerReadContext } from '../context.js';
+import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
 
 /** Each stream holds a connection and a page of rows. */
@@ -16,9 +17,18 @@ const RECONNECT_MS = 2_000;
  * stream starts with the next commit. An id beyond the chain, as after a restore, is answered by an event `reset` whose id is the newest
  * place.
  */
-export function streamRoutes({ app, ledger }: LedgerReadContext): void {
+export function streamRoutes({
+  app,
+  writer,
+  reader,
+}: {
+  readonly app: ServiceApp;
+  /** Tells of each commit. */
+  readonly writer: { observe(listener: () => void): void };
+  readonly reader: Pick<ChainRows, 'pages' | 'head'>;
+}): void {
   const commits = countCommits();
-  ledger.observe(commits.note);
+  writer.observe(commits.note);
   const open = new Set<AbortController>();
   // An open stream would keep the service from closing. Its client reconnects with the id it has.
   app.addHook('preClose', (done) => {
@@ -47,11 +57,11 @@ export function streamRoutes({ app, ledger }: LedgerReadContext): void {
       ended.signal.addEventListener('abort', () => open.delete(ended));
       reply.raw.on('close', () => ended.abort());
       try {
-        const { length } = await ledger.head();
+        const { length } = await reader.head();
         const known = request.headers['last-event-id'];
         const reset = known !== undefined && Number(known) > length;
         const after = known === undefined || reset ? length : Number(known);
-        const rows = follow({ ledger, filter: scopeOf(request.query), after, commits, signal: ended.signal });
+        const rows = follow({ ledger: reader, filter: scopeOf(request.query), after, commits, signal: ended.signal });
         return await reply
           .header('content-type', 'text/event-stream')
           .header('cache-control', 'no-store')

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import { type LedgerStore, openLedger } from '../../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { type Commits, countCommits, follow, type FollowOptions } from './follow.js';
 
 describe.each(STORES)('following the chain on %s', (kind) => {
   let place: TestLedgerPlace;
-  let ledger: LedgerStore;
+  let ledger: WholeLedger;
   let commits: Commits;
   let ending: AbortController;
 

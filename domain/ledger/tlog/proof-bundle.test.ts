@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProofBundle } from '../../../contracts/ledger-proof.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import { type LedgerStore, openLedger } from '../../../adapters/ledger/ledger-store.js';
+import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { parseCheckpoint } from './checkpoint.js';
 import { cosign, noteKey, parseVkey } from './note.js';
 import { makeProofBundle, verifyProofBundle } from './proof-bundle.js';
@@ -11,7 +11,7 @@ import type { TransparencyLog } from '../../../adapters/ledger/tlog/transparency
 const witness = generateKeyPairSync('ed25519');
 const witnessKey = noteKey('w', witness.publicKey, 'cosignature');
 let place: TestLedgerPlace;
-let ledger: LedgerStore;
+let ledger: WholeLedger;
 let log: TransparencyLog;
 let now = Date.parse('2026-01-02T03:04:05.006Z');
 let bundle: ProofBundle;
