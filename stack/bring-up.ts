@@ -21,7 +21,7 @@ import { openServices } from './open-services.js';
 import type { readStartConfig } from './process-settings.js';
 import { portTaken } from './port-taken.js';
 import { storeTarget } from './proxy-store.js';
-import { keyOf, SERVICES, workloadOf } from './services.js';
+import { keyOf, LISTENING_SERVICES, SERVICES, workloadOf } from './services.js';
 import { once, sharedParts } from './shared-parts.js';
 import { Undo } from './undo.js';
 import type { Voice } from './voice.js';
@@ -214,9 +214,9 @@ function developmentFile(
 ): DevelopmentFile {
   const { own, upstream } = config.of(PROXY);
   const agent = pki.agents['support-bot'];
-  const listening = SERVICES.flatMap((service) => {
+  const listening = LISTENING_SERVICES.flatMap((service) => {
     const { port, healthPort } = at.ports.get(service.name) ?? {};
-    const { host, healthHost } = config.of(service)['own'] as Pick<typeof own, 'host' | 'healthHost'>;
+    const { host, healthHost } = config.of(service).own;
     return port === undefined
       ? []
       : [

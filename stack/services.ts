@@ -5,6 +5,7 @@ import type { ServiceDeclaration } from '../api/plugins/declaration.js';
 import { POLICY_ENGINE } from '../api/policy/service.js';
 import { PROXY } from '../api/proxy/service.js';
 import { WORKER } from '../api/worker/service.js';
+import type { listenerSettings } from '../config/listener.js';
 
 /**
  * Every service of Gate. Processes, settings, certificates, the files and the compose file of a deployment, the reference and the command
@@ -13,12 +14,16 @@ import { WORKER } from '../api/worker/service.js';
 const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, WORKER] as const;
 
 export type ProcessName = (typeof LIST)[number]['name'];
-/** The services with a listener of their own: all but those that answer only probes. */
 type Listening = Exclude<(typeof LIST)[number], { readonly calledBy: 'probes' }>;
+interface ListeningService extends ServiceDeclaration {
+  readonly settings: { readonly own: ReturnType<typeof listenerSettings> };
+}
 /** Its key in `.gate/dev.json`, for services that listen. */
 export type ServiceKey = NonNullable<Listening['key']>;
 
 export const SERVICES: readonly (ServiceDeclaration & { readonly name: ProcessName })[] = LIST;
+/** The services with a listener of their own, whose `own` settings say where: all but those that answer only probes. */
+export const LISTENING_SERVICES: readonly ListeningService[] = LIST.filter((service) => service.calledBy !== 'probes');
 export const PROCESS_NAMES: readonly ProcessName[] = LIST.map(({ name }) => name);
 
 export const serviceNamed = (name: ProcessName): ServiceDeclaration =>
