@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -41,6 +42,8 @@ export interface LiteAppOptions {
   readonly ledger: LedgerInFile;
   /** Opens what rows committed to. */
   readonly sidecarKeys: KeyRing;
+  /** Signs checkpoints of the ledger. */
+  readonly checkpointKey: KeyObject;
   readonly policies: Pick<PolicySet, 'ready'>;
   /** Resolves when the row it returns is on disk. */
   readonly decide: (decision: Decision) => Promise<PendingRequest>;

@@ -12,6 +12,8 @@ export interface LiteKeys {
   /** Signs what Gate vouches for; the same as long as the keys are. */
   readonly signingKey: KeyObject;
   readonly decisionKey: KeyObject;
+  /** Signs checkpoints of the ledger. */
+  readonly checkpointKey: KeyObject;
 }
 
 export const keysFileOf = (ledger: string): string => `${ledger}.keys`;
@@ -83,6 +85,7 @@ const keysOf = (text: string): LiteKeys => ({
   fingerprintKey: derived(text, 'gate.lite.fingerprint').toString('hex'),
   signingKey: ed25519(derived(text, 'gate.lite.signing')),
   decisionKey: ed25519(derived(text, 'gate.lite.decision')),
+  checkpointKey: ed25519(derived(text, 'gate.lite.checkpoint')),
 });
 
 /** A key of its own for each use, from the one secret (a PRF keyed with it, as in NIST SP 800-108). */

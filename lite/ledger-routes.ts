@@ -22,10 +22,7 @@ export const ABSENT: Readonly<Record<string, string>> = {
   'POST /log/batch': WRITES,
   'GET /log/held': WRITES,
   'GET /egress/rows': 'Lite streams no rows to sinks; GET /stream/audit sends them to whoever asks.',
-  'GET /checkpoint': 'Lite signs no checkpoints; gate checkpoint --ledger FILE does.',
-  'GET /proof/inclusion': 'Lite makes no proofs; gate prove --ledger FILE does.',
-  'GET /proof/consistency': 'Lite makes no proofs; gate prove --ledger FILE does.',
-  'POST /checkpoint/cosignatures': 'Lite signs no checkpoints; gate checkpoint --ledger FILE does.',
+  'POST /checkpoint/cosignatures': 'Lite knows no witnesses whose lines it could check.',
   'POST /cases': KEEPS,
   'POST /cases/{id}/attach': KEEPS,
   'POST /cases/{id}/classify': KEEPS,
@@ -43,7 +40,7 @@ export const ABSENT: Readonly<Record<string, string>> = {
 };
 
 const NOBODY =
-  "The bearer token is missing or wrong. An operator's reads the ledger; an agent's checks the chain (GET /verify) and nothing more.";
+  "The bearer token is missing or wrong. An operator's reads the ledger; an agent's checks the chain (GET /verify, /checkpoint, /proof/consistency) and nothing more.";
 
 /**
  * The ledger's routes in lite: its service, in this process and without a listener of its own, so that requests are checked, refused and

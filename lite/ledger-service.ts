@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
@@ -13,11 +14,13 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { type ChainHead, EMPTY_CHAIN } from '../domain/ledger/chain.js';
 import type { LedgerTables } from '../domain/ledger/tables.js';
 import { liteEvidence } from './ledger-evidence.js';
+import { liteTransparency } from './ledger-transparency.js';
 
 export interface LedgerServiceOptions {
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;
   readonly sidecarKeys: KeyRing;
+  readonly checkpointKey: KeyObject;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,6 +41,7 @@ export async function openLedgerService({
   file,
   ledger,
   sidecarKeys,
+  checkpointKey,
   ...options
 }: LedgerServiceOptions): Promise<LiteLedgerService> {
   const { now } = options;
@@ -78,6 +82,7 @@ export async function openLedgerService({
     trustDomain: 'gate.local',
     evidence,
     verifier: assurance,
+    transparency: liteTransparency({ file, ledger, checkpointKey, now }),
     // Whoever is told looks when the commit is over.
     writer: { observe: (listener) => file.beforeCommit(listener) },
     reader: {

@@ -177,6 +177,7 @@ export async function startLite({
     file,
     ledger,
     sidecarKeys: keys.ring,
+    checkpointKey: keys.checkpointKey,
     policies,
     now,
     async decide(decision) {

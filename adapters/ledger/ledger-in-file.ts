@@ -7,6 +7,7 @@ import { asUnavailable } from '../../domain/ledger/chain-store.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { createLedgerReader } from './ledger-reader.js';
 import { sqliteChainReader, sqliteChainWriter } from './sqlite-chain.js';
+import { checkpointedLength, type LogTables } from './tlog/transparency-log.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
 import { createVerifier, type Verifier } from '../../domain/ledger/verifier.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
@@ -45,6 +46,7 @@ export function ledgerInFile(
       },
     },
     sidecarKeys,
+    { promisedLength: () => checkpointedLength(file.store<LogTables>().db) },
   );
   file.onUndone(() => {
     undone += 1;

@@ -4,7 +4,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Migration } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import { privateDatabase } from './durable-file.js';
-import { migrate, sqliteStore, type Store } from './database.js';
+import { migrate, type StatementHooks, sqliteStore, type Store } from './database.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 
 /**
@@ -32,6 +32,11 @@ export interface LocalFile {
   durableFromHere(): () => Promise<void>;
   /** The same connection under Kysely; its statements join the open transaction. */
   store<Tables>(): Store<Tables>;
+  /**
+   * The same for what is written over several turns and stands together or not at all: once anything was undone after this call, every
+   * statement throws what undid it.
+   */
+  storeUntilUndone<Tables>(): Store<Tables>;
   /** Runs inside each transaction, right before it is committed. */
   beforeCommit(hook: () => void): void;
   /** Called after a transaction was rolled back, with the reason: what memory holds of it is wrong. */
@@ -184,6 +189,11 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
 
   const wait = (queue: Waiter[]) => new Promise<void>((resolve, reject) => queue.push({ resolve, reject }));
 
+  const storeOver = <Tables>(hooks: Pick<StatementHooks, 'beforeStatement'>): Store<Tables> => ({
+    ...sqliteStore<Tables>(connection, { ...hooks, beforeWrite: begin, atOnce: true }),
+    close: () => Promise.resolve(),
+  });
+
   const opened: LocalFile = {
     connection,
     apply(job) {
@@ -207,11 +217,14 @@ export async function openLocalFile({ file, migrations, prepare, maxPages }: Loc
       const before = undone?.count ?? 0;
       return () => (undone && undone.count > before ? Promise.reject(undone.why) : opened.durable());
     },
-    store<Tables>() {
-      return {
-        ...sqliteStore<Tables>(connection, { beforeWrite: begin, atOnce: true }),
-        close: () => Promise.resolve(),
-      };
+    store: () => storeOver({}),
+    storeUntilUndone() {
+      const before = undone?.count ?? 0;
+      return storeOver({
+        beforeStatement() {
+          if (undone && undone.count > before) throw undone.why;
+        },
+      });
     },
     beforeCommit: (hook) => void hooks.push(hook),
     onUndone: (listener) => void listeners.push(listener),

@@ -11,7 +11,6 @@ import { readRoutes } from './reads.js';
 import { egressRoutes } from './routes/egress.js';
 import { erasureRoutes } from './routes/erasure.js';
 import { logRoutes } from './routes/log.js';
-import { proofRoutes } from './routes/proof.js';
 import { regulatoryRoutes } from './routes/regulatory.js';
 import { createSharedWalk } from './shared-walk.js';
 
@@ -56,12 +55,11 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
   ledgerMetrics(registry, { writer, verifier, vacuum, evidence });
   const { app } = service;
   const sharedWalk = createSharedWalk(options.now);
-  readRoutes(app, { reader, writer, verifier, evidence }, sharedWalk);
+  readRoutes(app, { reader, writer, verifier, transparency, evidence }, sharedWalk);
   // One line per module, in alphabetical order, with what it needs.
   egressRoutes({ app, egress: egressSource(options.ledger) });
   erasureRoutes({ app, erasure, tenantLifecycle: evidence.tenantLifecycle });
   logRoutes({ app, writer, reader });
-  proofRoutes({ app, transparency, sharedWalk });
   regulatoryRoutes({ app, exportRegulatory: evidence.exportRegulatory });
   return service;
 }

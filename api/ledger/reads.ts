@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Evidence } from '../../adapters/evidence/evidence.js';
 import type { ChainRows, ChainVerifier } from '../../adapters/ledger/ledger-store.js';
+import type { TransparencyLog } from '../../adapters/ledger/tlog/transparency-log.js';
 import { type Caller, createService, type Service, type ServiceApp } from '../plugins/service.js';
 import { activeAgentRoutes } from './routes/active-agents.js';
 import { analysisRoutes } from './routes/analysis.js';
@@ -12,6 +13,7 @@ import { complianceRoutes } from './routes/compliance.js';
 import { exportRoutes } from './routes/export.js';
 import { huntRoutes } from './routes/hunt.js';
 import { narrativeRoutes } from './routes/narrative.js';
+import { proofRoutes } from './routes/proof.js';
 import { silenceRoutes } from './routes/silence.js';
 import { streamRoutes } from './routes/stream.js';
 import { verifyRoutes } from './routes/verify.js';
@@ -23,6 +25,8 @@ export interface LedgerReadParts {
   /** Tells of each commit. */
   readonly writer: { observe(listener: () => void): void };
   readonly verifier: Pick<ChainVerifier, 'verifyAssured'>;
+  /** `null` without a key that signs. */
+  readonly transparency: TransparencyLog | null;
   readonly evidence: Pick<
     Evidence,
     'activeAgents' | 'cases' | 'coldTier' | 'complianceEvidence' | 'reports' | 'silence'
@@ -31,7 +35,7 @@ export interface LedgerReadParts {
 
 /** The modules whose reads any ledger answers, each with what it needs. */
 export function readRoutes(app: ServiceApp, parts: LedgerReadParts, sharedWalk: SharedWalk): void {
-  const { reader, writer, verifier, evidence } = parts;
+  const { reader, writer, verifier, transparency, evidence } = parts;
   const { activeAgents, cases, coldTier, complianceEvidence, reports, silence } = evidence;
   // One line per module, in alphabetical order.
   activeAgentRoutes({ app, activeAgents });
@@ -42,6 +46,7 @@ export function readRoutes(app: ServiceApp, parts: LedgerReadParts, sharedWalk: 
   exportRoutes({ app, coldTier });
   huntRoutes({ app, reports });
   narrativeRoutes({ app, reports });
+  proofRoutes({ app, transparency, sharedWalk });
   silenceRoutes({ app, silence });
   streamRoutes({ app, writer, reader });
   verifyRoutes({ app, verifier, sharedWalk });
@@ -64,11 +69,12 @@ export function createLedgerReads({
   reader,
   writer,
   verifier,
+  transparency,
   evidence,
   now,
   ...options
 }: LedgerReadsOptions): Service {
   const service = createService({ ...options, name: 'ledger', governed: 'ledger' });
-  readRoutes(service.app, { reader, writer, verifier, evidence }, createSharedWalk(now));
+  readRoutes(service.app, { reader, writer, verifier, transparency, evidence }, createSharedWalk(now));
   return service;
 }

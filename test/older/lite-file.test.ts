@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
 import { machineClock } from '../../lite/clock.js';
@@ -72,6 +73,21 @@ describe('a file of an earlier version', () => {
     while (reply.status !== 200 && Date.now() < limit) reply = await again();
     expect(reply.status).toBe(200);
     expect(tools.executed).toHaveLength(1);
+  });
+
+  it('answers what is asked of its ledger, by routes that its version did not have', async () => {
+    const headers = { authorization: `Bearer ${gate.lite.ownDecideToken?.token}` };
+    const ask = async (path: string) => (await gate.send('GET', path, { headers })).body;
+    const { agents } = (await ask('/agents')) as { agents: string[] };
+    const hunt = await ask('/audit/hunt');
+    expect(hunt).toMatchObject({ returned: agents.length });
+    expect(await ask(`/audit/agents/${agents[0]}/narrative?window=90d`)).toMatchObject({ agent_id: agents[0] });
+    expect(await ask('/audit/replay/corpus?since=2026-01-01T00:00:00Z&limit=5')).toMatchObject({ returned: 5 });
+    expect([await ask('/cases'), await ask('/silence-allowlist')]).toEqual([[], { entries: [] }]);
+    const kept = parseCheckpoint(((await ask('/checkpoint')) as { text: string }).text);
+    expect(kept.size).toBeGreaterThanOrEqual(ROWS);
+    expect(await ask(`/proof/consistency?from=${kept.size}`)).toMatchObject({ from_root: kept.root.toString('hex') });
+    expect(await ask('/proof/inclusion?seq=1')).toMatchObject({ seq: 1, tree_size: kept.size });
   });
 
   it('keeps its chain: old rows and new ones verify as one', async () => {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { keyRing } from '../../domain/crypto/key-ring.js';
 import { machineClock } from '../../lite/clock.js';
-import { keysBeside } from '../../lite/keys.js';
+import { liteKeys } from '../../lite/keys.js';
 import { backupLedger } from '../../lite/ledger-file.js';
 import { ABSENT } from '../../lite/ledger-routes.js';
+import { LOG_ORIGIN } from '../../lite/ledger-transparency.js';
 import { ledgerService, type TestLedgerService } from '../support/ledger-service.js';
 import { echoTools, type EchoTools, type LiteFixture, openLite } from '../support/lite.js';
 
@@ -72,6 +72,14 @@ const CASES: readonly (readonly [name: string, path: string])[] = [
   ['the cases', '/cases'],
   ['a case that nobody knows', '/cases/{other}'],
   ['who may be silent', '/silence-allowlist'],
+  ['the checkpoint', '/checkpoint'],
+  ['a proof of a row', '/proof/inclusion?seq=1'],
+  ['a proof of it by its id', '/proof/inclusion?id={row}'],
+  ['a proof of a row that there is not', '/proof/inclusion?seq=999'],
+  ['a proof of no row', '/proof/inclusion'],
+  ['a proof that the log only grew', '/proof/consistency?from=1'],
+  ['a proof from beyond it', '/proof/consistency?from=999'],
+  ['a proof from nowhere', '/proof/consistency'],
   ['copies that nobody made', '/export/iceberg?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z'],
 ];
 
@@ -110,9 +118,9 @@ describe('what is asked of the ledger is answered alike by both editions', () =>
     // The same rows, opened by the other edition at the same time.
     const copy = join(lite.folder, 'copy.db');
     await backupLedger(lite.ledger, copy);
-    full = await ledgerService('sqlite', {
-      ledger: { target: { file: copy }, sidecarKeys: keysBeside(lite.ledger) ?? keyRing(new Map()), clock: now },
-    });
+    const { ring: sidecarKeys, checkpointKey: privateKey } = liteKeys(lite.ledger, undefined);
+    const checkpoints = { origin: LOG_ORIGIN, privateKey, witnesses: [] };
+    full = await ledgerService('sqlite', { ledger: { target: { file: copy }, sidecarKeys, checkpoints, clock: now } });
   }, 60_000);
   afterAll(async () => {
     await full.close();
@@ -143,7 +151,12 @@ describe('what is asked of the ledger is answered alike by both editions', () =>
   /** Whole, but for the id of a request that was refused. */
   const toldOf = ({ status, body }: Told) => ({
     status,
-    body: Array.isArray(body) ? body : { ...(body as JsonObject), ...(status >= 400 && { correlation_id: '' }) },
+    body:
+      typeof body === 'string'
+        ? { text: body }
+        : Array.isArray(body)
+          ? body
+          : { ...(body as JsonObject), ...(status >= 400 && { correlation_id: '' }) },
   });
 
   it.each(CASES)('%s', async (_name, request) => {
@@ -195,7 +208,7 @@ describe('what is asked of the ledger is answered alike by both editions', () =>
 
   it('by an operator of all tenants; an agent may check the chain, and reads no row; nobody else is heard', async () => {
     for (const row of ROWS) {
-      const asked = `${row.method} ${pathOf(row.path)}`;
+      const asked = `${row.method} ${pathOf(row.path)}${row.path === '/proof/consistency' ? '?from=0' : ''}`;
       expect([asked, (await asLite(asked, 'wrong')).status]).toEqual([asked, 401]);
       if (ABSENT[routeName(row)] !== undefined) continue;
       const { status, body } = await asLite(asked, AGENT);

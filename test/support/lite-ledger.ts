@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Registry } from 'prom-client';
@@ -26,25 +27,33 @@ export interface TestLiteLedger {
   close(): Promise<void>;
 }
 
+export type LiteLedgerKeys = Pick<LedgerRoutesOptions, 'sidecarKeys' | 'checkpointKey'>;
+export const newKeys = (): LiteLedgerKeys => ({
+  sidecarKeys: testKeys(),
+  checkpointKey: generateKeyPairSync('ed25519').privateKey,
+});
+
 /** `around` puts itself between the routes and what they are given. */
 export async function liteLedger(
   at: string,
   {
     now = Date.now,
+    keys = newKeys(),
     around = () => ({}),
   }: {
     readonly now?: () => number;
+    readonly keys?: LiteLedgerKeys;
     readonly around?: (given: { file: LocalFile; ledger: LedgerInFile }) => Partial<LedgerRoutesOptions>;
   } = {},
 ): Promise<TestLiteLedger> {
-  const sidecarKeys = testKeys();
+  const { sidecarKeys } = keys;
   const file = await openLocalFile({ file: at, migrations: liteMigrations });
   const ledger = ledgerInFile(file, { sidecarKeys, clock: now });
   const app = Fastify();
   ledgerRoutes(app as never, {
     file,
     ledger,
-    sidecarKeys,
+    ...keys,
     access: createAccess({ token: undefined, agents: undefined, deciders: undefined }, TOKEN, 'key'),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
