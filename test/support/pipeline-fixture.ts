@@ -68,7 +68,7 @@ export interface Script {
   /** What happens to each request of a row on its way to HIL, and to its answer on the way back. */
   hilTakes: () => Promise<void>;
   hilAnswers: () => Promise<void>;
-  upstream: (request: JsonObject) => Promise<UpstreamOutcome>;
+  upstream: (request: JsonObject, limits: Parameters<Upstream['callTool']>[2]) => Promise<UpstreamOutcome>;
   /** `fails_once` answers the next one with a fault that passes, then is up. */
   receiver: 'up' | 'down' | 'refuses' | 'fails_once';
 }
@@ -147,9 +147,9 @@ export async function openPipeline({
   const executed: JsonObject[] = [];
   const callbacks: Callback[] = [];
   const upstream: Upstream = {
-    callTool(_caller, request) {
+    callTool(_caller, request, limits) {
       executed.push(request);
-      return script.upstream(request);
+      return script.upstream(request, limits);
     },
     control: () => Promise.resolve({ kind: 'accepted' }),
     close: () => Promise.resolve(),
