@@ -31,7 +31,7 @@ interface LiteEvidenceOptions {
 
 /**
  * What is derived from the rows of lite's file, by the code of the full edition. As there, whatever reads many rows runs in a thread with a
- * connection of its own, so that no call waits for a report. That connection writes nothing, and sees only what was committed.
+ * connection of its own, so that no call waits for a report. That connection cannot write, and sees only what was committed.
  */
 export async function liteEvidence(options: LiteEvidenceOptions): Promise<LiteEvidence> {
   const { file, sidecarKeys, now } = options;
@@ -41,7 +41,10 @@ export async function liteEvidence(options: LiteEvidenceOptions): Promise<LiteEv
   const derived =
     place === null
       ? await derivedHere(options, link)
-      : derivedInThread({ target: { file: place }, sidecarKeys, coldPlace: undefined, legalHold: false, time }, link);
+      : derivedInThread(
+          { target: { file: place }, readOnly: true, sidecarKeys, coldPlace: undefined, legalHold: false, time },
+          link,
+        );
   return {
     evidence: {
       ...derived,

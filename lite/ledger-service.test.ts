@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -73,6 +73,19 @@ describe('what lite derives of many rows', () => {
     expect(await (await ask('/audit/agents/agent-a/narrative?window=1d')).json()).toMatchObject({
       generated_at: '2030-01-01T01:00:00.000Z',
     });
+    await lite.close();
+  });
+
+  it('is refused while the file is moved away, and makes none in its place', async () => {
+    await start();
+    await lite.ledger.append(rows(3));
+    await lite.file.durable();
+    await rename(join(folder, 'gate-lite.db'), join(folder, 'moved.db'));
+    const answer = await ask('/audit/hunt');
+    expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'ledger_store_unavailable' }]);
+    expect(await readdir(folder)).not.toContain('gate-lite.db');
+    await rename(join(folder, 'moved.db'), join(folder, 'gate-lite.db'));
+    expect(await (await ask('/audit/hunt')).json()).toMatchObject({ agents: [{ hit_count: 3 }] });
     await lite.close();
   });
 

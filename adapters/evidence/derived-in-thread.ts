@@ -17,6 +17,7 @@ export type SharedTime = Float64Array<SharedArrayBuffer>;
 /** What the thread is started with. */
 export interface DerivedThreadInput {
   readonly target: StoreTarget;
+  readonly readOnly: boolean;
   readonly keys: readonly (readonly [string, Uint8Array])[];
   readonly coldPlace: ColdPlace | null;
   readonly legalHold: boolean;
@@ -31,6 +32,8 @@ export interface DerivedThreadInput {
 
 export interface DerivedThreadOptions {
   readonly target: StoreTarget;
+  /** A file that somebody else alone writes: it must be there, and be migrated. What would write to it fails. */
+  readonly readOnly?: boolean;
   readonly sidecarKeys: KeyRing;
   readonly coldPlace: ColdPlace | undefined;
   readonly legalHold: boolean;
@@ -54,7 +57,16 @@ const gone = (why: string): GateError => new GateError('ledger_store_unavailable
  * take more memory than the thread may have is `report_too_large`, and the ledger goes on.
  */
 export function derivedInThread(
-  { target, sidecarKeys, coldPlace, legalHold, scratch, time, heapMb = REPORT_HEAP_MB }: DerivedThreadOptions,
+  {
+    target,
+    readOnly = false,
+    sidecarKeys,
+    coldPlace,
+    legalHold,
+    scratch,
+    time,
+    heapMb = REPORT_HEAP_MB,
+  }: DerivedThreadOptions,
   ledger: EvidenceLedger,
 ): Derived & { close(): Promise<void> } {
   const { signer, ...asked } = ledger;
@@ -67,6 +79,7 @@ export function derivedInThread(
     answerCalls(port1, { ...asked, ...(signer && { sign: signer.sign.bind(signer) }) });
     const workerData: DerivedThreadInput = {
       target,
+      readOnly,
       keys: [...keysOf(sidecarKeys)],
       coldPlace: coldPlace ?? null,
       legalHold,

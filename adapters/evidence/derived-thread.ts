@@ -1,11 +1,11 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { assertGoesOn } from '../threads/end-thread.js';
 import { createLedgerReader } from '../ledger/ledger-reader.js';
 import type { BlobSignature } from '../../domain/ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
-import { openStore } from '../store/database.js';
+import { openStore, openToRead, type StatementHooks } from '../store/database.js';
 import { answerCalls, callsOver, type ThreadStream } from '../threads/thread-calls.js';
 import { heapRoom } from './heap-room.js';
 import { coldSinkAt } from './cold-tier/cold-place.js';
@@ -16,6 +16,7 @@ import { type BundleRequest, sweepLeftBundles } from './regulatory/bundle.js';
 /** The thread for reports. It reads over its own connection and asks the ledger's thread for anything that only the writer may do. */
 const {
   target,
+  readOnly,
   keys,
   coldPlace,
   legalHold,
@@ -47,38 +48,46 @@ const ledger: EvidenceLedger = {
   signer: signs ? { sign: (...asked) => asks.call('sign', ...asked) as Promise<BlobSignature> } : null,
   flagged: ask('flagged'),
 };
-const assertRoom = heapRoom();
-const store = await openStore<LedgerTables>(
-  target,
-  ledgerMigrations,
-  {},
-  {
+/** No statement runs after the end was asked for, nor one whose answer has no room. */
+function hooks(): StatementHooks {
+  const assertRoom = heapRoom();
+  return {
     beforeStatement() {
       assertGoesOn(ending);
       assertRoom();
     },
-  },
-);
-const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledger, {
-  clock,
-  coldSink: coldPlace && coldSinkAt(coldPlace),
-  legalHold,
-  scratch,
-});
-void sweepLeftBundles(clock(), scratch);
-
-/** The stream exists from the start: the receiver reads it or ends it, and both delete the bundle's temporary files. */
-const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {
-  const { manifest, manifestSha256, stream } = await derived.exportRegulatory({
-    ...request,
-    // A buffer arrives as a plain Uint8Array.
-    ...(documentation && { documentation: Buffer.from(documentation) }),
-  });
-  return { manifest, manifestSha256, bytes: stream() };
-};
-/** Closes the store and ends the thread. The end flag was set before, so no statement runs any more and no new one starts. */
-async function end(): Promise<void> {
-  await store.close();
-  setImmediate(() => process.exit(0));
+  };
 }
-if (parentPort) answerCalls(parentPort, { ...derived, exportRegulatory, end });
+
+async function serve(parent: MessagePort): Promise<void> {
+  const store =
+    readOnly && 'file' in target
+      ? openToRead<LedgerTables>(target.file, hooks())
+      : await openStore<LedgerTables>(target, ledgerMigrations, {}, hooks());
+  const derived = derivedOver(store, createLedgerReader(store, sidecarKeys), ledger, {
+    clock,
+    coldSink: coldPlace && coldSinkAt(coldPlace),
+    legalHold,
+    scratch,
+  });
+  void sweepLeftBundles(clock(), scratch);
+
+  /** The stream exists from the start: the receiver reads it or ends it, and both delete the bundle's temporary files. */
+  const exportRegulatory = async ({ documentation, ...request }: BundleRequest) => {
+    const { manifest, manifestSha256, stream } = await derived.exportRegulatory({
+      ...request,
+      // A buffer arrives as a plain Uint8Array.
+      ...(documentation && { documentation: Buffer.from(documentation) }),
+    });
+    return { manifest, manifestSha256, bytes: stream() };
+  };
+  /** Closes the store and ends the thread. The end flag was set before, so no statement runs any more and no new one starts. */
+  async function end(): Promise<void> {
+    await store.close();
+    setImmediate(() => process.exit(0));
+  }
+  answerCalls(parent, { ...derived, exportRegulatory, end });
+}
+
+// In a function, because a bundle for one executable awaits nothing at its top. What is thrown ends the thread.
+if (parentPort) void serve(parentPort);

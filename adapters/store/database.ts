@@ -59,6 +59,13 @@ function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> 
   return sqliteStore(connection, hooks);
 }
 
+/** A file that somebody else keeps, over a connection that cannot write to it. Throws where there is none. */
+export function openToRead<Tables>(file: string, hooks: StatementHooks): Store<Tables> {
+  const connection = new DatabaseSync(file, { readOnly: true });
+  connection.exec('PRAGMA busy_timeout=5000');
+  return sqliteStore(connection, hooks);
+}
+
 /** Called on a SQLite connection before each query; when it throws, its query throws that. */
 export interface StatementHooks {
   readonly beforeWrite?: () => void;

@@ -4,5 +4,9 @@ export const INDEX_ASSET = 'index.json';
 export const PROGRAM_FOLDER = 'program';
 /** The native library of the database, in that folder. */
 export const NATIVE_LIBRARY = 'sqlite.node';
-/** The threads that large requests are inspected and judged in, in that folder: a thread starts from a file. */
-export const THREADS = ['adapters/inspection/inspection-thread.js', 'adapters/policy/policy-thread.js'] as const;
+/** The threads of large requests and of reports, in that folder: a thread starts from a file. */
+export const THREADS = [
+  'adapters/evidence/derived-thread.js',
+  'adapters/inspection/inspection-thread.js',
+  'adapters/policy/policy-thread.js',
+] as const;

@@ -95,6 +95,17 @@ withFuse(`lite as one executable${needs('single-executable', embeds)}`, () => {
         { decision: 'allow' },
       ]);
       expect((await inEmpty(['pending', '--endpoint', url])).stdout).toContain('wire_transfer');
+      // Read in a thread, with a connection of its own.
+      const token = (await readFile(join(folder, 'empty', 'gate-lite.db.decide-token'), 'utf8')).trim();
+      const asOperator = (path: string, accept = 'application/json') =>
+        fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}`, accept } });
+      expect(await (await asOperator('/audit/hunt?authorized=false')).json()).toMatchObject({ returned: 1 });
+      const window = await asOperator(
+        '/export/iceberg?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z',
+        'application/vnd.apache.parquet',
+      );
+      expect(Buffer.from(await window.arrayBuffer()).toString('latin1', 0, 4)).toBe('PAR1');
+      expect((await asOperator('/checkpoint')).status).toBe(200);
       child.kill('SIGTERM');
       expect(await ended).toBe(0);
       expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 16 entries');
