@@ -58,12 +58,16 @@ const signAt = (text: string, at: number): number => SIGNS[text.charCodeAt(at)] 
 const PLACES = new Set('@*#?!-$');
 /** What stands behind a name in `${x…}` where its value is not inserted as it is. */
 const OPERATORS = new Set(':#%/^,@?');
+/** The same, and what else may stand before an operand that a shell reads: `${x:-…}`, `${x[…]}`. */
+const OPERANDS = new Set([...OPERATORS, '-', '=', '+', '[']);
 const LONGEST_VARIABLE = 64;
 const ASSIGNS = /^([A-Za-z_]\w{0,63})(\+|\[[^\]]{0,64}\])?=$/;
 /** Commands that set variables by their names, or what the shell is given. */
 const SETTERS = new Set(
   'for select read mapfile readarray getopts declare local typeset export readonly printf set shift'.split(' '),
 );
+/** Commands that may change any variable. */
+const RESETTERS = new Set(['eval', 'unset', 'source', '.']);
 /** Words of the grammar behind which a bracket opens a group: `if(rm x)`. */
 const LONGEST_KEYWORD = 6;
 const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', 'time', 'coproc', '{']);
@@ -71,6 +75,17 @@ const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'd
 /** Stands among the variables that a text sets, where it has functions: what those are given is `$1` and `$@` in them. */
 export const FUNCTIONS = '()';
 const HAS_FUNCTION = /\(\s{0,64}\)\s{0,64}(?:[{([]|if\s|for\s|while\s|until\s|case\s|select\s)/;
+/** A comment may stand between the brackets of a function and its body. */
+const hasFunction = (text: string): boolean =>
+  HAS_FUNCTION.test(text) ||
+  (text.includes('()') &&
+    text.includes('#') &&
+    HAS_FUNCTION.test(
+      text
+        .split('\n')
+        .map((line) => line.split('#', 1)[0])
+        .join('\n'),
+    ));
 /** `a=x`, `a+=x`, `a[0]=x`, `a"="x`, and not `a=$a` or `a="$a"`. */
 function isGiven(text: string, end: number, name: string): boolean {
   const sign = /^["'\\]{0,2}(?:\+?=|\[)["'\\]{0,2}/.exec(text.slice(end, end + 8))?.[0];
@@ -167,8 +182,10 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
   const found: Command[] = [];
   const variables = new Map<string, string>();
   /** Names of variables that the text sets, and those of them whose value is not known. `@` stands for all that a shell is given. */
-  const set = new Set<string>(HAS_FUNCTION.test(text) ? [FUNCTIONS] : []);
+  const set = new Set<string>(hasFunction(text) ? [FUNCTIONS] : []);
   const vague = new Set<string>();
+  /** A command may have changed variables without naming them. */
+  let resets = false;
   const length = text.length;
   const lastSingle = text.lastIndexOf("'");
   const lastDouble = text.lastIndexOf('"');
@@ -220,6 +237,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
     let fallback = '';
     let operated = false;
     if (braced) {
+      const isOperator = OPERANDS.has(text[at] ?? '');
       // ${x:-value}: the default is used when nothing sets the variable.
       const [operator = ''] = /^:?[-=+]/.exec(text.slice(at, at + 2)) ?? [];
       if (operator !== '') {
@@ -235,7 +253,15 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         }
       } else operated = OPERATORS.has(text[at] ?? '');
       const limit = Math.min(length, at + 2 + LONGEST_VALUE);
-      while (at < limit && text[at] !== '}') at += 1;
+      while (at < limit && text[at] !== '}') {
+        const isSubstitution = text[at] === '$' && text[at + 1] === '(';
+        if (!isOperator || depth >= DEEPEST || !(isSubstitution || (text[at] === '`' && at < lastTick))) at += 1;
+        else {
+          operated = true;
+          at += isSubstitution ? 2 : 1;
+          addAll(word.runs, commands(isSubstitution ? ')' : '`', depth + 1, !isSubstitution));
+        }
+      }
       if (text[at] === '}') at += 1;
     }
     if (called === 'IFS') return ' ';
@@ -246,7 +272,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
       return null;
     }
     // With separators of its own, a shell makes other words of the value.
-    if (vague.has(called) || (set.has('IFS') && !inQuotes)) unknown(word, called, false, '');
+    if (resets || vague.has(called) || (set.has('IFS') && !inQuotes)) unknown(word, called, false, '');
     if (word.text.length >= LONGEST_EXPANDED) return null;
     if (allowance.mayInsert(value.length)) word.text += value;
     return null;
@@ -256,7 +282,9 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
   function sets(all: readonly Word[]): void {
     const first = all.findIndex(({ text: word }) => !BEFORE_GROUP.has(word));
     const setter = all[first]?.text ?? '';
+    resets ||= RESETTERS.has(setter) && all.length > first + 1 && variables.size > 0;
     if (!SETTERS.has(setter)) return;
+    resets ||= /^-\w{0,8}n/.test(all[first + 1]?.text ?? '') && variables.size > 0;
     if (setter === 'set' || setter === 'shift') set.add('@');
     else
       for (const { text: given } of all.slice(first + 1, first + 1 + KEPT)) {
@@ -306,6 +334,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
   /** Whether a bracket behind the word opens a group: `if(`, `f()(`. Looks at a few signs only, however long the word is. */
   const opensGroup = (word: OpenWord): boolean =>
     (text[at - 1] === ')' && text[at - 2] === '(') ||
+    (text[at - 1] === '{' && text[at - 2] === ')' && text[at - 3] === '(') ||
     (at - word.from <= LONGEST_KEYWORD && !word.quoted && BEFORE_GROUP.has(word.text));
 
   /** Reads commands up to the closing sign or the end of the text. */
@@ -350,9 +379,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
       const [, called, how] =
         equals > 0 && mayAssign(command.words.at(-1)) ? (ASSIGNS.exec(done.text.slice(0, equals + 1)) ?? []) : [];
       if (called !== undefined) {
-        const before = how === '+' ? (variables.get(called) ?? '') : '';
-        variables.set(called, `${before}${done.text.slice(equals + 1)}`.slice(0, LONGEST_VALUE));
+        const known = variables.get(called);
+        const value = `${how === '+' ? (known ?? '') : ''}${done.text.slice(equals + 1)}`.slice(0, LONGEST_VALUE);
+        variables.set(called, value);
         set.add(called);
+        // Only a shell knows which assignment reaches a command: one may be in a group, behind `false &&` or before another program.
+        if (known !== undefined && known !== value && how !== '+') vague.add(called);
         if (done.unknown !== '' || done.runs.length > 0 || how?.startsWith('[') || done.text[equals + 1] === '(')
           vague.add(called);
         command.assigned.push({ name: called, value: done.text.slice(equals + 1) });
@@ -454,8 +486,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
             open.text += sign;
             break;
           }
-          // 2>file: the digit belongs to the operator.
-          if (word !== null && /^\d$/.test((word as OpenWord).text)) word = null;
+          // 2>file, {fd}>file: the digit, or the name, belongs to the operator.
+          if (word !== null && /^(?:\d|\{\w{1,64}\})$/.test((word as OpenWord).text)) word = null;
           endWord();
           redirect = sign;
           at += 1;

@@ -276,7 +276,7 @@ const sendsHttp: Judge = ({ program, args: given }) => {
     args.length > 1
   )
     return changes('a request that changes what it reaches');
-  const at = args.findIndex((arg) => arg === '-X' || arg === '--request');
+  const at = args.findIndex((arg) => arg === '-X' || /^--req(?:u|ue|uest?)?$/.test(arg));
   const method =
     (at >= 0
       ? args[at + 1]

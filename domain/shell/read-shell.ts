@@ -124,6 +124,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
   const spoken = depth === 0;
   const shown = spoken && showsCode(text);
   let worst: Found | null = STOPS_LAST.test(text) ? { ...STOPPED, form: 'command' } : null;
+  if (isRun && !isPlainLine(text)) worst = graver(worst, { ...DECODED, form: 'command' });
   const files = new Set<string>();
   const written = new Map<string, string>();
   const functions = new Set<string>();
@@ -144,7 +145,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
     add(judge(command, call, sources, depth, allowance));
-    if (call !== null) add(hidden(call, set, mayBeSet, isRun, depth, allowance));
+    if (call !== null) add(hidden(call, command.ticked, set, mayBeSet, isRun, depth, allowance));
     worst = graver(worst, assigned(command, call, depth, allowance));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
@@ -170,6 +171,42 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     if (depth < DEEPEST) worst = graver(worst, runsWhatItWrote(command, call, written, depth, allowance));
   }
   return worst;
+}
+
+/** `${name}`, and what only words print: `$(date +%s)`. */
+const PLAIN_EXPANSION = /^\$(?:\{\w{1,60}\}|\([\w ./:+%-]{1,60}\))/;
+const LONGEST_EXPANSION = 64;
+/**
+ * Whether a text that a shell is certain to run is only commands of words, pipes and redirects to files. What else a shell knows, groups,
+ * substitutions, operands, here documents, comments, has more forms than are read here.
+ */
+function isPlainLine(text: string): boolean {
+  const lastTick = text.lastIndexOf('`');
+  let quote = '';
+  let isWordOpen = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at] as string;
+    if (quote === "'") {
+      if (sign === quote) quote = '';
+      continue;
+    }
+    if ((sign === '`' && at < lastTick) || (sign === '$' && /[({'"]/.test(text[at + 1] ?? ''))) {
+      const plain = PLAIN_EXPANSION.exec(text.slice(at, at + LONGEST_EXPANSION))?.[0];
+      if (plain === undefined) return false;
+      at += plain.length - 1;
+      isWordOpen = true;
+      continue;
+    }
+    if (sign === '\\' && /['"\n\r]/.test(text[at + 1] ?? '\n')) return false;
+    if (quote === '"') {
+      if (sign === quote) quote = '';
+      continue;
+    }
+    if (sign === "'" || sign === '"') quote = sign;
+    else if ('(){}<'.includes(sign) || (sign === '#' && !isWordOpen)) return false;
+    isWordOpen = !/[\s;|&]/.test(sign);
+  }
+  return true;
 }
 
 /** Holds the call for review whatever the tool: the part that was not read may be anything. */
@@ -366,7 +403,7 @@ function callOf(all: readonly Word[]): Called | null {
     const program = baseName(word);
     if (
       (OPENERS.has(word.text) && !(word.text === '.' && isMade(all[at + 1]))) ||
-      (/^[\w.-]{1,32}[:.)]$/.test(word.text) && !/^[a-z]:$/i.test(word.text)) ||
+      (word.unknown === '' && /^[\w.-]{1,32}[:.)]$/.test(word.text) && !/^[a-z]:$/i.test(word.text)) ||
       word.text.endsWith('()') ||
       word.text.endsWith('(){')
     ) {
@@ -384,6 +421,9 @@ function callOf(all: readonly Word[]): Called | null {
     const splits =
       (program === 'env' && ahead.some(({ text }) => SPLITS.test(text))) ||
       (program === 'runuser' && ahead.some(({ text }) => text === '-c' || text === '--command'));
+    // `xargs env` runs what it reads.
+    if (fed && valued !== undefined && at + 1 >= all.length)
+      return { program: 'sh', args: [], rest: all.slice(at), prefixed, fed, place };
     if (valued === undefined || splits || at + 1 >= all.length)
       return { program, args: all.slice(at + 1).map(({ text }) => text), rest: all.slice(at), prefixed, fed, place };
     prefixed = true;
@@ -503,6 +543,8 @@ function judge(
  */
 function hidden(
   { rest, prefixed }: Called,
+  /** Between backticks, as Markdown and templates of JavaScript have them too. */
+  isTicked: boolean,
   set: ReadonlySet<string>,
   mayBeSet: (name: string) => boolean,
   isRun: boolean,
@@ -513,6 +555,8 @@ function hidden(
   if (head === undefined || isProse(rest, head.text.toLowerCase())) return null;
   // `watch 'rm -rf x'`, `flock a -c 'rm -rf x'`.
   if (prefixed && depth < DEEPEST && isText(head)) return readWithin(head.text, depth, allowance);
+  if (REWIRES[head.text]?.test(rest[1]?.text ?? '') === true) return DECODED;
+  if (isBraceWord(head) && /^--?[A-Za-z]/.test(rest[1]?.text ?? '')) return DECODED;
   if (isRun) {
     const isMadeHere = head.runs.length > 0 && !head.runs.every((inner) => tells(inner) !== null);
     return head.unknown !== '' || isMadeHere || isPattern(head) ? DECODED : null;
@@ -523,13 +567,29 @@ function hidden(
   // Behind a quote, a whole sentence is one word with what is behind it; an address or a query with a place for a value is no program.
   if (!/[\s=?{:<>|]/.test(head.bare) && rest.length > 1 && mayBeSet(head.unknown)) return DECODED;
   if (set.has(FUNCTIONS) && /^[0-9@*]$/.test(head.unknown)) return DECODED;
-  const isOption = /^--?[A-Za-z]/.test(rest[1]?.text ?? '');
+  const behind = rest[1]?.text ?? '';
+  const isOption = /^--?[A-Za-z]/.test(behind) && !isTicked && !POWERSHELL_OPERATORS.has(behind.toLowerCase());
   if ((head.operated && rest.length > 1) || (head.bare === '' && isOption)) return DECODED;
   // `r$@m -rf x`: what is empty is no part of the name.
   if (rest.length < 2 || !namesProgram(baseName({ text: head.bare, raw: head.bare }))) return null;
   const line = [head.bare, ...rest.slice(1).map(quotedAgain)].join(' ');
   return readWithin(line, depth, allowance) === null ? null : DECODED;
 }
+/** Commands of a shell, with the options by which they make a later word mean another program, or run what stands behind. */
+const REWIRES: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
+  hash: /^-p/,
+  compgen: /^-[CF]/,
+  complete: /^-[CF]/,
+  enable: /^-f/,
+  bind: /^-x/,
+});
+/** `$x -eq 5`, `$name -split ','`: no program has these options. */
+const POWERSHELL_OPERATORS = words(
+  '-eq -ne -gt -ge -lt -le -split -replace -match -notmatch -like -notlike -contains -notcontains -join',
+);
+/** `r{m,}`, which a shell makes `rm r` of. */
+const isBraceWord = ({ text, quoted }: Word): boolean =>
+  !quoted && /^[\w./-]{0,32}\{[\w./-]{0,32},[\w./-]{0,32}\}[\w./-]{0,32}$/.test(text);
 /** `$(cat a)`, `$(<a)` */
 const tellsFile = ({ words: [head, ...behind], redirects }: Command): boolean =>
   head === undefined ? redirects.length > 0 : behind.length > 0 && TELLERS.has(head.text);
@@ -679,8 +739,9 @@ function interpreted(
       // Not a list of names: | Perl, a language | Ruby - another one |
       if (source !== 'given' || args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) worst = worse(worst, RUNS[source]);
     }
-    if (stdin && (!evaluates || args.length > 0) && command.redirects.some(({ operator }) => operator.startsWith('<<')))
-      worst = worse(worst, PIPED);
+    const isFed = ({ operator, target }: Command['redirects'][number]): boolean =>
+      operator.startsWith('<<') || (operator === '<' && SHELLS.has(program) && target !== null);
+    if (stdin && (!evaluates || args.length > 0) && command.redirects.some(isFed)) worst = worse(worst, PIPED);
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
   }
   if (depth >= DEEPEST) return worst;
@@ -810,7 +871,7 @@ function innerCommand({ program, args, fed, place }: Called, allowance: Allowanc
     case 'flock':
       return behindCommand(args);
     case 'trap':
-      return args[0] ?? null;
+      return args.find((arg) => arg !== '--') ?? null;
     case 'ssh': {
       const at = args.findIndex((arg, place) => !arg.startsWith('-') && !/^-[ilpoFJbLRD]$/.test(args[place - 1] ?? ''));
       return at >= 0 && at + 1 < args.length ? args.slice(at + 1).join(' ') : null;
