@@ -27,7 +27,7 @@ import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
 import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
 import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { ledgerRoutes } from './ledger-routes.js';
-import { registerPage } from './page.js';
+import { refusalPage, registerPage } from './page.js';
 import { LINK_LIFE_MS, type SignInLinks } from '../api/pages/sign-in-links.js';
 import type { ReviewStore } from '../domain/review/ports.js';
 
@@ -62,6 +62,9 @@ export interface LiteAppOptions {
 const PAGE_ROWS = 50;
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
 
+/** What these answer is true whatever was rolled back meanwhile: a full disk must not look like a process that is down. */
+const PROBES: ReadonlySet<string> = new Set(['/health', '/readyz', '/metrics']);
+
 const DECIDED_AT: ReadonlySet<string> = new Set(['/decide/:id', '/pending/:id/decide']);
 
 /**
@@ -88,14 +91,19 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
 
   const begun = new WeakMap<object, (correlationId: string) => Promise<void>>();
+  const begin = (request: FastifyRequest) =>
+    begun.set(
+      request,
+      PROBES.has(request.routeOptions.url ?? '') ? () => Promise.resolve() : options.durableFromHere(),
+    );
   app.addHook('onRequest', (request, reply, done) => {
-    begun.set(request, options.durableFromHere());
+    begin(request);
     void reply.header('X-Gate-Mode', mode);
     done(isAllowedAddress(request, options) ? undefined : new GateError('host_not_allowed'));
   });
   // What was undone while its body came is nothing to a request.
   app.addHook('preHandler', (request, _reply, done) => {
-    begun.set(request, options.durableFromHere());
+    begin(request);
     done();
   });
   // The row of a decision is on disk when `decide` returns it: what others lose after that is nothing to its answer.
@@ -121,7 +129,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     } catch (undone) {
       // A request has one turn with the error handler. A refusal that may not leave is replaced here.
       if (!refused.has(request) || !(undone instanceof GateError)) throw undone;
-      return toldInstead(undone, payload, request, reply);
+      return toldInstead(undone, payload, mode, request, reply);
     }
   });
 
@@ -262,10 +270,22 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   }
 }
 
-/** What is told in the place of a refusal that rested on what was undone, in the form that the refusal had. */
-function toldInstead(undone: GateError, refusal: unknown, request: FastifyRequest, reply: FastifyReply): string {
+/** What replaces a refusal that rested on what was rolled back, in the same form: a page, the proxy's envelope, or the plain one. */
+function toldInstead(
+  undone: GateError,
+  refusal: unknown,
+  mode: Mode,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): string {
   const { status, headers, body } = errorAnswer(undone, request.correlationId);
+  const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+  const type = reply.getHeader('content-type');
   void reply.code(status).headers(headers).removeHeader('content-length');
+  if (isPage) {
+    void reply.header('content-type', type);
+    return refusalPage(mode, status, undone.message);
+  }
   const isProxys = typeof refusal === 'string' && refusal.includes('"reasoning":');
   return JSON.stringify(isProxys ? body : plainErrorBody(undone, request.correlationId));
 }

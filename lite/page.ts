@@ -60,6 +60,13 @@ const SINCE_SECS = 5;
 /** Most tools answer within this time; the page after a decision then shows the result. */
 const EXECUTION_SHOWN_MS = 1_500;
 
+/** A refusal as a page, with the way back. */
+export const refusalPage = (mode: Mode, status: number, words: string): string =>
+  layout(
+    mode,
+    `${notice('bad', text(words))}${status === 401 ? loginForm() : '<p><a href="/">Back to the calls that wait</a></p>'}`,
+  );
+
 /**
  * The operator's page: server-rendered, no scripts, nothing loaded from elsewhere. The decide token opens a session; every form carries
  * a token derived from that session, so that no other site can post a decision.
@@ -136,14 +143,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const status = known?.status ?? error.statusCode ?? 500;
     if (status >= 500) request.log.error({ err: error }, 'the page failed');
     const words = known?.message ?? (status < 500 ? error.message : 'Gate could not make this page; see its log.');
-    return sendDocument(
-      reply,
-      status,
-      layout(
-        options.mode,
-        `${notice('bad', text(words))}${status === 401 ? loginForm() : '<p><a href="/">Back to the calls that wait</a></p>'}`,
-      ),
-    );
+    return sendDocument(reply, status, refusalPage(options.mode, status, words));
   });
 
   app.get('/login', async (request, reply) => {

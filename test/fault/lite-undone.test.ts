@@ -235,6 +235,46 @@ describe('a commit that fails once', () => {
     ]);
   }, 60_000);
 
+  it('is told as a page to an operator whom the page refused meanwhile', async () => {
+    const link = await gate.send('POST', '/login/link', { body: {} });
+    const path = textOf(link.body['path']);
+    const signedIn = await fetch(`${gate.lite.url}${path}`, { redirect: 'manual' });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    everyOf = 2;
+    const busy = Array.from({ length: 60 }, () => gate.call('read_file'));
+    const refused = await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        const answer = await fetch(`${gate.lite.url}/page/decide`, {
+          method: 'POST',
+          headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+          body: `csrf=bad&id=${randomUUID()}&decision=deny`,
+        });
+        return { status: answer.status, type: answer.headers.get('content-type'), page: await answer.text() };
+      }),
+    );
+    await Promise.all(busy);
+    everyOf = 0;
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401, 503]));
+    for (const { type, page } of refused) {
+      expect(type).toMatch(/^text\/html/);
+      expect(page).toMatch(/^<!doctype html>/);
+      expect(page).toMatch(/href="\/"|action="\/login"/);
+    }
+  }, 60_000);
+
+  it('is nothing to the probes: the process is up, and says what is wrong', async () => {
+    full = true;
+    const busy = Array.from({ length: 60 }, () => gate.call('read_file'));
+    const probes = await Promise.all(
+      ['/health', '/readyz', '/metrics'].flatMap((path) =>
+        Array.from({ length: 20 }, async () => `${path} ${(await fetch(`${gate.lite.url}${path}`)).status}`),
+      ),
+    );
+    for (const { status } of await Promise.all(busy)) expect(status).toBe(503);
+    full = false;
+    expect(new Set(probes)).toEqual(new Set(['/health 200', '/readyz 200', '/metrics 200']));
+  }, 60_000);
+
   it('when the wait of a call is over: it expires at the next look, and is not aborted', async () => {
     await gate.close();
     const TTL_SECS = 2;
