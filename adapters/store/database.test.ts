@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Kysely, type Migration, sql } from 'kysely';
+import { errorText } from '../../domain/errors.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { openStore, type Store } from './database.js';
 
@@ -23,6 +24,25 @@ describe('a store in a file', () => {
       expect(level.rows).toEqual([{ synchronous: 2 }]);
       await store.close();
     }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('that is full while it is migrated says so, whatever SQLite has rolled back by itself', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-store-'));
+    const filling: Record<string, Migration> = {
+      '0001-fill': {
+        async up(db: Kysely<unknown>) {
+          // As SQLite does when the disk is full: the transaction is gone before anybody rolls it back.
+          await sql`rollback`.execute(db);
+          throw new Error('database or disk is full');
+        },
+      },
+    };
+    const failed = openStore<never>({ file: join(folder, 'calls.db') }, filling).then(
+      () => null,
+      (error: Error) => `${error.message} ${errorText(error.cause)}`,
+    );
+    expect(await failed).toMatch(/full/);
     rmSync(folder, { recursive: true, force: true });
   });
 });

@@ -76,6 +76,14 @@ export interface StatementHooks {
 
 const PREPARED_STATEMENTS = 256;
 
+/** Stands for a statement that has nothing to do. */
+const NOTHING = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [].values() as IterableIterator<unknown>,
+};
+
 /** A store over an open SQLite connection, unchanged: for files that are only read, where no pragma may write. */
 export function sqliteStore<Tables>(
   connection: DatabaseSyncInstance,
@@ -96,6 +104,8 @@ export function sqliteStore<Tables>(
   // Preparing a statement costs as much as running it, and the same few texts recur.
   const prepared = new LRUCache<string, ReturnType<typeof prepare>>({ max: PREPARED_STATEMENTS });
   const preparedOnce = (query: string) => {
+    // SQLite ends a transaction itself when the disk is full. Rolling it back again would fail, and hide why it ended.
+    if (query === 'rollback' && !connection.isTransaction) return NOTHING;
     beforeStatement?.(query);
     if (beforeWrite && !/^\s*select\b/i.test(query)) beforeWrite();
     const known = prepared.get(query) ?? prepare(query);
