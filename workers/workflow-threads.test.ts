@@ -4,6 +4,7 @@ import proto from '@temporalio/proto';
 import {
   bundleWorkflowCode,
   DefaultLogger,
+  NativeConnection,
   type ReplayWorkerOptions,
   Runtime,
   Worker,
@@ -11,11 +12,12 @@ import {
 } from '@temporalio/worker';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { errorText } from '../domain/errors.js';
+import { ENGINE_START_LIMIT_MS, startTestEngine } from '../test/support/engine.js';
 import { LeanWorker } from './workflow-threads.js';
 
-/** Hangs in no time, so that the test need not wait for it. */
+/** Hangs sooner, so that the test need not wait for it. */
 class Impatient extends LeanWorker {
-  protected static override readonly hangsMs = 1_000;
+  protected static override readonly hangsMs = 2_500;
 }
 
 const { History } = proto.temporal.api.history.v1;
@@ -90,6 +92,38 @@ describe('threads of workflows', () => {
     expect(await firstTask(Worker, 'slow', 20)).toMatch(/timed out/);
     expect(await firstTask(LeanWorker, 'slow', 20)).toBeNull();
   }, 60_000);
+
+  it(
+    'may have much to do: answers that arrive together, late, are no hanging',
+    async () => {
+      const engine = await startTestEngine();
+      const connection = await NativeConnection.connect({ address: engine.address });
+      const worker = await Impatient.create({
+        connection,
+        namespace: engine.namespace,
+        taskQueue: 'calls',
+        workflowBundle,
+        dataConverter: { payloadCodecs: [...engine.codecs] },
+      });
+      const client = await engine.client();
+      const calls = await Promise.all(
+        Array.from({ length: 16 }, (_, at) =>
+          client.workflow.start('toolCall', {
+            workflowId: `call-${at}`,
+            taskQueue: 'calls',
+            workflowTaskTimeout: '2m',
+            args: [{ tool: 'slow' }],
+          }),
+        ),
+      );
+      const began = performance.now();
+      await worker.runUntil(Promise.all(calls.map((call) => call.result())));
+      expect(performance.now() - began).toBeGreaterThan(2_500);
+      await connection.close();
+      await engine.end();
+    },
+    ENGINE_START_LIMIT_MS,
+  );
 
   it('end with their worker when a workflow hangs; the workers after it are watched as the SDK does, and last', async () => {
     expect(await firstTask(Impatient, 'for_ever', 20)).toMatch(/thread/i);

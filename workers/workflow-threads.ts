@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '../config/project-root.js';
 
 type Request = Parameters<WorkerThreadClient['send']>[0];
 
-/** Without an answer for so long, a thread that has something to do hangs. */
+/** A thread that has something to do and has worked nothing new for so long hangs. */
 const HANGS_MS = 10_000;
 const LOOKS = 10;
 
@@ -19,24 +19,22 @@ const NO_LIMIT = undefined as unknown as number;
  */
 class WatchedThread extends WorkerThreadClient {
   #open = 0;
-  #answers = 0;
 
-  constructor(
-    thread: Thread,
-    logger: ConstructorParameters<typeof WorkerThreadClient>[1],
-    hangsMs: number,
-    onHang: () => void,
-  ) {
+  constructor(logger: ConstructorParameters<typeof WorkerThreadClient>[1], hangsMs: number, onHang: () => void) {
+    // Counted where it works: answers to many requests arrive together, when the last of them is done.
+    const worked = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const thread = new Thread(threadScript(), { workerData: { worked } });
     super(thread, logger);
     let seen = 0;
     let looks = 0;
     // Looks are counted, not time: a process that was stopped for a while has not looked.
     const watch = setInterval(() => {
-      looks = this.#open > 0 && this.#answers === seen ? looks + 1 : 0;
-      seen = this.#answers;
+      const now = Atomics.load(worked, 0);
+      looks = this.#open > 0 && now === seen ? looks + 1 : 0;
+      seen = now;
       if (looks < LOOKS) return;
       clearInterval(watch);
-      logger.error(`a workflow has held its thread for ${hangsMs} ms; its worker is begun anew`);
+      logger.error(`a workflow has held its thread for ${hangsMs} ms; its worker is worked anew`);
       onHang();
       void thread.terminate();
     }, hangsMs / LOOKS).unref();
@@ -50,7 +48,6 @@ class WatchedThread extends WorkerThreadClient {
       return await super.send(input);
     } finally {
       this.#open -= 1;
-      this.#answers += 1;
     }
   }
 }
@@ -67,7 +64,7 @@ export class LeanWorker extends Worker {
     ...[workflowBundle, options, logger]: Parameters<(typeof Worker)['createWorkflowCreator']>
   ): ReturnType<(typeof Worker)['createWorkflowCreator']> {
     if (LeanWorker.#hung) return super.createWorkflowCreator(workflowBundle, options, logger);
-    const thread = new WatchedThread(new Thread(threadScript()), logger, this.hangsMs, () => (LeanWorker.#hung = true));
+    const thread = new WatchedThread(logger, this.hangsMs, () => (LeanWorker.#hung = true));
     await thread.send({
       type: 'init',
       workflowBundle,
