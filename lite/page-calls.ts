@@ -17,7 +17,7 @@ const SHOWN_OF_ESCAPES = MAX_MARKUP / 8;
 /** The calls of one page together; those behind them are on the next page. */
 const PAGE_MARKUP = 1_000_000;
 /** Longer arguments scroll in their box, which a keyboard must be able to reach. */
-const SCROLLS_FROM = { characters: 900, lines: 15 };
+const SCROLLS_FROM = { characters: 400, lines: 11 };
 const SHOWN_CALLS = 50;
 /** Names on buttons are cut: a screen reader reads them aloud. */
 const SAID = 60;
@@ -156,6 +156,7 @@ function card(
   <small>asked ${shownTime(row.created_at, nowMs)}, ends ${shownTime(new Date(deadlineOf(row)).toISOString(), nowMs)}</small></div>
   <p>${text(row.risk_summary)}</p>
   <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${html}</pre>
+  ${scrolls ? `<p class="dim fine">${given.split('\n').length} lines, ${given.length} characters: scroll within the box to read all of it.</p>` : ''}
   ${whole ? '' : `<p class="bad">Cut after ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
   <form method="post" action="/page/decide" class="decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
@@ -166,6 +167,9 @@ function card(
   <small>call <code>${text(row.correlation_id)}</code></small>
 </article>`;
 }
+
+/** Whether the page shows all that would run; what it cuts is not approved there. */
+export const isShownWhole = (row: PendingRequest): boolean => !('payload_summary' in row) && requestShown(row).isWhole;
 
 const cut = (words: string, longest: number): string =>
   words.length > longest ? `${words.slice(0, longest).trimEnd()}…` : words;

@@ -9,7 +9,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { GateError } from '../domain/errors.js';
 import type { Access, LiteOperator } from './access.js';
-import { callsOf, decidedText, lateText, mainPage, waitingCalls } from './page-calls.js';
+import { callsOf, decidedText, isShownWhole, lateText, mainPage, waitingCalls } from './page-calls.js';
 import { layout, line, loginForm } from './page-layout.js';
 
 /** What the page shows and does; the same reads and the same decision as the routes. */
@@ -213,6 +213,12 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     if (decision !== 'approve' && decision !== 'deny')
       throw new GateError('invalid_request', 'decision: is approve or deny');
     try {
+      const asked = decision === 'approve' && UUID.test(id) ? await options.review(operator, id) : null;
+      if (asked?.status === 'pending' && !isShownWhole(asked))
+        throw new GateError(
+          'invalid_request',
+          `This call is too large to be read here, so it is not approved here: see gate pending ${id} --json, and approve with gate decide ${id} approve.`,
+        );
       await options.decide(operator, id, decision, reason.trim() === '' ? null : reason.slice(0, 1_000), action_digest);
       return await reply.redirect(`/?decided=${id}`, 303);
     } catch (error) {

@@ -303,6 +303,21 @@ inBrowser('what an operator meets on the page of lite', () => {
     await page.getByText('Gate executed it, once.').waitFor();
   }, 90_000);
 
+  it('does not approve a call that it does not show whole, whatever its form sends', async () => {
+    await open();
+    await gate.call('wire_transfer', { arguments: { amount: 1, note: 'x'.repeat(120_000) } });
+    await signIn();
+    await page.getByText('Cut after 100000 characters.').waitFor();
+    await page.getByText(/scroll within the box to read all of it/).waitFor();
+    await approve().evaluate((button) => button.removeAttribute('disabled'));
+    await approve().click();
+    expect(await page.getByRole('alert').textContent()).toContain(
+      'too large to be read here, so it is not approved here',
+    );
+    await page.getByRole('article', { name: 'wire_transfer' }).waitFor();
+    expect(tools.executed).toHaveLength(0);
+  }, 90_000);
+
   it('tells what came since while a reason is typed, and keeps the reason', async () => {
     await open();
     await gate.call('wire_transfer');
