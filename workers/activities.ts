@@ -33,7 +33,7 @@ import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
-/** The ports behind a worker: in process in `npm start` and lite, over mutual TLS where services stand apart. */
+/** The ports behind a worker: in process in `npm start` and lite, over mutual TLS when services run separately. */
 export interface ActivityPorts {
   readonly calls: CallStore;
   readonly inspector: Inspector;
@@ -42,18 +42,18 @@ export interface ActivityPorts {
   readonly reviews: Reviews;
   readonly ledger: Ledger & HeldRows;
   readonly upstream: Upstream;
-  /** Binds reviews to the definitions they were opened under. */
+  /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
   readonly deliver: DeliverCallback;
-  /** For stores that may undo what stood: called before something is read of them, it returns the wait for that to be on disk. */
+  /** For stores that may roll back committed state: called before something is read of them, it returns the wait for that to be on disk. */
   readonly durableFromHere?: () => () => Promise<void>;
   readonly runs: Runs;
   readonly verifyDecision: (decision: SignedDecision) => Promise<void>;
   readonly reconcile: Pick<ReconcileOptions, 'graceMs' | 'retentionMs' | 'windowMs' | 'callLimitMs' | 'partMs'>;
   readonly now?: () => number;
-  /** Milliseconds a call waits for the ledger before its rows are left to the retrying activity. */
+  /** Milliseconds that a call waits for the ledger before its rows are left to the retrying activity. */
   readonly waitForLedgerMs?: number;
-  /** For a ledger that may undo rows it has taken: the listener is to be called when it has. */
+  /** For a ledger that may roll back rows it accepted: the listener must be called when it does. */
   readonly onLedgerUndone?: (listener: () => void) => void;
   readonly onCommitted?: (evidence: VerdictEvidence) => void;
   readonly onAlarm?: OnAlarm;
@@ -97,14 +97,15 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     alarm,
     ...clock,
   });
-  // At once where the store is here; in any case when its call ends, by whoever settles the row.
+  // At once if the store is in this process; in any case when its call ends, by whoever settles the row.
   ports.reviews.onTampered?.(({ id, correlation_id }) => {
     const named = reviewIdOf(correlation_id) === id ? correlation_id : id;
     tenantOf(calls, named)
       .then((tenant) => alarm(tamperedReview(id, named, tenant)))
       .catch(() => undefined);
   });
-  // What the store closes because it is not Gate's own is told at once; what fails here stays due, for reconciliation or the next start.
+  // Records that the store closes because Gate did not write them are reported at once; what fails here stays due, for reconciliation or
+  // the next start.
   calls.onTampered(({ correlation_id: correlationId, outcome }) => {
     ports.onAlarm?.(correlationId, outcome?.error ?? 'the record is not what Gate wrote', 'alarm.record_tampered');
     rows.appendRows(correlationId).catch(() => undefined);

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { OnAlarm } from '../activities/ledger.js';
 
-/** Tells people of alarms: a log line each, and a counter to alert on. The row in the ledger is the record of it. */
+/** Reports alarms to people: a log line each, and a counter for alerts. The row in the ledger is the record of it. */
 export function alarmsTold(logger: Pick<Logger, 'warn'>, registry: Registry): OnAlarm {
   const alarms = new Counter({
     name: 'gate_worker_alarms_total',

@@ -3,7 +3,7 @@ import type { Worker } from '@temporalio/worker';
 /** What the owner of both workers needs of them. */
 export type GateWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
-/** The worker of new calls and, once `parkedAfter` is over, the one of parked calls, as one: if either ends, both do. */
+/** The worker of new calls and, once `parkedAfter` resolves, the one of parked calls, handled as one: if either ends, both do. */
 export function bothQueues(
   fresh: GateWorker,
   createParked: () => Promise<GateWorker>,

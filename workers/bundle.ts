@@ -9,13 +9,13 @@ import { failureConverterPath } from './client.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const workflowsPath = here('../workflows/index.js');
-/** What workflow code may be made of, besides packages, which are pinned. */
+/** What workflow code may import, besides packages, whose versions are pinned. */
 const SOURCES = ['workflows', 'domain', 'contracts', 'activities', 'workers'];
 const CACHE = join(PROJECT_ROOT, '.cache', 'workflows');
 
 /**
- * The workflow code as one bundle; a start needs it once, tests share it. Making it takes half of a start, so it is kept under a digest of
- * what it is made of; where it cannot be kept it is made each time.
+ * The workflow code as one bundle; a start needs it once, and tests share it. Making it takes half of a start, so it is stored under a
+ * digest of its sources; if it cannot be stored, it is made each time.
  */
 export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & { readonly kept: boolean }> {
   const file = join(cache, `${sourcesDigest()}.js`);
@@ -25,7 +25,7 @@ export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & {
     workflowsPath,
     // Loaded once for all workflows instead of once for each. What these modules hold at their top level never changes.
     preloadModules: [workflowsPath],
-    // Workflows make failures too; a bundle that does not know the converter leaves their texts in clear.
+    // Workflows create failures too; a bundle without the converter would leave their texts unencrypted.
     failureConverterPath,
     logger: quiet,
   });
@@ -34,7 +34,7 @@ export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & {
     for (const old of readdirSync(cache)) rmSync(join(cache, old), { force: true });
     replaceFile(file, code, PRIVATE_FILE);
   } catch {
-    // A folder that cannot be written: the next start makes it again.
+    // In a folder that cannot be written, the next start makes it again.
     return { code, kept: false };
   }
   return { code, kept: true };
@@ -42,7 +42,7 @@ export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & {
 
 function keptIn(file: string): string | null {
   try {
-    // Readable by others is fine, because nothing in it is secret: an image brings it along in a folder whose modes cannot be changed.
+    // It may be readable by others, because nothing in it is secret: an image contains it in a folder whose modes cannot be changed.
     return readIfPresent(file, PUBLIC_FILE);
   } catch {
     return null;

@@ -34,7 +34,7 @@ const GATE_TENANT = defineSearchAttributeKey('GateTenant', KEYWORD);
 const GATE_AGENT = defineSearchAttributeKey('GateAgent', KEYWORD);
 const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
 
-/** The queue on which parked calls wait, so that a thousand deadlines at once do not stand before the calls that just came in. */
+/** The queue on which parked calls wait, so that a thousand deadlines at once do not delay new calls. */
 export const parkedQueueOf = (taskQueue: string): string => `${taskQueue}-parked`;
 
 export function createCallRunner(
@@ -59,7 +59,7 @@ export function createCallRunner(
         { key: GATE_TOOL, value: foreignText(call.tool, 200) },
       ],
     });
-    // The operation's own promise rejects too; the update's error is the one that is answered.
+    // The operation's own promise rejects too; the update's error is the one that is reported.
     startWorkflowOperation.workflowHandle().catch(() => undefined);
     const given = client.withDeadline(deadlineMs, () =>
       client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>(
@@ -71,15 +71,16 @@ export function createCallRunner(
         },
       ),
     );
-    // Only the answer leaves early: what the engine was handed runs under this id or not, and the record says which to whoever asks again.
+    // Only the answer returns early. What the engine was given may or may not run under this id, and the record says which to whoever asks
+    // again.
     return circuit.whileUp(given);
   };
 
   return {
     assertUp: () => circuit.assertUp(),
     async start(call, deadlineMs) {
-      // Identical requests share one update, and so one answer. The engine keeps it with the run, also when that run failed; an update of
-      // this request's own then begins the next run.
+      // Identical requests share one update, and so one answer. The engine keeps the answer with the run, even when that run failed; an
+      // update of this request's own then starts the next run.
       let updateId = `answer-${call.digest}`;
       const anew = `${updateId}-${call.received_ms}`;
       for (let tried = 1; ; tried += 1) {
@@ -100,7 +101,7 @@ export function createCallRunner(
   };
 }
 
-/** The answer of a run that this request did not begin and that ended without a verdict: the same id may start again. */
+/** The answer of a run that this request did not start and that ended without a verdict: the same id may start again. */
 const isOfEarlierRun = (error: unknown, call: CallInput): boolean => {
   if (!(error instanceof WorkflowUpdateFailedError)) return false;
   if (failureType(error) === RUN_ENDED) return true;
@@ -115,7 +116,7 @@ const isOfEarlierRun = (error: unknown, call: CallInput): boolean => {
 /** The engine's own failure type for an update whose run ended before it. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
 
-/** Grpc status codes that mean "no answer in time" and "no such run". */
+/** gRPC status codes that mean "no answer in time" and "no such run". */
 const DEADLINE_EXCEEDED = 4;
 const CANCELLED = 1;
 const NOT_FOUND = 5;
@@ -154,7 +155,7 @@ const engineUnavailable = (error: unknown): GateError =>
 
 const DECISION_LIMIT_MS = 10_000;
 
-/** Sends HIL's decisions to their workflow as the `decide` update; the workflow's answer is the outcome. */
+/** Sends HIL's decisions to their workflow as the `decide` update and returns the workflow's answer. */
 export const createDecisionSender = ({
   client,
   circuit,
@@ -175,8 +176,8 @@ export const createDecisionSender = ({
       return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
     };
     try {
-      // What is sent again is one update, and so has one answer. The engine also keeps a failure, and that an earlier sending came too late:
-      // where it is one of these, this sending is an update of its own, and the workflow sees that it is the same decision.
+      // Repeated sendings are one update, and so have one answer. The engine also keeps a failure, and the answer that an earlier sending
+      // came too late. In those cases this sending is an update of its own, and the workflow recognises the same decision.
       const anew = () => send(uuidFromDigest('gate.decide', ...same, signature));
       const kept = await send(uuidFromDigest('gate.decide', ...same)).catch((error: unknown) => {
         if (!isNotApplied(error)) throw error;
@@ -193,7 +194,7 @@ export const createDecisionSender = ({
   },
 });
 
-/** The workflow took the decision and could not bring it to the call's record. */
+/** The workflow accepted the decision but could not apply it to the call's record. */
 const isNotApplied = (error: unknown): boolean => error instanceof WorkflowUpdateFailedError && !refusalOf(error);
 
 const DECISION_UNTOLD =

@@ -1,20 +1,20 @@
 import { ASK_AGAIN, GateError } from '../domain/errors.js';
 
-/** Whether the engine answers, known from asking it and from calls under way. While it is away nobody waits for it. */
+/** Whether the engine answers, known from probes and from running calls. While it is down nobody waits for it. */
 export interface EngineCircuit {
-  /** Throws `pipeline_unavailable` at once while the engine is known to be away. */
+  /** Throws `pipeline_unavailable` at once while the engine is known to be down. */
   assertUp(): void;
   /** What is wrong, and since when; `null` while the engine answers. */
   away(): EngineAway | null;
-  /** Runs `work`. Throws `pipeline_unavailable` as soon as the engine goes away, whatever happens to the work. */
+  /** Runs `work`. Throws `pipeline_unavailable` as soon as the engine goes down, whatever happens to the work. */
   whileUp<Result>(work: Promise<Result>): Promise<Result>;
   /** Resolves when the engine answers; rejects when the circuit is closed before. */
   up(): Promise<void>;
-  /** To be called by those who know that the engine is gone, such as the process that started it. */
+  /** Called by those who know that the engine is gone, such as the process that started it. */
   lost(reason: string): void;
-  /** To be called on a hint that the engine is gone: asks it now instead of at the next interval. */
+  /** Called on a sign that the engine is gone: probes now instead of at the next interval. */
   suspect(): void;
-  /** Stops asking. */
+  /** Stops probing. */
   close(): void;
 }
 
@@ -26,35 +26,35 @@ export interface EngineAway {
 export interface CircuitOptions {
   /** Asks the engine for something that costs it nothing. Rejects when it does not answer by the deadline. */
   readonly probe: (deadlineMs: number) => Promise<unknown>;
-  /** Told of each change, `null` when the engine answers again after `awayMs`. */
+  /** Called at each change, with `null` when the engine answers again after `awayMs`. */
   readonly onChange?: (away: EngineAway | null, awayMs: number) => void;
   readonly now?: () => number;
 }
 
 const BEAT_MS = 1_000;
-/** While calls wait for it. */
+/** Used while calls wait for it. */
 const BEAT_BUSY_MS = 500;
-/** While it is away it is asked more often: whoever waits to be served gains what is saved here. */
+/** While it is down it is probed more often, which shortens the wait of callers. */
 const BEAT_AWAY_MS = 200;
 const PROBE_LIMIT_MS = 2_000;
 const GRPC_DEADLINE_EXCEEDED = 4;
 /** A busy machine misses a deadline now and then; a refused connection is proof at once. */
 const DEADLINES_MISSED = 2;
 /**
- * Whoever waits for an answer is told sooner than by missed deadlines: after a silence of so many times the slowest of the last answers, within these
- * bounds. On a quiet machine, where the engine answers within milliseconds, that is the lower one; one that is busy with other things is given more.
+ * Waiting callers are told sooner than by missed deadlines: after a silence of this many times the slowest of the last answers, within
+ * these bounds. On a quiet machine, where the engine answers within milliseconds, the lower bound applies; a busy one gets more time.
  */
 const SILENCE_TIMES = 8;
 const SILENCE_AT_LEAST_MS = 1_200;
 const SILENCE_AT_MOST_MS = 4_000;
 const ANSWERS_REMEMBERED = 20;
 const TICK_MS = 100;
-/** A tick that comes later was held up here: while this process could not hear an answer, the engine's silence says nothing. */
+/** A late tick was delayed in this process: while it could not receive an answer, the engine's silence says nothing. */
 const TICK_COUNTS_MS = 150;
 
 /**
- * A circuit before the engine. The probe runs all the time, so that the first call after the engine went does not have to find out, and so
- * that the engine is known to be back without sending it a call.
+ * A circuit breaker for the engine. The probe runs all the time, so that the first call after a failure does not have to find out, and so
+ * that recovery is noticed without sending it a call.
  */
 export function createEngineCircuit({ probe, onChange, now = Date.now }: CircuitOptions): EngineCircuit {
   let known: EngineAway | null = null;
@@ -63,7 +63,7 @@ export function createEngineCircuit({ probe, onChange, now = Date.now }: Circuit
   let asking = false;
   let timer: NodeJS.Timeout | undefined;
   let dueMs = 0;
-  /** How long it has not answered, in time in which this process could have heard it. */
+  /** How long it has not answered, counting only time in which this process could have received an answer. */
   let silentMs = 0;
   let took: number[] = [];
   const leaving = new Set<(away: EngineAway) => void>();

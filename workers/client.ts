@@ -8,7 +8,7 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { createEngineCircuit, type CircuitOptions, type EngineCircuit } from './circuit.js';
 import { createPayloadCodec, type OnForeignPayload } from './codec.js';
 
-/** How to reach the engine. TLS files are given in deployment; on loopback in development there is none. */
+/** How to reach the engine. Deployments use TLS files; on loopback in development there are none. */
 export interface EngineAddress {
   readonly address: string;
   readonly namespace: string;
@@ -20,7 +20,7 @@ export interface EngineAddress {
   };
 }
 
-/** Where client, worker and workflow bundle load the failure converter from: by path, each into its own world. */
+/** Where client, worker and workflow bundle load the failure converter from: by path, because each loads its own copy. */
 export const failureConverterPath = fileURLToPath(new URL('./failure-converter.js', import.meta.url));
 
 export const dataConverter = (keys: KeyRing, onForeign?: OnForeignPayload): DataConverter => ({
@@ -40,12 +40,12 @@ async function tlsOf({ tls }: EngineAddress) {
 
 export interface EngineClient {
   readonly client: Client;
-  /** Whether the engine answers, asked all the time. */
+  /** Whether the engine answers, probed all the time. */
   readonly circuit: EngineCircuit;
   close(): Promise<void>;
 }
 
-/** How often a connection that was lost is tried again: by default gRPC waits up to two minutes. */
+/** How often a lost connection is tried again; by default gRPC waits up to two minutes. */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
 
 /** A bare connection. gRPC compression is off: on loopback it costs processor time and saves nothing. */
@@ -62,7 +62,7 @@ const CANCELLED = 1;
 const UNAVAILABLE = 14;
 const PROBE = '/GetSystemInfo';
 
-/** A client whose payloads are sealed. Retries that are due when it is closed end instead of meeting a channel that is gone. */
+/** A client whose payloads are sealed. When it is closed, pending retries end instead of using a closed channel. */
 export async function connectClient(
   address: EngineAddress,
   keys: KeyRing,
@@ -79,7 +79,7 @@ export async function connectClient(
     },
   });
   const connection = await connectEngine(address, [
-    // The probe wants the first word.
+    // The probe must answer first.
     (options, next) =>
       options.method_definition.path.endsWith(PROBE) ? (next(options) as InterceptingCall) : retried(options, next),
     (options, next) => (closed ? endedCall() : next(options)) as InterceptingCall,
@@ -103,7 +103,7 @@ export async function connectClient(
 export const connectNative = async (address: EngineAddress): Promise<NativeConnection> =>
   NativeConnection.connect({ address: address.address, tls: await tlsOf(address) });
 
-/** A call that ends before it begins. */
+/** A call that is cancelled before it begins. */
 function endedCall(): Pick<InterceptingCall, 'start' | 'sendMessage' | 'halfClose' | 'cancelWithStatus' | 'getPeer'> {
   return {
     start(metadata, listener) {

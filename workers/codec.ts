@@ -6,7 +6,7 @@ const ENCODING = Buffer.from('binary/encrypted');
 const CONTEXT = 'gate.temporal-payload/v1';
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
-/** What a payload decodes to when it was not sealed with a key of this ring. Validators refuse it; nothing throws. */
+/** The result of decoding a payload that was not sealed with a key of this ring. Validators refuse it; nothing throws. */
 export const REFUSED_PAYLOAD = { gate_payload: 'refused' } as const;
 export const isRefusedPayload = (value: unknown): boolean =>
   value !== null &&
@@ -18,13 +18,13 @@ const refused: Payload = {
   data: Buffer.from(JSON.stringify(REFUSED_PAYLOAD)),
 };
 
-/** Called with the id of a workflow that received a payload no key of the ring had sealed: somebody else speaks to the engine. */
+/** Called with the id of a workflow that received a payload which no key of the ring had sealed: somebody else is talking to the engine. */
 export type OnForeignPayload = (workflowId: string) => void;
 
 /**
- * Encrypts every payload of every history (docs/architecture/identity-and-routes.md#state): AES-256-GCM, key id in the metadata, first
- * key active. Decoding never throws, because a throw in a workflow task would stop the call: whatever did not come through this codec
- * yields `REFUSED_PAYLOAD`.
+ * Encrypts every payload of every history (docs/architecture/identity-and-routes.md#state): AES-256-GCM, key id in the metadata, first key
+ * active. Decoding never throws, because that would block the workflow task: a payload that this codec did not seal becomes
+ * `REFUSED_PAYLOAD`.
  */
 export const createPayloadCodec = (keys: KeyRing, onForeign?: OnForeignPayload): PayloadCodec => ({
   encode: (payloads) =>
@@ -43,7 +43,7 @@ export const createPayloadCodec = (keys: KeyRing, onForeign?: OnForeignPayload):
 
 const decodeOne = (keys: KeyRing, payload: Payload): Payload => openPayload(keys, payload) ?? refused;
 
-/** What was sealed; `null` for what no key of this ring has sealed. */
+/** The decrypted payload; `null` when no key of this ring has sealed it. */
 export function openPayload(keys: KeyRing, payload: Payload): Payload | null {
   try {
     const encoding = payload.metadata?.encoding;

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EgressOptions } from '../activities/egress.js';
 
-/** What an alert on the streams to sinks looks at: how far each is behind, and how often it failed. */
+/** Metrics for alerts on the streams to sinks: how far each is behind, and how often it failed. */
 export function egressMetrics(registry: Registry): NonNullable<EgressOptions['onSweep']> {
   const registers = [registry];
   const labelNames = ['sink'];

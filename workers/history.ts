@@ -10,7 +10,7 @@ type Failure = proto.temporal.api.failure.v1.IFailure;
 type Timestamp = proto.google.protobuf.ITimestamp;
 const { EventType } = proto.temporal.api.enums.v1;
 
-/** One line of a call's story. `null`: this step has none; `SEALED`: there is one, and no key here opens it. */
+/** One line of a call's history. `null`: this step has no result; `SEALED`: there is one, and no key here opens it. */
 export interface HistoryStep {
   readonly at: string;
   readonly step: string;
@@ -25,20 +25,20 @@ export interface HistoryRun {
   readonly status: string;
   readonly task_queue: string;
   readonly steps: readonly HistoryStep[];
-  /** Ids of the workflows it began. */
+  /** Ids of the workflows it started. */
   readonly children: readonly string[];
 }
 
-/** Stands for what was written under a key that is not on this machine. */
+/** Stands for a value that was encrypted under a key that is not on this machine. */
 export const SEALED = '(sealed)';
 
-/** The runs of a call from the oldest on; none where the engine knows no such call. Without keys every payload stays sealed. */
+/** The runs of a call, oldest first; none when the engine knows no such call. Without keys every payload stays sealed. */
 export async function historyOf(client: Client, workflowId: string, keys: KeyRing | null): Promise<HistoryRun[]> {
   const runs: HistoryRun[] = [];
   for (let runId: string | undefined, first = true; first || runId !== undefined; first = false) {
     const history = await fetched(client, workflowId, runId);
     const started = history?.events?.[0]?.workflowExecutionStartedEventAttributes;
-    // A run that was before may be past its retention; what is left is told.
+    // An earlier run may be past its retention; the remaining runs are shown.
     if (!history || !started) break;
     runs.unshift({
       run_id: started.originalExecutionRunId ?? '',
@@ -77,10 +77,7 @@ async function fetched(client: Client, workflowId: string, runId: string | undef
   }
 }
 
-/**
- * The story that a history tells, in the order of its times: steps, messages, waits and its end. How tasks came and went is left out where
- * nothing went wrong.
- */
+/** The lines of a history in order of time: steps, messages, waits and the end. Workflow tasks are left out unless something went wrong. */
 export async function stepsOf({ events }: History, keys: KeyRing | null): Promise<HistoryStep[]> {
   const read = readerOf(keys);
   const steps: (HistoryStep & { readonly atMs: number })[] = [];
@@ -96,7 +93,7 @@ export async function stepsOf({ events }: History, keys: KeyRing | null): Promis
     steps.push(added);
     return added;
   };
-  /** What was begun stands where it began until it has ended; then where it ended. */
+  /** A step is placed where it started until it ends; then where it ended. */
   const begin = (id: unknown, at: Timestamp | null | undefined, name: string, summary: string | null) => {
     underWay.set(String(id), add(at, name, 'under way', summary));
   };
@@ -220,7 +217,7 @@ interface LocalActivity {
   readonly completed: Timestamp | undefined;
 }
 
-/** A local activity leaves one marker: its name and when it ended in clear, its result as a payload. */
+/** A local activity leaves one marker: its name and end time in clear text, its result as a payload. */
 function localActivityOf({ markerRecordedEventAttributes: marker }: HistoryEvent): LocalActivity | null {
   if (marker?.markerName !== 'core_local_activity') return null;
   const data = marker.details?.['data']?.payloads?.[0]?.data;
@@ -239,9 +236,9 @@ function localActivityOf({ markerRecordedEventAttributes: marker }: HistoryEvent
 }
 
 /**
- * When local activities ended. A marker says when one was scheduled by the worker's clock, and when it was complete by the workflow's own,
- * which stands still but for what steps take: it begins each task at the task's start, so it runs behind. Only how far it went meanwhile is
- * taken from it, and no step is said to have ended outside the task that it ended in.
+ * When local activities ended. A marker has two times: when one was scheduled, by the worker's clock, and when it completed, by the
+ * workflow's own clock. That clock starts each task at the task's start and advances only by what steps take, so it runs behind. Only the
+ * difference is taken from it, and no step is shown to end outside its task.
  */
 function createLocalClock() {
   let startedMs = 0;
@@ -288,7 +285,7 @@ function readerOf(keys: KeyRing | null): Reader {
   };
 }
 
-/** What a step came to, in a few words; never more of its result than states, tiers and codes. */
+/** The result of a step in a few words: only states, tiers and codes. */
 function outcomeOf(value: unknown): string {
   if (value === SEALED) return SEALED;
   if (typeof value === 'boolean') return value ? 'taken' : 'not taken at once';
@@ -308,7 +305,7 @@ function inspectedAs({ available, inspection }: Record<string, unknown>): string
   return `${authorized === true ? 'nothing found' : 'refused'} (${String(intent_category)})`;
 }
 
-/** What failed, by its type: texts can quote a request, and are sealed for that. */
+/** The type of a failure; its text can quote a request, and is sealed for that reason. */
 async function failureText(failure: Failure | null | undefined, read: Reader): Promise<string | null> {
   if (!failure) return null;
   const type = failure.applicationFailureInfo?.type ?? failure.cause?.applicationFailureInfo?.type;

@@ -2,7 +2,7 @@ import type { GateWorker } from './both-queues.js';
 import type { EngineClient } from './client.js';
 import type { Supervised } from './supervisor.js';
 
-/** Readiness: the engine answers. What is known of it is said without asking it once more. */
+/** Readiness: the engine answers. Uses what is already known, without another request. */
 export const engineAnswers =
   ({ client, circuit }: Pick<EngineClient, 'client' | 'circuit'>) =>
   async (): Promise<void> => {
@@ -20,7 +20,7 @@ export function workerRuns(worker: Supervised<GateWorker>): void {
 const TASK_QUEUE_TYPE_WORKFLOW = 1;
 const POLLED_WITHIN_MS = 90_000;
 
-/** Readiness: a worker runs somewhere. A long poll lasts a minute; a queue nobody has asked for longer has no worker. */
+/** Readiness: a worker runs somewhere. A long poll lasts a minute, so a queue that nobody has polled for longer has no worker. */
 export async function someWorkerPolls(
   { client }: Pick<EngineClient, 'client'>,
   { namespace, taskQueue }: { readonly namespace: string; readonly taskQueue: string },

@@ -4,15 +4,15 @@ import type { Logger } from 'pino';
 let installed: Runtime | null = null;
 
 /**
- * The worker's runtime, once per process. Signals are Gate's business: the worker must finish after the proxy has drained, not when the
- * terminal says Ctrl-C.
+ * The worker's runtime, once per process. Gate handles signals itself: the worker must finish after the proxy has drained, not when the
+ * terminal sends a signal.
  */
 export function installEngineRuntime(logger: Logger): void {
   if (installed) return;
   installed = Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      // Each poll of an engine that is away would be a line; the circuit says once that it is away.
+      // Each poll of an engine that is down would be a log line; the circuit reports once that it is down.
       if ((meta as { target?: unknown } | undefined)?.target === 'temporalio_client::retry') return;
       logger[level === 'ERROR' ? 'error' : 'warn']({ engine: meta }, message);
     }),
@@ -21,8 +21,8 @@ export function installEngineRuntime(logger: Logger): void {
 }
 
 /**
- * Lets go of the runtime. It ends by itself with its last connection; one that never had a connection would keep the process alive, so
- * a start that failed calls this too. May be called again.
+ * Releases the runtime. It ends by itself with its last connection. One that never had a connection would keep the process alive, so a
+ * failed start calls this too. May be called again.
  */
 export async function closeEngineRuntime(): Promise<void> {
   const runtime = installed;

@@ -3,7 +3,7 @@ import { RECONCILE } from '../workflows/reconcile/messages.js';
 
 const SCHEDULE_ID = 'gate-reconcile';
 
-/** Makes the reconciliation schedule, or brings the one that is there to these settings. Safe to repeat at every start. */
+/** Creates the reconciliation schedule, or changes the existing one to these settings. Safe to repeat at every start. */
 export async function ensureReconcileSchedule(
   client: Client,
   { taskQueue, everySecs }: { taskQueue: string; everySecs: number },

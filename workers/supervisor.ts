@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../domain/errors.js';
 
-/** One life of a part: what it is used by, and when it ends. */
+/** One life of a part: how it is used, and when it ends. */
 export interface Life<Handle> {
   readonly handle: Handle;
-  /** Resolves with the words for it when it has ended by itself; may reject instead. */
+  /** Resolves with a description when it has ended by itself; may reject instead. */
   readonly ended: Promise<string>;
   stop(limitMs?: number): Promise<void>;
 }
@@ -12,48 +12,48 @@ export interface Life<Handle> {
 export interface SupervisedOptions<Handle> {
   /** For messages: `the workflow engine`. */
   readonly name: string;
-  /** Begins a life. It is given up with the signal, which a stop aborts. */
+  /** Starts a life. The signal aborts it when the part is stopped. */
   readonly start: (signal: AbortSignal) => Promise<Life<Handle>>;
-  /** One line for whoever watches the terminal. */
+  /** One line for the terminal. */
   readonly say: (line: string) => void;
-  /** Told the words when it went. */
+  /** Called with the description of how it ended. */
   readonly onLost?: (how: string) => void;
-  /** What it must wait for before it can be started again; that time is nobody's failure. */
+  /** What it must wait for before it can be started again; that time does not count as a failure. */
   readonly ready?: () => Promise<void>;
   readonly limits?: Partial<Limits>;
 }
 
-/** A part that cannot be kept up: its words are for the operator, and are printed as one line. */
+/** A part that cannot be kept running: its message is for the operator, and is printed as one line. */
 export class GivenUp extends Error {
   override readonly name = 'StartError';
 }
 
 interface Limits {
-  /** So many lives that ended within the window are too many. */
+  /** This many lives that ended within the window are too many. */
   readonly starts: number;
   readonly windowMs: number;
-  /** Before the second start in a row; doubled with each further one. */
+  /** The pause before the second start in a row; doubled for each further one. */
   readonly firstPauseMs: number;
 }
 
 const LIMITS: Limits = { starts: 5, windowMs: 60_000, firstPauseMs: 500 };
 
 export interface Supervised<Handle> {
-  /** The life that is on; `null` while there is none. */
+  /** The current life; `null` when there is none. */
   current(): Handle | null;
-  /** Throws what is going on unless it runs: a readiness check. */
+  /** A readiness check: throws the present state unless it runs. */
   assertUp(): void;
-  /** Ends the life that is on, for this reason; another one begins. For a part that runs and does nothing. */
+  /** Ends the current life for this reason; another one begins. For a part that runs but does nothing. */
   renew(why: string): Promise<void>;
-  /** Rejects with the reason when it could not be kept up; resolves when it was stopped. */
+  /** Rejects with the reason when it could not be kept running; resolves when it was stopped. */
   readonly finished: Promise<void>;
-  /** Ends it, whatever it is doing, and starts it no more; what does not end by itself within `limitMs` is made to. May be called again. */
+  /** Stops it, whatever it is doing, and starts it no more; what does not end within `limitMs` is killed. May be called again. */
   stop(limitMs?: number): Promise<void>;
 }
 
 /**
- * Keeps a part of the stack up: it is started, and started again with growing pauses when it ends without being told to. What the very
- * first start throws is thrown here. When it ends too often within a minute it is given up, with the last reason.
+ * Keeps a part of the stack running: starts it, and starts it again with growing pauses when it ends by itself. An error of the very first
+ * start is thrown here. When it ends too often within a minute it is given up, with the last reason.
  */
 export async function supervise<Handle>(options: SupervisedOptions<Handle>): Promise<Supervised<Handle>> {
   const { name, say } = options;
@@ -74,7 +74,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
       const wasUp = life !== null;
       life = null;
       away = how;
-      // On a clock that nobody sets.
+      // By the monotonic clock.
       ends = [...ends.filter((at) => at > performance.now() - limits.windowMs), performance.now()];
       if (ends.length >= limits.starts)
         throw new GivenUp(
@@ -87,7 +87,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
       const wentMs = performance.now();
       try {
         await options.ready?.();
-        // The first start of a row goes at once: most of what ends does so once.
+        // The first restart in a row is immediate, because most failures happen once.
         if (ends.length > 1) await sleep(limits.firstPauseMs * 2 ** (ends.length - 2), undefined, { signal });
         life = await options.start(signal);
       } catch (error) {
@@ -95,7 +95,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
         away = errorText(error);
         continue;
       }
-      // A stop that came while it started has not seen this life.
+      // A stop that was requested during the start has not seen this life.
       if (signal.aborted) return (life as Life<Handle>).stop();
       say(`${name} is back after ${((performance.now() - wentMs) / 1_000).toFixed(1)} s; calls go on`);
     }
@@ -116,7 +116,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
     async stop(limitMs) {
       stopping.abort(new Error('the stop has begun'));
       await life?.stop(limitMs);
-      // What cannot be kept up has said so through `finished`.
+      // A part that cannot be kept running has reported it through `finished`.
       await finished.catch(() => undefined);
     },
   };

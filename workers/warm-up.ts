@@ -4,8 +4,8 @@ import { WARM_UP } from '../workflows/warm-up/messages.js';
 const LIMIT_MS = 10_000;
 
 /**
- * Sends the queue a workflow that does nothing, so that connections, the sandbox and the code in it are ready before somebody waits for
- * them. Throws when no worker takes it: then none would take a call either.
+ * Starts a workflow that does nothing, so that connections, the sandbox and its code are ready before a caller needs them. Throws when no
+ * worker takes it, because then none would take a call either.
  */
 export async function warmUp(client: Client, taskQueue: string): Promise<void> {
   await client.withDeadline(Date.now() + LIMIT_MS, () =>

@@ -33,14 +33,14 @@ export interface WorkerOptions {
   readonly parkedAfter?: Promise<unknown>;
 }
 
-/** Workflow tasks that the parked calls of one worker may have under way: enough for operators, too few to stand before new calls. */
+/** Concurrent workflow tasks for the parked calls of one worker: enough for operators, too few to delay new calls. */
 const PARKED_TASKS = 8;
 /** Replaying a parked call takes five events, so keeping more of them in memory saves little. */
 const PARKED_CACHE = 200;
 
 /**
- * The worker of every Gate workflow and activity. It serves two queues, each with workflow slots and a thread of its own: calls that just
- * came in, and calls that are parked, of which a thousand can fall due in one second.
+ * The worker of every Gate workflow and activity. It serves two queues, each with workflow slots and a thread of its own: new calls, and
+ * parked calls, of which a thousand can be due in one second.
  */
 export async function createWorker({
   connection,
@@ -104,8 +104,8 @@ function alarmOnce(activities: GateActivities): OnForeignPayload {
 const HEARTBEAT_EVERY_MS = 3_000;
 
 /**
- * The activities that workflows call, as the engine wants them: failures typed for the workflow, heartbeats and abort signals where an
- * attempt is long. No other is registered: whoever speaks to the engine could have it run, with whatever arguments.
+ * The activities that workflows call, in the engine's form: failures typed for the workflow, heartbeats and abort signals for long
+ * attempts. No other activity is registered, because whoever can reach the engine could run it with any arguments.
  */
 export function forEngine(activities: GateActivities) {
   const steps = createStepActivities(activities);
@@ -120,7 +120,7 @@ export function forEngine(activities: GateActivities) {
         beating(() => steps.execute(call, claimNotAfterMs, Context.current().cancellationSignal, version)),
     }),
     ...typed({
-      // A heartbeat only with progress, so that a pass that hangs does not look alive.
+      // A heartbeat only when there is progress, so that a pass that hangs does not look alive.
       reconcileCalls: (from: ReconcilePlace | null) => {
         const context = Context.current();
         return activities.reconcileCalls(from, () => context.heartbeat());
@@ -129,13 +129,13 @@ export function forEngine(activities: GateActivities) {
   };
 }
 
-/** What calls that an earlier Gate began, and that are still open, ask for by its names (workflows/tool-call/earlier.ts). */
+/** The names that open calls of an earlier Gate use (workflows/tool-call/earlier.ts). */
 const ofEarlierCalls = (
   { tryAppendRows, appendRows, settleReviewRow, deliver }: GateActivities,
   { judge }: Pick<StepActivities, 'judge'>,
 ) => ({ judge, tryAppendRows, appendRows, settleReviewRow, deliver });
 
-/** The same activities, which take what Gate sealed and nothing else, and whose failures say to the workflow what they are. */
+/** The same activities, accepting only what Gate sealed, and with failures typed for the workflow. */
 const typed = <Activities extends Readonly<Record<string, (...args: never[]) => Promise<unknown>>>>(
   activities: Activities,
 ): Activities =>
@@ -154,7 +154,7 @@ const typed = <Activities extends Readonly<Record<string, (...args: never[]) => 
     ]),
   ) as Activities;
 
-/** The activities of streams, with heartbeats: one whose worker is lost is begun anew within seconds. */
+/** The activities of streams, with heartbeats, so that one whose worker is lost is started again within seconds. */
 export const streamsForEngine = (egress: EgressActivities): EgressActivities =>
   typed<EgressActivities>({ sweepSink: (kind, range) => beating(() => egress.sweepSink(kind, range)) });
 

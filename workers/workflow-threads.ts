@@ -10,7 +10,7 @@ type Request = Parameters<WorkerThreadClient['send']>[0];
 const HANGS_MS = 10_000;
 const LOOKS = 10;
 
-/** What `vm` takes for no limit; the SDK's type knows only numbers. */
+/** The value that `vm` takes as "no limit"; the SDK's type allows only numbers. */
 const NO_LIMIT = undefined as unknown as number;
 
 /**

@@ -3,7 +3,8 @@ import type { CallbackActivities } from '../../activities/callback.js';
 import type { StepActivities } from '../../activities/steps.js';
 import { FINAL_FAILURES } from './messages.js';
 
-// docs/architecture/reviews.md#callbacks: at least once, at most five times, the same bytes each time; the row and the poll stay the truth.
+// docs/architecture/reviews.md#callbacks: at least once, at most five times, the same bytes each time. Ledger row and poll remain
+// authoritative.
 const attempts: ActivityOptions = {
   startToCloseTimeout: '10s',
   retry: {
@@ -18,17 +19,17 @@ const { callback: tell } = proxyActivities<StepActivities>({
   ...attempts,
   summary: 'the decision or expiry goes to the address the caller gave',
 });
-/** The name of the same activity in histories from before. */
+/** The name of the same activity in older histories. */
 const { deliver } = proxyActivities<CallbackActivities>(attempts);
 
-// The row that says so is retried for long: the ledger may be away.
+// The row about a given-up callback is retried for long, because the ledger may be down.
 const { giveUpCallback } = proxyActivities<CallbackActivities>({
   startToCloseTimeout: '10s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
   summary: 'every attempt failed: an alarm row says so',
 });
 
-/** Reports a decision or an expiry to the address its caller gave. A workflow of its own, so that no attempt delays the call. */
+/** Reports a decision or an expiry to the address that its caller gave. A separate workflow, so that no attempt delays the call. */
 export async function callback(correlationId: string): Promise<'delivered' | 'given_up'> {
   try {
     await (patched('steps-under-their-own-names') ? tell(correlationId) : deliver(correlationId));

@@ -2,10 +2,10 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { StreamProgress } from '../../domain/evidence/egress/progress.js';
 import type { SinkKind } from '../../domain/evidence/egress/sinks.js';
 
-/** The workflow's type. Under another name the streams that run would find no code to go on with. */
+/** The workflow's type. Under another name, running streams would find no code to continue with. */
 export const EGRESS = 'egress';
 
-/** The operator's settings; those of the worker that started last hold. */
+/** The operator's settings; those of the worker that started last apply. */
 export interface StreamSettings {
   readonly interval_ms: number;
   readonly batch_size: number;
@@ -16,10 +16,10 @@ export interface Stream {
   readonly settings: StreamSettings;
   /** Absent: from the first entry on. */
   readonly progress?: StreamProgress;
-  /** Attempts in one run; then the next run goes on with a history of its own. */
+  /** Attempts in one run; after that it continues as a new run. */
   readonly attempts_per_run?: number;
 }
 
-/** Hands over new settings and makes the stream look at once. */
+/** Delivers new settings and makes the stream look for rows at once. */
 export const configureStream = defineSignal<[StreamSettings]>('configure');
 export const streamProgress = defineQuery<StreamProgress>('progress');

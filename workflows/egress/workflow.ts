@@ -4,8 +4,8 @@ import { afterSweep, type StreamProgress, type Sweep } from '../../domain/eviden
 import { backOffMs } from '../../domain/ledger/sweeps/back-off.js';
 import { configureStream, type Stream, streamProgress } from './messages.js';
 
-// The stream repeats attempts itself, because it knows its back-off. Ten seconds are for the sink, the rest for the ledger; an attempt whose
-// worker was lost is missed by its heartbeats.
+// The stream repeats attempts itself, because it has its own back-off. Ten seconds are for the sink, the rest for the ledger; a missing
+// heartbeat reveals attempts whose worker was lost.
 const { sweepSink } = proxyActivities<EgressActivities>({
   startToCloseTimeout: '40s',
   heartbeatTimeout: '10s',
@@ -15,8 +15,8 @@ const { sweepSink } = proxyActivities<EgressActivities>({
 const ATTEMPTS_PER_RUN = 200;
 
 /**
- * The stream of ledger rows to one sink (docs/architecture/ledger-reads.md#streams-to-sinks). Its state is a cursor, which moves
- * only after the sink confirmed; rows are read when they are sent, so a sink that is down for days costs one timer. It never ends.
+ * The stream of ledger rows to one sink (docs/architecture/ledger-reads.md#streams-to-sinks). Its state is a cursor, which moves only after
+ * the sink confirmed. Rows are read when they are sent, so a sink that is down for days costs one timer. It never ends.
  */
 export async function egress(stream: Stream): Promise<void> {
   const { sink, attempts_per_run: attempts = ATTEMPTS_PER_RUN } = stream;

@@ -1,12 +1,12 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Reconciled, ReconcilePlace } from '../../activities/reconcile.js';
 
-/** The activity as the workflow sees it; heartbeats are the worker's business. */
+/** The activity as the workflow sees it; the worker handles heartbeats. */
 interface ReconcileActivity {
   reconcileCalls(from: ReconcilePlace | null): Promise<Reconciled>;
 }
 
-// There is a heartbeat for each call that is looked at. A pass that hangs is ended, and the schedule starts another.
+// There is a heartbeat for each call that is checked. A pass that hangs is ended, and the schedule starts another.
 const { reconcileCalls } = proxyActivities<ReconcileActivity>({
   startToCloseTimeout: '5m',
   heartbeatTimeout: '30s',
@@ -17,8 +17,8 @@ const { reconcileCalls } = proxyActivities<ReconcileActivity>({
 const MAX_PARTS = 500;
 
 /**
- * One pass of the reconciliation schedule: calls that crashed in the middle are closed, fail closed, and duties of calls that are still
- * due are done.
+ * One pass of the reconciliation schedule: closes calls that crashed in the middle, without an effect, and does what is still due for other
+ * calls.
  */
 export async function reconcile(): Promise<Reconciled> {
   let sum = await reconcileCalls(null);

@@ -5,7 +5,10 @@ import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { RowAppender } from '../../domain/pipeline/row-appender.js';
 import { type Appending, attemptOf, orReconciled, untilDone, unwrapped } from './steps.js';
 
-/** What a step brought in histories from before the steps had names of their own: it did its rows, and the review row, itself. */
+/**
+ * The result of a step in histories from before the steps had names of their own: such a step also appended rows and settled the review
+ * row.
+ */
 interface Stepped {
   readonly summary: CallSummary;
   readonly rows_appended: boolean;
@@ -36,12 +39,15 @@ export const earlierAppending: Appending = {
 };
 
 /**
- * The steps of a call as an earlier Gate took them, for the part of its history that was made then. To be deleted with the next release
- * after which no call of that Gate is open (docs/how-to/change-a-workflow.md).
+ * The steps of a call under the names of an earlier Gate, for that part of its history. Delete this with the next release in which no call
+ * of that Gate can be open (docs/how-to/change-a-workflow.md).
  */
 export function earlierSteps(call: CallInput, rows: RowAppender) {
   let reviewRow: Promise<unknown> = Promise.resolve();
-  /** Steps of an earlier Gate also appended rows and settled the review. What they did is not repeated; the rest is left to retrying activities. */
+  /**
+   * Steps of an earlier Gate also appended rows and settled the review. What they did is not repeated; the rest is left to retrying
+   * activities.
+   */
   const taken = (brought: Brought): CallSummary => {
     // A step that the earlier Gate started and this one finished did neither.
     const { summary, rows_appended, review_settled } =

@@ -3,17 +3,17 @@ import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { callLine } from '../line.js';
 import { answerUpdate, type CallView, FAILURES, viewQuery } from './messages.js';
 
-/** A refused update; the type is what its sender reads. */
+/** A refused update; its sender reads the type. */
 export const refusal = (type: string, message: string): ApplicationFailure =>
   ApplicationFailure.nonRetryable(message, type);
 
-/** What may be asked of a run at any time: how far the call is, and its answer. */
+/** What may be asked of a run at any time: its state, and its answer. */
 export interface Told {
   reached(summary: CallSummary): void;
   waitsFor(what: CallView['waiting_for']): void;
-  /** Gives everybody who waits for it the answer. Only the first one counts. */
+  /** Gives all waiting callers the answer. Only the first one counts. */
   answer(given: CallSummary): void;
-  /** Everybody who waits for the answer gets this failure. */
+  /** All waiting callers get this failure. */
   fail(failure: ApplicationFailure): void;
 }
 
@@ -61,7 +61,7 @@ export function toldOf(call: CallInput, resumed: CallSummary | null): Told {
   };
 }
 
-/** How far a call is, for its current details. */
+/** The state of a call, for its current details. */
 function howFar(waitingFor: CallView['waiting_for'], summary: CallSummary | null): string {
   switch (waitingFor) {
     case 'verdict':

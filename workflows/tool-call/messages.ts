@@ -4,13 +4,16 @@ import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import type { DecisionRefusal } from '../../domain/review/transitions.js';
 
-/** The workflow's type. Under another name the calls that are open would find no code to go on with. */
+/** The workflow's type. Under another name, open calls would find no code to continue with. */
 export const TOOL_CALL = 'toolCall';
 
-/** Asks for the answer of a call; completes with it. `digest` must be the call's own: another one is another request. */
+/** Asks for the answer of a call; completes with it. `digest` must be the call's own: another one belongs to another request. */
 export const answerUpdate = defineUpdate<CallSummary, [{ digest: string }]>('answer');
 
-/** Decides a parked call. An update is a signal that answers and refuses: the first valid decision wins, every other one is refused. */
+/**
+ * Decides a parked call. Unlike a signal, an update has an answer and can be refused: the first valid decision wins, every other one is
+ * refused.
+ */
 export const decideUpdate = defineUpdate<DecisionVerdict, [SignedDecision]>('decide');
 
 /** The state of the call, for people who look at the workflow. */
@@ -23,10 +26,10 @@ export interface CallView {
   readonly waiting_for: 'verdict' | 'decision' | 'upstream' | 'ledger' | null;
 }
 
-/** In the memo of the run of a parked call: which run judged it. */
+/** In the memo of a parked call's run: the run that judged it. */
 export const JUDGED_BY_RUN = 'judged_by_run';
 
-/** Why a decision is refused, as the type of the failure its sender reads. */
+/** Why a decision is refused, as the type of the failure that its sender reads. */
 const REFUSALS = {
   refused: 'decision_refused',
   decided: 'already_decided',
@@ -35,7 +38,7 @@ const REFUSALS = {
   tampered: 'call_tampered',
 } as const satisfies Record<string, DecisionRefusal>;
 
-/** Types of failures by which senders of messages know what happened. */
+/** Failure types by which senders of messages learn what happened. */
 export const FAILURES = {
   conflict: 'idempotency_conflict',
   unavailable: 'PipelineUnavailable',
@@ -44,5 +47,5 @@ export const FAILURES = {
   ...REFUSALS,
 } as const;
 
-/** The workflow `toolCall`, as what goes on in a new run calls it. */
+/** The workflow `toolCall`, as a continued run starts it. */
 export type ToolCall = (call: CallInput, resumed?: CallSummary | null, rowsAppended?: boolean) => Promise<CallSummary>;

@@ -6,15 +6,15 @@ import { refusal } from './handlers.js';
 import { decideUpdate, FAILURES, JUDGED_BY_RUN, type ToolCall } from './messages.js';
 import { applyDecision, underOwnNames } from './steps.js';
 
-/** The review of one call, as its run sees it: whether it is open, and who was first. */
+/** The review of one call in its run: whether it is open, and whose decision was first. */
 export interface Review {
-  /** From here on decisions are taken. */
+  /** From here on decisions are accepted. */
   open(parked: CallSummary): void;
-  /** From here on nobody decides any more. */
+  /** From here on no decision is accepted. */
   close(): void;
-  /** The state a decision brought the record to, or, where there was none in time, what `expire` brings it to. */
+  /** The state that a decision brought the record to; if there was none in time, the state after `expire`. */
   settled(expire: () => Promise<CallSummary>): Promise<Settled>;
-  /** Whether a decision has come already. */
+  /** Whether a decision has arrived. */
   isSettled(): boolean;
 }
 
@@ -25,20 +25,20 @@ export interface Settled {
   readonly row_settled: boolean;
 }
 
-/** Sets the handler of decisions from the start, so that a row can be decided as soon as it is visible. */
+/** Sets the handler of decisions at the start, so that a row can be decided as soon as it is visible. */
 export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
   let deadlineMs = resumed?.deadline_ms ?? null;
-  // A decision may come before its run has come to the review: after a crash the row is visible before the run is back.
+  // A decision may come before its run has reached the review: after a crash the row is visible before the run is back.
   let begun = false;
   let over = false;
   /** A decision, or the deadline, is being applied to the record. */
   let deciding = false;
   let settled: CallSummary | null = null;
-  /** The decision that settled it; `null` where the deadline did. */
+  /** The decision that settled it; `null` when the deadline did. */
   let stands: SettledReview | null = null;
   let rowSettled = false;
 
-  /** All who wait are woken at once, and one goes on: results of two local activities may come in another order at a replay. */
+  /** All waiters are woken at once, and one continues: results of two local activities may arrive in another order in a replay. */
   const crowded = () => deciding && underOwnNames();
 
   setHandler(
@@ -53,7 +53,7 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
       deciding = true;
       try {
         const verdict = await applyDecision(sent);
-        // A refusal also brings the record's state: it may hold an earlier decision that this workflow has not seen.
+        // A refusal also returns the record's state, which may contain an earlier decision that this workflow has not seen.
         settled ??= verdict.summary;
         stands ??= verdict.settled;
         rowSettled ||= verdict.applied && verdict.row_settled === true;
@@ -67,13 +67,13 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
         if (typeof sent?.signature !== 'string' || sent.correlation_id !== call.correlation_id) {
           throw refusal(FAILURES.refused, 'the decision did not decode or is for another call');
         }
-        // A failed task is retried, and its updates may come in another order. The decision that won before still wins.
+        // A failed task is retried, and its updates may arrive in another order. The decision that won before still wins.
         if (settled && stands && isDecidedBy(stands, sent)) return;
         if (settled) throw refusal(lateFor(settled), 'the first decision stands');
         if (over) throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
-        // Updates are handed over before timers: after a stop the timer alone would come too late to refuse this.
+        // Updates are delivered before timers: after a stop, the timer alone would be too late to refuse this.
         if (isOver(deadlineMs, Date.now())) throw refusal(FAILURES.expired, 'the deadline has passed');
-        // Its own `not_after` is checked with the record, which may already hold this decision after a crash.
+        // Its own `not_after` is checked with the record, which may already contain this decision after a crash.
       },
     },
   );
@@ -102,12 +102,12 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
   };
 }
 
-/** What a decision is told that came after the end of the review. */
+/** The answer to a decision that came after the end of the review. */
 const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tampered : FAILURES.decided);
 
 /**
- * Goes on as a new run under the same id, with a history of five events instead of everything up to the verdict. Everybody who waits in
- * this run is answered before it ends; a decision that has reached it is settled here, and then this returns.
+ * Continues as a new run under the same id, with a history of five events instead of everything up to the verdict. All callers that wait in
+ * this run are answered before it ends; a decision that has reached it is settled here, and then this returns.
  */
 export async function continueAsParked(
   call: CallInput,

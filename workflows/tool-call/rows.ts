@@ -2,7 +2,7 @@ import { type RowAppender, rowAppender } from '../../domain/pipeline/row-appende
 import { earlierAppending } from './earlier.js';
 import { appending, underOwnNames } from './steps.js';
 
-/** The rows of this call: a local activity now, the retrying one where the ledger does not take them at once. */
+/** The rows of this call: a local activity now, and the retrying one if the ledger does not accept them at once. */
 export function rowsOf(correlationId: string): RowAppender {
   const steps = () => (underOwnNames() ? appending : earlierAppending);
   return rowAppender({

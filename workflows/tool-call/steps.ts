@@ -15,12 +15,12 @@ import { lineOf } from '../line.js';
 import { FAILURES } from './messages.js';
 
 /**
- * Histories from before this patch know the steps of a call by other names (earlier.ts). It is asked at each step, not once: a call that
- * was parked by an earlier Gate goes on under these names.
+ * Histories from before this patch have other names for the steps of a call (earlier.ts). It is asked at each step, not once, because a
+ * call that an earlier Gate parked continues under these names.
  */
 export const underOwnNames = (): boolean => patched('steps-under-their-own-names');
 
-/** What one workflow task brings to an end: each step takes a second or two, or fails. The summary is what a reader of the history sees. */
+/** Steps that complete within one workflow task: each takes a second or two, or fails. Readers of the history see the summary. */
 const local = <Activities>(summary: string) =>
   proxyLocalActivities<Activities>({
     startToCloseTimeout: '5s',
@@ -42,7 +42,7 @@ export const { settleExecution } = proxyLocalActivities<UpstreamActivities>({
   summary: 'what became of an attempt that gave no answer',
 });
 
-/** What must happen eventually, however long a service is away: ledger rows and review rows. */
+/** What must happen eventually, however long a service is down: ledger rows and review rows. */
 const durable = <Activities>(summary: string) =>
   proxyActivities<Activities>({
     startToCloseTimeout: '30s',
@@ -54,9 +54,9 @@ const appendingLater = durable<StepActivities>('rows that the ledger did not tak
 const settlingLater = durable<StepActivities>('a review row that could not be settled at once');
 
 export interface Appending {
-  /** Whether the ledger took the rows now. */
+  /** Whether the ledger accepted the rows now. */
   atOnce(correlationId: string, reached: ReachedRecord): Promise<boolean>;
-  /** Appends them whenever the ledger takes them; `false` after an hour. */
+  /** Appends them when the ledger accepts them; `false` after an hour. */
   later(correlationId: string): Promise<boolean>;
 }
 export const appending: Appending = {
@@ -64,12 +64,12 @@ export const appending: Appending = {
   later: (correlationId) => orReconciled(appendingLater.appendLedger(correlationId, 'until_taken')),
 };
 
-/** What goes on beside a call: nobody waits for it before the end. */
+/** What runs beside a call: nothing waits for it before the end. */
 export interface Settling {
   readonly settled: Promise<unknown>;
 }
 
-/** The review row as the record says, now or whenever HIL takes it. */
+/** Brings the review row to what the record says, now or when HIL accepts it. */
 export async function settleReview(correlationId: string, reached: ReachedRecord): Promise<Settling> {
   const atOnce = await settling.settleReview(correlationId, 'at_once', reached).catch(() => false);
   return {
@@ -77,17 +77,17 @@ export async function settleReview(correlationId: string, reached: ReachedRecord
   };
 }
 
-/** The upstream activity as the workflow sees it: the abort signal is the worker's business. */
+/** The upstream activity as the workflow sees it; the worker handles the abort signal. */
 export interface Attempt {
   execute(call: CallInput, claimNotAfterMs: number, version?: number): Promise<CallSummary>;
 }
 
-// An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/record-and-claim.md#the-claim).
-// An attempt that did not start within 10 s surely did not run.
+// An effect is tried once: after a lost reply nobody knows whether the tool ran (docs/architecture/record-and-claim.md#the-claim). An
+// attempt that did not start within 10 s certainly did not run.
 export const attemptOf = (call: CallInput): Attempt =>
   proxyActivities<Attempt>({
     scheduleToStartTimeout: '10s',
-    // Beyond the call's own time: claim, a last look at a session that was refused (5 s), outcome.
+    // Besides the call's own time: claim, a check of a refused session (5 s), outcome.
     startToCloseTimeout: call.upstream_timeout_ms + 15_000,
     heartbeatTimeout: '10s',
     retry: { maximumAttempts: 1 },
@@ -95,7 +95,7 @@ export const attemptOf = (call: CallInput): Attempt =>
   });
 
 /**
- * Whether the retrying activity did it within its hour. If not, the record still says that it is due: reconciliation does it, and raises
+ * Whether the retrying activity succeeded within its hour. If not, the record still says that it is due: reconciliation does it, or raises
  * an alarm if it cannot either.
  */
 export const orReconciled = (work: Promise<unknown>): Promise<boolean> =>
@@ -108,8 +108,8 @@ export const orReconciled = (work: Promise<unknown>): Promise<boolean> =>
   );
 
 /**
- * A dependency that is down is thrown by an activity as a typed failure; the pipeline knows it as PipelineUnavailable. The failure of a
- * local activity is not wrapped, any other is.
+ * An activity throws an unavailable dependency as a typed failure; the pipeline knows it as PipelineUnavailable. The failure of a local
+ * activity is not wrapped, any other is.
  */
 export async function unwrapped<T>(work: Promise<T>): Promise<T> {
   try {
@@ -126,7 +126,7 @@ export async function unwrapped<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** An expiry must not be lost to a store that is away for a moment, so it is retried until it succeeds. */
+/** An expiry must not be lost because a store is down for a moment, so it is retried until it succeeds. */
 export async function untilDone<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     try {

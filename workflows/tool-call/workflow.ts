@@ -39,9 +39,9 @@ import {
 } from './steps.js';
 
 /**
- * One tool call (docs/architecture/record-and-claim.md). Its id is the correlation id, so a second request under the same id meets this
- * run and not another. `resumed` is the record's state of a call that was parked before and goes on here, with a history of five events
- * instead of everything up to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
+ * One tool call (docs/architecture/record-and-claim.md). Its id is the correlation id, so a second request under the same id reaches this
+ * run. `resumed` is the record's state of a call that was parked before and continues here, with a history of five events instead of
+ * everything up to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
  */
 export async function toolCall(
   call: CallInput,
@@ -56,7 +56,7 @@ export async function toolCall(
   const earlier = earlierSteps(call, rows);
   let reviewRow: Settling = { settled: Promise.resolve() };
 
-  // What each step is; their order is that of `runCall`.
+  // What each step does; `runCall` defines their order.
   const steps: PipelineSteps = {
     now: () => Date.now(),
 
@@ -64,7 +64,7 @@ export async function toolCall(
       if (!underOwnNames()) return earlier.judge();
       const looked = await unwrapped(inspect(input));
       const judged = 'closed' in looked ? looked.closed : await unwrapped(evaluate(input));
-      // A task that was lost after its decision was stored begins anew and finds it: what the decision owes is due all the same.
+      // A task that was lost after its decision was stored starts again and finds it: what follows from the decision is still due.
       if (isReviewed(judged)) {
         reviewRow = await settleReview(call.correlation_id, judged);
         if (call.has_callback) await steps.notify(input, judged);
@@ -145,7 +145,7 @@ export async function toolCall(
     },
   };
 
-  // A cancel request undoes neither a verdict nor an effect, so the call goes on to its end.
+  // A cancel request undoes neither a verdict nor an effect, so the call continues to its end.
   return CancellationScope.nonCancellable(async () => {
     let summary: CallSummary;
     try {
@@ -174,6 +174,6 @@ export async function toolCall(
 const isReviewed = ({ pending_id, state }: CallSummary): boolean =>
   pending_id !== null && (state === 'approved' || state === 'denied' || state === 'expired');
 
-/** Names the request that began this run, so that a later request can tell this run's failure from that of its own. */
+/** Names the request that started this run, so that a later request can tell this run's failure from that of its own. */
 const unavailable = (call: CallInput, { layer, message }: PipelineUnavailable): ApplicationFailure =>
   ApplicationFailure.nonRetryable(message, FAILURES.unavailable, layer, call.received_ms);

@@ -1,2 +1,5 @@
-/** Does nothing: a worker that has run it has read the workflow code and made its sandbox, which the first call would wait for. */
+/**
+ * Does nothing. A worker that has run it has loaded the workflow code and created its sandbox, which the first call would otherwise wait
+ * for.
+ */
 export async function warmUp(): Promise<void> {}
