@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Kysely, type Migration, sql } from 'kysely';
 import { errorText } from '../../domain/errors.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -47,6 +47,54 @@ describe('a store in a file', () => {
   });
 });
 
+describe('the migrations of a file', () => {
+  /** A migration that says when it runs. */
+  const told = (ran: string[], ...names: string[]): Record<string, Migration> =>
+    Object.fromEntries(names.map((name) => [name, { up: async () => void ran.push(name) }]));
+  const opened = async (file: string, ...names: string[]): Promise<string[]> => {
+    const ran: string[] = [];
+    await (await openStore<never>({ file }, told(ran, ...names), { beside: told(ran, ...names) })).close();
+    return ran;
+  };
+  let folder: string;
+  let file: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gate-migrated-'));
+    file = join(folder, 'calls.db');
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('run once each, for each authority, and what is new runs later, also between two that ran', async () => {
+    expect(await opened(file, 'a', 'c')).toEqual(['a', 'c', 'a', 'c']);
+    expect(await opened(file, 'c', 'a')).toEqual([]);
+    expect(await opened(file, 'a', 'b', 'c')).toEqual(['b', 'b']);
+    expect(await opened(file, 'a', 'b', 'c', 'd')).toEqual(['d', 'd']);
+    expect(await opened(file, 'a', 'b', 'c', 'd')).toEqual([]);
+  });
+
+  it('that this Gate does not know stop the start, however many there are', async () => {
+    await opened(file, 'a', 'b');
+    await expect(opened(file, 'a')).rejects.toThrow(/b/);
+    await expect(opened(file, 'a', 'c')).rejects.toThrow(/b/);
+    await expect(opened(file, 'a', 'c', 'd')).rejects.toThrow(/b/);
+    expect(await opened(file, 'a', 'b')).toEqual([]);
+  });
+
+  it('are looked up with one statement where all of them ran', async () => {
+    const asked: string[] = [];
+    const ran: string[] = [];
+    const open = async () =>
+      (
+        await openStore<never>({ file }, told(ran, 'a', 'b'), {}, { beforeStatement: (text) => void asked.push(text) })
+      ).close();
+    await open();
+    expect(asked.length).toBeGreaterThan(5);
+    asked.length = 0;
+    await open();
+    expect([asked.length, ran]).toEqual([1, ['a', 'b']]);
+  });
+});
+
 describe('several authorities share one Postgres database, each in its schema', () => {
   let postgres: TestPostgres;
   beforeAll(async () => {
@@ -66,6 +114,21 @@ describe('several authorities share one Postgres database, each in its schema', 
       for (const [index, store] of stores.entries())
         expect(await store.db.selectFrom('things').select('id').distinct().execute()).toEqual([{ id: index }]);
       await Promise.all(stores.map((store) => store.close()));
+    }
+  });
+
+  it('reads no column of what else is in the database, at its first start and later', async () => {
+    const at = { url: postgres.url, schema: 'beside_others' };
+    for (let start = 0; start < 2; start += 1) {
+      const store = await openStore<never>(at, creating('things'));
+      const tables = await store.db.introspection.getTables({ withInternalKyselyTables: true });
+      expect(tables.map(({ name }) => name).sort((a, b) => (a < b ? -1 : 1))).toEqual([
+        'kysely_migration',
+        'kysely_migration_lock',
+        'things',
+      ]);
+      expect(tables.filter(({ schema, columns }) => schema !== at.schema || columns.length > 0)).toEqual([]);
+      await store.close();
     }
   });
 

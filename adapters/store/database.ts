@@ -1,5 +1,16 @@
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { Kysely, Migrator, PostgresDialect, SqliteDialect, sql, type Migration } from 'kysely';
+import {
+  type DatabaseIntrospector,
+  DEFAULT_MIGRATION_TABLE,
+  Kysely,
+  type Migration,
+  Migrator,
+  PostgresDialect,
+  type PostgresDialectConfig,
+  sql,
+  SqliteDialect,
+  type TableMetadata,
+} from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { privateDatabase } from './durable-file.js';
@@ -122,12 +133,35 @@ export function sqliteStore<Tables>(
   return { kind: 'sqlite', db, sqlite: connection, pool: null, ...(atOnce && { ask }), close: () => db.destroy() };
 }
 
+/**
+ * What the migrator asks for: the tables of its own schema, by name. Kysely's own introspection reads every column of every schema of the
+ * database, three times at each start, which on a shared server takes seconds.
+ */
+class OneSchema extends PostgresDialect {
+  readonly #schema: string;
+  constructor(config: PostgresDialectConfig, schema: string) {
+    super(config);
+    this.#schema = schema;
+  }
+  override createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    const schema = this.#schema;
+    const introspector = super.createIntrospector(db);
+    const getTables = async (): Promise<TableMetadata[]> => {
+      const { rows } = await sql<{ name: string }>`
+        select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+         where n.nspname = ${schema} and c.relkind in ('r', 'p')`.execute(db);
+      return rows.map(({ name }) => ({ name, schema, isView: false, columns: [] }));
+    };
+    return Object.assign(introspector, { getTables });
+  }
+}
+
 async function openPostgres<Tables>(url: string, schema: string): Promise<Store<Tables>> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw new Error(`not a schema name: ${schema}`);
   // Loaded only when there is a server; everything else starts without it.
   const { postgresPool } = await import('./postgres-pool.js');
   const pool = postgresPool({ url, schema }, 8);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<Tables>({ dialect: new OneSchema({ pool }, schema) });
   const store: Store<Tables> = { kind: 'postgres', db, sqlite: null, pool, close: () => db.destroy() };
   try {
     await sql`create schema if not exists ${sql.id(schema)}`.execute(db);
@@ -150,6 +184,7 @@ export async function migrate<Tables>(
   migrations: Record<string, Migration>,
   { schema, table }: { readonly schema?: string | undefined; readonly table?: string | undefined } = {},
 ): Promise<void> {
+  if (store.sqlite && (await isMigrated(store, migrations, table))) return;
   const migrator = new Migrator({
     db: store.db,
     provider: { getMigrations: () => Promise.resolve(migrations) },
@@ -162,4 +197,21 @@ export async function migrate<Tables>(
   });
   const { error } = await migrator.migrateToLatest();
   if (error) throw error instanceof Error ? error : new Error('migration failed', { cause: error });
+}
+
+/**
+ * Whether a file has exactly these migrations behind it, as at most starts. The migrator finds that out by reading the whole schema, several
+ * times. Not asked of Postgres, whose log would have an error for each table that is not there yet.
+ */
+async function isMigrated<Tables>(
+  { db }: Store<Tables>,
+  migrations: Record<string, Migration>,
+  table = DEFAULT_MIGRATION_TABLE,
+): Promise<boolean> {
+  const applied = await sql<{ name: string }>`select name from ${sql.table(table)} order by name`.execute(db).then(
+    ({ rows }) => rows.map(({ name }) => name),
+    () => [],
+  );
+  const known = Object.keys(migrations).sort();
+  return known.length > 0 && known.length === applied.length && known.every((name, index) => name === applied[index]);
 }
