@@ -7,6 +7,7 @@ import type { InspectionResponse } from '../contracts/inspection.js';
 import { fixtureFolder, inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 import { createStepActivities, type StepActivities } from './steps.js';
+import { timePasses } from '../test/support/waiting.js';
 
 /** A model's answer: asked twice it would be paid twice, and might be another one. */
 describe('an inspection that is not to be done twice', () => {
@@ -27,7 +28,7 @@ describe('an inspection that is not to be done twice', () => {
           inspector: {
             async inspect() {
               asked += 1;
-              if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
+              if (takesMs > 0) await timePasses(takesMs, 'an inspection that takes long');
               return { ...inspectionOf(true), ...said };
             },
           },

@@ -6,6 +6,7 @@ import type { CallInput } from '../contracts/call.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { judgedInSteps } from '../test/support/judged-in-steps.js';
 import { createStepActivities } from './steps.js';
+import { eventually } from '../test/support/waiting.js';
 
 /** How the staged request comes to be another one, by whoever can write the call store. */
 const EDITS: Readonly<Record<string, string>> = {
@@ -55,7 +56,8 @@ describe.each(Object.keys(ROADS))('a staged request that was changed in the stor
     return call;
   }
   const judged = (call: CallInput) => ROADS[road]?.(gate, call);
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
+  /** Whoever finds it says so once its row is written, or owed. */
+  const settled = () => eventually('the alarm', () => told.length > 0);
 
   it.each(Object.keys(EDITS))(
     '%s: the call is closed as tampered, with one alarm row, and nothing of it is judged or run',

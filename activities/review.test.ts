@@ -5,6 +5,7 @@ import type { CallInput } from '../contracts/call.js';
 import { parked } from '../test/support/forged-approvals.js';
 import { inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import type { Clock } from '../lite/clock.js';
+import { eventually } from '../test/support/waiting.js';
 
 /** Opening a review has 5 s on a worker; after that the next attempt begins, while the first may still be under way. */
 const ATTEMPT_MS = 5_000;
@@ -63,7 +64,7 @@ describe('opening a review', () => {
     const [first, second] = [gateway(), gateway()];
     gate.script.hilAnswers = once(first.pass);
     const early = gate.activities.openReview(call, nowMs);
-    await until(async () => (await rowOf(call)) !== null);
+    await eventually('the row of the call', async () => (await rowOf(call)) !== null);
     nowMs += ATTEMPT_MS;
     let answered = 0;
     gate.script.hilAnswers = () => {
@@ -71,7 +72,7 @@ describe('opening a review', () => {
       return second.pass();
     };
     const late = gate.activities.openReview(call, nowMs - ATTEMPT_MS);
-    await until(async () => answered === 1);
+    await eventually('the answer', async () => answered === 1);
     first.fail();
     await expect(early).rejects.toMatchObject({ layer: 'hil' });
     second.open();
@@ -97,7 +98,7 @@ describe('opening a review', () => {
     const first = gateway();
     gate.script.hilAnswers = once(first.pass);
     const early = gate.activities.openReview(call, nowMs);
-    await until(async () => (await rowOf(call)) !== null);
+    await eventually('the row of the call', async () => (await rowOf(call)) !== null);
     nowMs += ATTEMPT_MS;
     gate.script.hilTakes = () => Promise.reject(new Error('hil is away'));
     await expect(gate.activities.openReview(call, nowMs - ATTEMPT_MS)).rejects.toMatchObject({ layer: 'hil' });
@@ -177,14 +178,6 @@ describe('a decision about a call whose record is not what Gate wrote', () => {
     },
   );
 });
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const lateMs = Date.now() + 5_000;
-  while (!(await holds())) {
-    if (Date.now() > lateMs) throw new Error('what was waited for did not happen');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
 
 describe('a decision while the clock is put back', () => {
   it.each([20_000, 90_000, 3_600_000])('by %d ms is an approval like any other: the call runs once', async (back) => {

@@ -6,8 +6,8 @@ import type { CallInput } from '../contracts/call.js';
 import { closedIfOver } from '../domain/call-record/expiry.js';
 import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
-import { eventually } from '../test/support/stack.js';
 import type { Clock } from './clock.js';
+import { eventually, timePasses } from '../test/support/waiting.js';
 
 /** A clock that moves when told: expiry in milliseconds. `putForward` is somebody's hand at it, which no timer follows. */
 function handClock(
@@ -39,7 +39,7 @@ const LOOK_MS = 15_000;
 async function passUntil(clock: { advance(ms: number): void }, holds: () => boolean): Promise<void> {
   for (let passes = 0; passes < 200 && !holds(); passes += 1) {
     clock.advance(LOOK_MS);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await timePasses(5, 'the rest of the process has its turn');
   }
 }
 
@@ -110,9 +110,7 @@ describe('the pipeline on the in-process host', () => {
   });
 
   it('refuses another request under the id of a running one', async () => {
-    gate.script.upstream = async (request) => (
-      await new Promise((resolve) => setTimeout(resolve, 100)), replyOk(request)
-    );
+    gate.script.upstream = async (request) => (await timePasses(100, 'the tool works'), replyOk(request));
     const call = await gate.call();
     const first = gate.run(call);
     await expect(gate.run({ ...call, digest: 'sha256:other' })).rejects.toMatchObject({
@@ -132,7 +130,7 @@ describe('the pipeline on the in-process host', () => {
       const first = await gate.decision(call, 'approve', { request_id: 'click-1' });
       const applied = await gate.activities.applyDecision(first);
       expect(applied).toMatchObject({ applied: true, settled: { status: 'approved', request_id: 'click-1' } });
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await timePasses(5, 'it is signed anew at another moment');
       for (const again of [first, await gate.decision(call, 'approve', { request_id: 'click-1' })])
         expect(await gate.activities.applyDecision(again)).toMatchObject({
           applied: true,
@@ -517,7 +515,7 @@ describe('a store that was away for a minute', () => {
   afterEach(() => gate.close());
 
   const settled = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await timePasses(5, 'what the clock has woken begins');
     await eventually('runs to end', () => gate.host.busy() === 0);
   };
   /** Lets time go by as a store that keeps undoing transactions does: each time, the host is told. */

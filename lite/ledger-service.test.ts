@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KyselyPlugin } from 'kysely';
 import { testRow } from '../test/support/ledger.js';
 import { liteLedger, type TestLiteLedger } from '../test/support/lite-ledger.js';
+import { timePasses } from '../test/support/waiting.js';
 
 let folder: string;
 let lite: TestLiteLedger;
@@ -126,7 +127,7 @@ describe('what lite derives of many rows', () => {
         },
       );
       for (const one of asked) one.catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await timePasses(afterMs, 'the end comes at any moment');
       await lite.app.close();
       for (const one of await Promise.allSettled(asked))
         if (one.status === 'fulfilled') expect([200, 503]).toContain(one.value[0]);

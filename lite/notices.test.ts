@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import type { PendingRequest } from '../contracts/review.js';
 import { liteMetrics } from './metrics.js';
 import { createNotices, plain } from './notices.js';
+import { eventually } from '../test/support/waiting.js';
 
 describe('text of an agent in a chat', () => {
   it.each([
@@ -42,8 +43,7 @@ describe('notices under way', () => {
     });
     const row = { status: 'approved', request_payload: { params: { name: 'x' } } } as unknown as PendingRequest;
     for (let index = 0; index < 40; index += 1) notices.decided(row, 'enforce');
-    const limit = Date.now() + 60_000;
-    while (received < 32 && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 10));
+    await eventually('as many as are sent at once', () => received >= 32);
     release();
     await notices.close();
     server.closeAllConnections();

@@ -3,6 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { withFileLock } from './file-lock.js';
+import { timePasses } from '../test/support/waiting.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gate-lock-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,7 +15,7 @@ describe('a lock file', () => {
     const steps: string[] = [];
     const work = (name: string) => async () => {
       steps.push(`${name} in`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await timePasses(20, 'the others try meanwhile');
       steps.push(`${name} out`);
     };
     await Promise.all(['a', 'b', 'c'].map((name) => withFileLock(file, { timeoutMs }, work(name))));

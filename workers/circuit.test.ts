@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createEngineCircuit, type EngineCircuit } from './circuit.js';
 
+/** On whichever clock the test runs. */
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** An engine that answers after `tookMs`, and not at all while it hangs: what it was asked then is answered when it goes on. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { createEngineCircuit, type EngineCircuit } from './circuit.js';
 import { engineNews } from '../stack/engine-news.js';
 import { type Life, supervise, type Supervised, type SupervisedOptions } from './supervisor.js';
+import { eventually, timePasses } from '../test/support/waiting.js';
 
 /** A part whose lives end when the test says so. */
 function part(fail: (start: number) => Error | null = () => null) {
@@ -33,14 +34,6 @@ function part(fail: (start: number) => Error | null = () => null) {
   };
   return { lives, said, options, starts: () => starts };
 }
-const turn = () => new Promise((resolve) => setTimeout(resolve, 60));
-/** Waits, bounded, for what must come; how long it takes is the machine's business. */
-async function until(holds: () => boolean): Promise<void> {
-  for (const limit = Date.now() + 60_000; !holds(); ) {
-    if (Date.now() > limit) throw new Error('it did not come to that in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
 
 describe('a supervised part', () => {
   let supervised: Supervised<number> | undefined;
@@ -51,7 +44,7 @@ describe('a supervised part', () => {
     supervised = await supervise(options);
     expect(supervised.current()).toBe(1);
     lives[0]?.end('SIGKILL');
-    await until(() => supervised?.current() === 2 && said.length === 2);
+    await eventually('it is back', () => supervised?.current() === 2 && said.length === 2);
     expect(said).toEqual([
       'the engine ended (SIGKILL); it is started again, and calls are answered 503 until it is back',
       expect.stringMatching(/^the engine is back after \d+\.\d s; calls go on$/),
@@ -59,15 +52,15 @@ describe('a supervised part', () => {
   });
 
   it('is not up, by name and reason, until it is back', async () => {
-    let resume: () => void = () => undefined;
+    let resume: (() => void) | undefined;
     const { lives, options } = part();
     supervised = await supervise({ ...options, ready: () => new Promise((resolve) => (resume = resolve)) });
     lives[0]?.end('exit code 3');
-    await turn();
+    const isReady = await eventually('the next one is asked whether it is ready', () => resume);
     expect(() => supervised?.assertUp()).toThrow('the engine ended (exit code 3); it is being started again');
     expect(supervised.current()).toBeNull();
-    resume();
-    await turn();
+    isReady();
+    await eventually('it is back', () => supervised?.current() !== null);
     supervised.assertUp();
   });
 
@@ -75,7 +68,7 @@ describe('a supervised part', () => {
     const { lives, said, options } = part((start) => (start === 2 || start === 3 ? new Error('no port') : null));
     supervised = await supervise(options);
     lives[0]?.end('SIGKILL');
-    await until(() => supervised?.current() === 4 && said.length > 1);
+    await eventually('it is back', () => supervised?.current() === 4 && said.length > 1);
     expect(said).toHaveLength(2);
   });
 
@@ -94,7 +87,7 @@ describe('a supervised part', () => {
     supervised = await supervise({ ...options, limits: { firstPauseMs: 1, windowMs: 1 } });
     for (let life = 0; life < 8; life += 1) {
       lives[life]?.end('SIGKILL');
-      await until(() => starts() === life + 2 && lives.length === life + 2);
+      await eventually('its next life', () => starts() === life + 2 && lives.length === life + 2);
     }
     expect(starts()).toBe(9);
   });
@@ -111,13 +104,13 @@ describe('a supervised part', () => {
     const pausing = part((start) => (start > 1 ? new Error('not yet') : null));
     const paused = await supervise({ ...pausing.options, limits: { firstPauseMs: 60_000 } });
     pausing.lives[0]?.end('SIGKILL');
-    await until(() => pausing.starts() === 2);
+    await eventually('its second start', () => pausing.starts() === 2);
     await paused.stop();
     await paused.finished;
     expect(pausing.starts()).toBe(2);
 
     const starting = part();
-    let proceed: () => void = () => undefined;
+    let proceed: (() => void) | undefined;
     const slow = await supervise({
       ...starting.options,
       start: async (signal) => {
@@ -126,9 +119,9 @@ describe('a supervised part', () => {
       },
     });
     starting.lives[0]?.end('SIGKILL');
-    await turn();
+    const goOn = await eventually('its next start', () => proceed);
     const stopped = slow.stop();
-    proceed();
+    goOn();
     await stopped;
     expect(starting.lives.map((life) => life.stopped)).toEqual([false, true]);
   });
@@ -137,7 +130,7 @@ describe('a supervised part', () => {
     const { lives, said, options } = part();
     supervised = await supervise(options);
     await supervised.renew('it did not answer for 30 s');
-    await turn();
+    await eventually('another one', () => supervised?.current() === 2);
     expect(lives[0]?.stopped).toBe(true);
     expect(supervised.current()).toBe(2);
     expect(said[0]).toContain('ended (it did not answer for 30 s)');
@@ -161,7 +154,7 @@ describe('the circuit before the engine', () => {
     circuit.assertUp();
     down = true;
     circuit.suspect();
-    await turn();
+    await eventually('the probe that fails', () => circuit?.away());
     expect(() => circuit?.assertUp()).toThrow(expect.objectContaining(refusal));
     const back = circuit.up();
     down = false;
@@ -186,11 +179,12 @@ describe('the circuit before the engine', () => {
       },
     });
     circuit.suspect();
-    await turn();
+    await eventually('the missed deadline', () => late <= 0);
+    await timePasses(60, 'it would be said to be away');
     circuit.assertUp();
     late = 2;
     circuit.suspect();
-    await turn();
+    await eventually('the second missed deadline', () => circuit?.away());
     expect(circuit.away()).toMatchObject({ reason: 'it does not answer in time' });
   });
 

@@ -9,6 +9,7 @@ import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server
 import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import { createMcpUpstream, type McpUpstreamOptions } from './mcp-upstream.js';
 import { sessionsInMemory } from './upstream-sessions.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const ALICE: UpstreamCaller = { tenant: 'acme', agent: 'alice' };
 const BOB: UpstreamCaller = { tenant: 'acme', agent: 'bob' };
@@ -24,7 +25,7 @@ const call = (name: string, args: JsonObject = {}, id: string | number = 1): Jso
 });
 
 /** Until this side has seen that the other one closed its connections; a call sent before is an unknown outcome, and rightly so. */
-const untilClosed = () => new Promise((resolve) => setTimeout(resolve, 100));
+const untilClosed = () => timePasses(100, 'nothing outside the client tells when it has read the end of a connection');
 
 const open: Upstream[] = [];
 /** The client, with answers as what their text means. */
@@ -144,7 +145,8 @@ describe.each([
     const upstream = clientOf(tools.url);
     const stop = new AbortController();
     const asked = upstream.callTool(ALICE, call('slow_task', { seconds: 10 }), { ...LIMIT, signal: stop.signal });
-    setTimeout(() => stop.abort(), 300);
+    await eventually('the tool runs', () => tools.state().counts.slow_task);
+    stop.abort();
     expect(await asked).toMatchObject({ kind: 'unknown', cause: 'cancelled' });
   });
 
@@ -205,7 +207,7 @@ describe.each([
   it('keep the reply of a call whose session must make room for another agent', async () => {
     const upstream = clientOf(tools.url, { sessions: sessionsInMemory(1) });
     const running = upstream.callTool(ALICE, call('slow_task', { seconds: 1 }), LIMIT);
-    while (tools.state().counts.slow_task === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the tool runs', () => tools.state().counts.slow_task);
     expect(await upstream.callTool(BOB, call('list_files'), LIMIT)).toMatchObject({ kind: 'reply' });
     expect(await running).toMatchObject({ kind: 'reply', failed: false });
   });
@@ -351,7 +353,7 @@ describe('an upstream that is no MCP server, or a bad one', () => {
     const started = Date.now();
     expect(await upstream.callTool(ALICE, call('x'), LIMIT)).toMatchObject({ kind: 'unknown' });
     expect(Date.now() - started).toBeLessThan(AT_ONCE_MS);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await timePasses(300, 'a second attempt would come');
     expect(calls(seen)).toHaveLength(1);
   });
 
@@ -513,7 +515,7 @@ describe('an upstream that is no MCP server, or a bad one', () => {
           kind: 'reply',
           statusCode: status,
         });
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await timePasses(50, 'a second attempt would come');
         expect(effects).toHaveLength(1);
       },
     );
@@ -530,7 +532,7 @@ describe('an upstream that is no MCP server, or a bad one', () => {
       const upstream = clientOf(url);
       expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject({ kind: 'reply' });
       expect(await upstream.callTool(ALICE, call('pay'), LIMIT)).toMatchObject({ kind: 'unknown' });
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await timePasses(300, 'a second attempt would come');
       expect(effects).toHaveLength(2);
     });
 

@@ -10,6 +10,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/le
 import { createMcpUpstream } from './mcp-upstream.js';
 import { storedSessions, type UpstreamSessionTables } from './stored-sessions.js';
 import type { UpstreamSession } from './upstream-sessions.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const ALICE = { tenant: 'acme', agent: 'alice' };
 const BOB = { tenant: 'acme', agent: 'bob' };
@@ -41,12 +42,17 @@ describe.each(STORES)('upstream sessions of several processes, on %s', (kind) =>
   const process = (index: number, { url = 'http://tools/mcp', keys = KEYS, now = () => clock } = {}) =>
     storedSessions(stores[index] as Store<UpstreamSessionTables>, { url, keys, now });
 
+  const claimed = async (agent: string) => {
+    const [store] = stores as [Store<UpstreamSessionTables>];
+    return store.db.selectFrom('upstream_sessions').select('agent').where('agent', '=', agent).executeTakeFirst();
+  };
+
   it('are one for each agent, opened once however many ask at once', async () => {
     const [here, there] = [process(0, { now: Date.now }), process(1, { now: Date.now })];
     let opened = 0;
     const open = async () => {
       opened += 1;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await timePasses(100, 'the others ask while it opens');
       return session(`s-${opened}`);
     };
     const found = await Promise.all([here, there, here, there].map((sessions) => sessions.of(ALICE, open)));
@@ -59,14 +65,14 @@ describe.each(STORES)('upstream sessions of several processes, on %s', (kind) =>
     await expect(process(0).of(ALICE, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
     expect((await process(1).of(ALICE, async () => session('a'))).id).toBe('a');
     void process(0).of(BOB, () => new Promise(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually('who opens it has said so', () => claimed(BOB.agent));
     clock += 13_000;
     expect((await process(1).of(BOB, async () => session('b'))).id).toBe('b');
   });
 
   it('are opened again where the clock was put back after who opened it died', async () => {
     void process(0).of(BOB, () => new Promise(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually('who opens it has said so', () => claimed(BOB.agent));
     clock -= 3_600_000;
     expect((await process(1).of(BOB, async () => session('b'))).id).toBe('b');
   });
@@ -121,7 +127,7 @@ describe.each(STORES)('upstream sessions of several processes, on %s', (kind) =>
       const { port } = tools;
       await tools.close();
       tools = await startDemoUpstream({ dataDir, port });
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await timePasses(100, 'nothing outside the client tells when it has read the end of a connection');
       for (const outcome of await both()) expect(outcome).toMatchObject({ kind: 'reply', failed: false });
       expect(tools.state()).toMatchObject({ sessions: 1, counts: { list_files: 2 } });
       await Promise.all(upstreams.map((upstream) => upstream.close()));

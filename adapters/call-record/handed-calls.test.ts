@@ -12,6 +12,7 @@ import { callStoreOver } from './call-store.js';
 import type { VerdictEvidence } from '../../domain/call-record/record.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { CallTables } from './tables.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 const evidenceOf = (call: VerdictEvidence['call'], params = 'a'): VerdictEvidence => ({
@@ -95,13 +96,13 @@ describe.each<[string, () => StoreTarget]>([
     const call = callInput(Date.now());
     const first = await here.commitVerdict('decided', evidenceOf(call));
     await there.takeBack(call.correlation_id);
-    while (Date.now() <= first.updated_ms) await new Promise((resolve) => setTimeout(resolve, 1));
+    await eventually('a later moment', () => Date.now() > first.updated_ms);
     const second = await there.commitVerdict('decided', evidenceOf(call, 'b'));
     expect(second.version).toBe(first.version);
     expect(await here.find(call.correlation_id, second)).toEqual(second);
     const third = await here.commitVerdict('decided', evidenceOf(callInput(Date.now())));
     await there.takeBack(third.correlation_id);
-    while (Date.now() <= third.updated_ms) await new Promise((resolve) => setTimeout(resolve, 1));
+    await eventually('a later moment', () => Date.now() > third.updated_ms);
     await there.commitVerdict('allowed', evidenceOf(third.evidence.call, 'b'));
     // The move begins at the one that was taken away, finds it gone, and goes on from the one that stands.
     expect(await here.move(third.correlation_id, 'park', { pending_id: 'p', deadline_ms: 5 })).toMatchObject({

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createRecordNotifier, type RecordNotifier } from './notifier.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const recordOf = (id: string, state: CallRecord['state']) => ({ correlation_id: id, state }) as CallRecord;
 const isCompleted = ({ state }: CallRecord) => state === 'completed';
@@ -18,7 +19,12 @@ const start = (find = async (id: string) => stored.get(id) ?? null) => {
   });
 };
 afterEach(() => notifier.close());
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The first look is over, and who waits is known. */
+const looked = async () => {
+  await eventually('the first look', () => looks > 0);
+  await new Promise((resolve) => setImmediate(resolve));
+};
 
 describe('waiting on a record', () => {
   it('answers at once where the record is there already', async () => {
@@ -49,7 +55,7 @@ describe('waiting on a record', () => {
     start();
     const waiting = [notifier.waitFor('a', isCompleted, soon()), notifier.waitFor('a', isCompleted, soon())];
     const other = notifier.waitFor('b', isCompleted, Date.now() + 400);
-    await pause(0);
+    await looked();
     notifier.changed(recordOf('a', 'intended'));
     notifier.changed(recordOf('a', 'completed'));
     for (const record of await Promise.all(waiting)) expect(record).toMatchObject({ state: 'completed' });
@@ -59,7 +65,7 @@ describe('waiting on a record', () => {
   it('sees a write of another process by looking', async () => {
     start();
     const waiting = notifier.waitFor('a', isCompleted, soon());
-    await pause(20);
+    await looked();
     stored.set('a', recordOf('a', 'completed'));
     expect(await waiting).toMatchObject({ state: 'completed' });
   });
@@ -89,14 +95,14 @@ describe('waiting on a record', () => {
     await Promise.all(waiting);
     const during = looks;
     expect(during).toBeLessThan(20 + 10);
-    await pause(500);
+    await timePasses(500, 'another look would come');
     expect(looks).toBe(during);
   });
 
   it('lets everybody go when it is closed', async () => {
     start();
     const waiting = notifier.waitFor('a', isCompleted, soon());
-    await pause(0);
+    await looked();
     notifier.close();
     expect(await waiting).toBeNull();
   });

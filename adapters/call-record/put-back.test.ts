@@ -22,6 +22,7 @@ import { sealCalls } from './seal-calls.js';
 import type { CallMove } from '../../domain/call-record/transitions.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { CallTables } from './tables.js';
+import { timePasses } from '../../test/support/waiting.js';
 
 const T0 = Date.parse('2026-03-02T10:00:00Z');
 const keys = keyRing(new Map([['records', Buffer.alloc(32, 'records')]]));
@@ -308,13 +309,13 @@ describe.each([
         for (let look = 0; look < 20; look += 1) await gate.calls.find(other.id);
         expect(asked).toBe(1);
         answers = 'silent';
-        await new Promise((resolve) => setTimeout(resolve, 2_050));
+        await timePasses(2_050, 'a ledger that did not answer is asked again after two seconds');
         const began = performance.now();
         await gate.calls.find(other.id);
         expect(asked).toBe(2);
         expect(performance.now() - began).toBeLessThan(2_000);
         answers = 'up';
-        await new Promise((resolve) => setTimeout(resolve, 2_050));
+        await timePasses(2_050, 'a ledger that did not answer is asked again after two seconds');
         expect((await gate.calls.find(put.id))?.state).toBe('tampered');
         expect((await gate.calls.find(other.id))?.state).toBe('parked');
       }, 30_000);

@@ -15,11 +15,7 @@ import { keyFileSigner } from '../../domain/ledger/signatures/blob-signer.js';
 import { coldSinkAt } from './cold-tier/cold-place.js';
 import { derivedInThread } from './derived-in-thread.js';
 import { type LedgerWithEvidence, openLedgerWithEvidence, openLedgerWithEvidenceThread } from './evidence.js';
-
-/** No limit of its own; the test's time limit applies. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+import { eventually } from '../../test/support/waiting.js';
 
 const WINDOW = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
 
@@ -109,7 +105,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     const { stream } = await threaded.evidence.exportRegulatory({ tenant: 'acme', ...WINDOW });
     expect(readdirSync(scratch)).toHaveLength(1);
     await read(stream());
-    await until(() => readdirSync(scratch).length === 0);
+    await eventually('an empty folder', () => readdirSync(scratch).length === 0);
   });
 
   it('leaves nothing of one that nobody wants, and clears away what a crash left a day ago', async () => {
@@ -119,7 +115,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     mkdirSync(join(scratch, 'gate-bundle-young'));
     const { discard } = await threaded.evidence.exportRegulatory({ tenant: 'acme', ...WINDOW });
     await discard();
-    await until(() => readdirSync(scratch).length === 1);
+    await eventually('the rows of the bundle', () => readdirSync(scratch).length === 1);
     expect(readdirSync(scratch)).toEqual(['gate-bundle-young']);
   });
 
@@ -131,7 +127,7 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     utimesSync(theirs, 1, 1);
     const { discard } = await threaded.evidence.exportRegulatory({ tenant: 'acme', ...WINDOW });
     await discard();
-    await until(() => readdirSync(scratch).length === 1);
+    await eventually('the rows of the bundle', () => readdirSync(scratch).length === 1);
     expect(await threaded.evidence.reports.spend({ limit: 10 })).toBeTruthy();
     expect(readdirSync(scratch)).toEqual(['gate-bundle-theirs']);
     chmodSync(theirs, 0o700);

@@ -12,6 +12,7 @@ import {
 } from './inspection-threads.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
 import { noPersonas, personasOf } from '../../domain/inspection/personas.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const asking = (content: string, name = 'write_file'): InspectRequest =>
   ({
@@ -104,7 +105,7 @@ describe('a large request in a thread', () => {
     const threads = inspecting({ script });
     threads.warm();
     threads.warm();
-    while (readdirSync(folder).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('a thread', () => readdirSync(folder).length > 0);
     expect((await threads.inspect(asking(LARGE))).authorized).toBe(true);
     expect(readdirSync(folder)).toHaveLength(1);
   });

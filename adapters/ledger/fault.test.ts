@@ -15,6 +15,7 @@ import { GateError } from '../../domain/errors.js';
 import { openStore, type Store } from '../store/database.js';
 import type { LedgerTables } from '../../domain/ledger/tables.js';
 import { ledgerOver, type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
 const codeOf = (outcome: PromiseSettledResult<unknown>) =>
@@ -137,7 +138,7 @@ function pressOn(ledger: WholeLedger, callers: number): Load {
       } catch (error) {
         expect(error).toMatchObject({ code: 'ledger_store_unavailable' });
         refused += 1;
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await timePasses(5, 'a caller that tries again');
       }
     }
   };
@@ -181,7 +182,7 @@ describe('Postgres connections that come and go', () => {
     const load = pressOn(ledger, 8);
     let ended = 0;
     for (let round = 0; round < 6; round++) {
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await timePasses(40, 'the load goes on for a while');
       const backends = await place.sql(
         'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
       );
@@ -218,8 +219,8 @@ describe('kill -9 of Postgres under load', () => {
     const load = pressOn(ledger, 12);
     for (let round = 0; round < 3; round++) {
       const before = load.receipts.length;
-      while (load.receipts.length < before + 50) await new Promise((resolve) => setTimeout(resolve, 10));
-      await new Promise((resolve) => setTimeout(resolve, random() * 200));
+      await eventually('fifty rows more', () => load.receipts.length >= before + 50);
+      await timePasses(random() * 200, 'the kill comes at any moment');
       await postgres.kill();
       await postgres.restart();
     }

@@ -7,6 +7,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/s
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { walkInThreads } from './walk-threads.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const ROWS = 60;
 /** The compiled file, because a thread loads no TypeScript. */
@@ -125,7 +126,7 @@ describe.each(STORES)('a walk in threads, on %s', (kind) => {
       verifyThreads: { threads: 3, rowsPerThread: 10, script: endless(sign) },
     });
     const ended = expect(closed.verify()).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
-    while (!existsSync(sign)) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('a thread', () => existsSync(sign));
     await closed.close();
     await ended;
     rmSync(folder, { recursive: true });

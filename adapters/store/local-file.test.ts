@@ -8,6 +8,7 @@ import { GateError } from '../../domain/errors.js';
 import { askOf } from './jobs.js';
 import { openLocalFile, type LocalFile } from './local-file.js';
 import { statement } from './statement.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const things: Record<string, Migration> = {
   '0001-things': {
@@ -94,7 +95,7 @@ describe('one file that one process writes', () => {
 
   it('commits what nobody waits for soon after', async () => {
     insert(1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually('the commit', () => seen().length > 0);
     expect(seen()).toEqual([1]);
   });
 
@@ -113,17 +114,20 @@ describe('one file that one process writes', () => {
 
   it('tells whoever waits for the disk only after an undo that what he applied before it is gone, and nobody who came later', async () => {
     let failing = true;
+    let tried = 0;
     file.beforeCommit(() => {
+      tried += 1;
       if (failing) throw new Error('database or disk is full');
     });
     const onDisk = file.durableFromHere();
     insert(1);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the commit that fails', () => tried > 0);
     failing = false;
     await expect(onDisk()).rejects.toMatchObject({ code: 'store_unavailable' });
     const next = file.durableFromHere();
+    const before = tried;
     insert(2);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the next commit', () => tried > before);
     await next();
     await expect(onDisk()).rejects.toMatchObject({ code: 'store_unavailable' });
     expect(seen()).toEqual([2]);

@@ -4,12 +4,12 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, truncateSync, writeFileSync
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { commandLine } from '../../test/support/command.js';
 import { needs } from '../../test/support/needs.js';
 import { assertWritable } from './writable.js';
+import { timePasses } from '../../test/support/waiting.js';
 
 /** A file system of a few megabytes, which only root can make. */
 let folder: string;
@@ -56,7 +56,7 @@ function fill(): void {
 }
 const makeRoom = () => rmSync(join(disk, 'ballast'));
 /** What was found is remembered for a second. */
-const later = () => sleep(1_100);
+const later = () => timePasses(1_100, 'what was found is forgotten');
 
 describe('a store', () => {
   const opened = (): DatabaseSyncInstance => {
@@ -181,8 +181,7 @@ describe('on a disk that takes nothing', () => {
       // As ext4 does by itself when its journal cannot be written: what is open stays open, and nothing is written any more.
       run('mount', '-o', 'remount,abort', disk);
       expect(await decide(gate.url)).toBe(503);
-      // Longer than it takes to touch the lock of the file.
-      await sleep(3_000);
+      await timePasses(3_000, 'longer than it takes to touch the lock of the file');
       expect(await readyz(gate.url)).toBe(503);
       gate.process.kill('SIGTERM');
       expect(await gate.ended).toBe(0);

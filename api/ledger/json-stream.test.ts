@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { sendList } from './json-stream.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const BIG = 'x'.repeat(100_000);
 
@@ -69,11 +70,11 @@ describe('a JSON list of any length', () => {
     while (steady < 10) {
       steady = given === before ? steady + 1 : 0;
       before = given;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await timePasses(50, 'more would be made if it were made faster than it is read');
     }
     expect(given).toBeLessThan(500);
     response.destroy();
-    while (!ended) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('its end', () => ended);
     expect(given).toBeLessThan(510);
   }, 60_000);
 });

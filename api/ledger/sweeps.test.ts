@@ -7,6 +7,7 @@ import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/ev
 import type { VacuumPass } from '../../adapters/ledger/vacuum/vacuum.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
 import { startLedgerSweeps } from './sweeps.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const KEY = '0123456789abcdef'.repeat(4);
 const config = (env: Record<string, string> = {}) =>
@@ -33,7 +34,7 @@ describe('what the ledger does by itself', () => {
     const results: VerifyResult[] = [];
     ledger.observeWalks((result) => results.push(result));
     return async (count: number) => {
-      while (results.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+      await eventually(`${count} walks`, () => results.length >= count);
       return results.at(-1);
     };
   };
@@ -43,7 +44,7 @@ describe('what the ledger does by itself', () => {
     const sweeps = startLedgerSweeps({ ledger, evidence: ledger }, config(), silent);
     expect(await walked(1)).toMatchObject({ valid: true, entries_checked: 2 });
     const signed = () => place.sql('select tree_size from ledger_checkpoints');
-    while ((await signed()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('a checkpoint', async () => (await signed()).length > 0);
     await sweeps.stop();
     expect(await signed()).toHaveLength(1);
   });

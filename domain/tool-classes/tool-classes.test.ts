@@ -11,6 +11,7 @@ import { openClasses, type OpenClasses } from '../../test/support/tool-classes.j
 import { keyRing } from '../crypto/key-ring.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { operatorsClasses, toolClassing } from './tool-classes.js';
+import { timePasses } from '../../test/support/waiting.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 const UPSTREAM = 'https://tools.example/mcp';
@@ -302,7 +303,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
 
   it('is said of the definition that anybody was shown last', async () => {
     await saw('bot', { create_issue: FIRST });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await timePasses(5, 'what was shown later has a later moment');
     await saw('another', { create_issue: SECOND });
     await saw('bot', { create_issue: FIRST });
     expect(await set('create_issue', 'change')).toMatchObject({ definition_sha256: SECOND });

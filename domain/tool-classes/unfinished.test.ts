@@ -15,6 +15,7 @@ import { keyRing } from '../crypto/key-ring.js';
 import { openLedger } from '../../test/support/whole-ledger.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { type ClassLedger, classesIdOf } from './bound-to-ledger.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const KEY = Buffer.alloc(32, 'k');
 const KEYS = keyRing(new Map([['k', KEY]]));
@@ -158,8 +159,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     /** The alarm row is appended after the finding it is about; the same finding gives one row. */
     const alarmed = async (times: number) => {
       const alarms = async () => (await kinds()).filter((kind) => kind === 'alarm.tool_classes_outdated').length;
-      const limit = Date.now() + 60_000;
-      while ((await alarms()) < times && Date.now() < limit) await new Promise((resolve) => setTimeout(resolve, 20));
+      await eventually(`${times} alarms`, async () => (await alarms()) >= times);
       expect(await alarms()).toBe(times);
     };
 
@@ -234,7 +234,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     const random = seededRandom('classes of several processes');
     ledger = await openLedger({ target: rowsAt, sidecarKeys: KEYS });
     const real = ledger;
-    const pause = () => new Promise((resolve) => setTimeout(resolve, random.next() * 12));
+    const pause = () => timePasses(random.next() * 12, 'processes meet in any order');
     const lossy: ClassLedger = {
       async append(added) {
         await pause();

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DownloadReply, findOpa, findTemporal } from './find-program.js';
+import { timePasses } from '../../test/support/waiting.js';
 
 let folder: string;
 beforeEach(() => {
@@ -178,7 +179,7 @@ describe('the download, when there is no Go', () => {
         {
           async pull(controller) {
             pulls += 1;
-            await new Promise((resolve) => setTimeout(resolve, 20));
+            await timePasses(20, 'a slow line');
             if (pulls === 1) controller.enqueue(Buffer.from(OPA.slice(0, 10)));
             else controller.error(new Error('line cut'));
           },

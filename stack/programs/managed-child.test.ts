@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { adoptOrEnd, type ChildSpec, type ManagedChild, startChild, tailOf } from './managed-child.js';
+import { eventually } from '../../test/support/waiting.js';
 
 let folder: string;
 const started: ManagedChild[] = [];
@@ -51,7 +51,7 @@ describe('children run in their own process group with a pid file', () => {
   it('is its own group leader, logs to a private file, and its pid file goes with it', async () => {
     const child = await start(spec(SLEEPER));
     expect(groupOf(child.pid)).toBe(child.pid);
-    while (!tailOf(spec('').logFile).includes('up')) await sleep(10);
+    await eventually('its first line', () => tailOf(spec('').logFile).includes('up'));
     expect(statSync(spec('').logFile).mode & 0o777).toBe(0o600);
     await child.stop();
     expect(isAlive(child.pid)).toBe(false);
@@ -62,7 +62,7 @@ describe('children run in their own process group with a pid file', () => {
 
   it('one that ignores SIGTERM is killed after the bound', async () => {
     const child = await start(spec("trap '' TERM; echo up; while :; do sleep 1; done"));
-    while (!tailOf(spec('').logFile).includes('up')) await sleep(10);
+    await eventually('its first line', () => tailOf(spec('').logFile).includes('up'));
     await child.stop(100);
     expect(await child.exited).toBe('SIGKILL');
   });

@@ -9,7 +9,8 @@ import type { JsonObject } from '../../contracts/json.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { type AgentClient, rpc, SELECTORS } from '../support/agent.js';
-import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
 
 /** The reference server of the MCP project: an older SDK, sessions, resumable streams, progress; nothing of it is ours. */
 const PROGRAM = join(

@@ -19,7 +19,8 @@ import { startTemporal, type TemporalServer } from '../../stack/programs/tempora
 import { type AgentClient, createAgentClient } from '../support/agent.js';
 import { filesOf, gateServices, readCompose, type ComposeService } from '../support/compose.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { bareEnvironment, eventually, STACK_START_LIMIT_MS, type ToolsState } from '../support/stack.js';
+import { bareEnvironment, STACK_START_LIMIT_MS, type ToolsState } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 /**
  * The services of docker-compose.yml, command and environment as they stand there, as processes of this machine: only addresses, ports and
@@ -227,7 +228,7 @@ async function ready(name: string): Promise<void> {
       // It does not listen yet.
     }
     if (Date.now() > deadline) throw new Error(`${name} is not ready: ${last}\n${process_.output()}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await timePasses(100, 'until the next look');
   }
 }
 

@@ -13,14 +13,8 @@ import { FREE_PORTS } from '../../stack/process-settings.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { needs } from '../support/needs.js';
-import {
-  bareEnvironment,
-  eventually,
-  GATE_PROGRAM,
-  STACK_START_LIMIT_MS,
-  startStack,
-  type TestStack,
-} from '../support/stack.js';
+import { bareEnvironment, GATE_PROGRAM, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
 
 // Every test here starts processes, some of them whole stacks.
 jest.setTimeout(120_000);

@@ -1,6 +1,5 @@
 import { expect } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { DecisionVerdict } from '../../activities/review.js';
@@ -10,6 +9,7 @@ import { bundleToFile } from '../support/engine.js';
 import { correlationIdFor } from '../support/kill-host.js';
 import { type FaultBench, type RunningHost, settled, until } from '../support/kill-host-driver.js';
 import { decide, decideInTheEnd, type Fault, park, replayOf, rowsOfEnd, statusOf, withGate } from './faults.js';
+import { timePasses } from '../support/waiting.js';
 
 const workflowOf = (client: Client, key: string) => client.workflow.getHandle(correlationIdFor(key));
 
@@ -239,7 +239,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
           await before.kill();
           // One is on its way before the deadline, one after it; both reach a workflow whose time is over.
           const first = refusalOf(sendDecision(client, key, inTime));
-          await sleep(4_000);
+          await timePasses(4_000, 'the deadline passes');
           const second = refusalOf(sendDecision(client, key, late));
           const host = await gate.start();
           expect(await Promise.all([first, second])).toEqual(['pending_expired', 'pending_expired']);

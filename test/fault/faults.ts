@@ -11,6 +11,7 @@ import {
   until,
 } from '../support/kill-host-driver.js';
 import { seededRandom } from '../support/random.js';
+import { timePasses } from '../support/waiting.js';
 
 /** A fault with a name, and what must be true in spite of it. */
 export interface Fault {
@@ -182,7 +183,7 @@ export const COMMON_FAULTS: readonly Fault[] = [
         for (const { key } of parked)
           expect(await decide(host, key, pick(['approve', 'deny']))).toMatchObject({ status: 200 });
         expect(await host.rowsDue()).toBe(true);
-        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        await timePasses(3_000, 'a ledger that is away gets no row');
         expect(await host.verify()).toEqual({ valid: true, entries: 0 });
 
         await host.script({ ledger: 'up' });
@@ -215,7 +216,7 @@ export const COMMON_FAULTS: readonly Fault[] = [
           // Whatever of it is answered before the kill, and whatever not.
           await Promise.race([
             Promise.allSettled(work.values()),
-            new Promise((resolve) => setTimeout(resolve, 100 + next() * 1_500)),
+            timePasses(100 + next() * 1_500, 'the kill comes at any moment'),
           ]);
           await host.kill();
         }

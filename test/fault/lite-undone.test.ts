@@ -6,7 +6,7 @@ import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { keysBeside } from '../../lite/keys.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
-import { eventually } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 /**
  * A transaction that the file does not take, once: what was done in it never was. The tool's list of definitions takes its time, so that a
@@ -34,7 +34,7 @@ beforeEach(async () => {
   const { answer } = tools;
   tools.answer = async (request) => {
     if (request['method'] !== 'tools/list') return answer(request);
-    await new Promise((resolve) => setTimeout(resolve, LIST_MS));
+    await timePasses(LIST_MS, 'a list that takes its time');
     return { jsonrpc: '2.0', id: request['id'] ?? null, result: LISTED };
   };
   gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url }, { beforeCommit });
@@ -83,7 +83,7 @@ const settledAs = (pending: string) =>
 const commitsOf = async (work: () => Promise<unknown>) => {
   failing = 1_000_000;
   await work();
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await timePasses(300, 'commits that come late are counted, too');
   const commits = 1_000_000 - failing;
   failing = 0;
   return commits;
@@ -101,7 +101,7 @@ describe('a commit that fails once', () => {
       failing = nth;
       const click = randomUUID();
       const first = await decide(pending, 'approve', click);
-      await new Promise((resolve) => setTimeout(resolve, 3 * LIST_MS));
+      await timePasses(3 * LIST_MS, 'commits after the answer meet the fault, too');
       failing = 0;
       expect([200, 503]).toContain(first.status);
       // Also of a call that is long over: what was answered 503 has its answer when it is sent again.
@@ -123,7 +123,7 @@ describe('a commit that fails once', () => {
       failing = nth;
       const click = randomUUID();
       expect([200, 503]).toContain((await decide(pending, 'deny', click)).status);
-      await new Promise((resolve) => setTimeout(resolve, LIST_MS));
+      await timePasses(LIST_MS, 'commits after the answer meet the fault, too');
       failing = 0;
       expect({ nth, ...(await decide(pending, 'deny', click)) }).toMatchObject({ nth, status: 200 });
       expect(await settledAs(pending)).toBe('denied');
@@ -175,7 +175,7 @@ describe('a commit that fails once', () => {
       const pending = await parked(randomUUID());
       failing = 1;
       const other = gate.call('read_file');
-      await new Promise((resolve) => setTimeout(resolve, place % 10));
+      await timePasses(place % 10, 'the fault comes at any moment');
       const told = await decide(pending, 'deny');
       await other;
       failing = 0;
@@ -192,10 +192,10 @@ describe('a commit that fails once', () => {
       const seen = new Set<number>();
       for (let place = 0; place < 48; place += 1) {
         const pending = await parked(randomUUID());
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await timePasses(10, 'its own commits are over');
         const click = randomUUID();
         const deciding = decide(pending, decision, click);
-        await new Promise((resolve) => setTimeout(resolve, place % 12));
+        await timePasses(place % 12, 'the fault comes at any moment');
         failing = 1;
         const other = gate.call('read_file');
         const { status } = await deciding;
@@ -223,7 +223,7 @@ describe('a commit that fails once', () => {
       everyOf = 3;
       const sent = waiting.flatMap((pending, place) =>
         (['deny', 'deny', 'approve'] as const).map(async (decision, turn) => {
-          await new Promise((resolve) => setTimeout(resolve, ((place + round) * 7 + turn * 5) % 30));
+          await timePasses(((place + round) * 7 + turn * 5) % 30, 'decisions come at any moment');
           return decide(pending, decision);
         }),
       );
@@ -284,7 +284,7 @@ describe('a commit that fails once', () => {
     );
     const id = randomUUID();
     const pending = await parked(id);
-    await new Promise((resolve) => setTimeout(resolve, TTL_SECS * 1_000 - 300));
+    await timePasses(TTL_SECS * 1_000 - 300, 'shortly before the deadline');
     failing = 1;
     await eventually('the commit that fails', () => failing === 0);
     expect(await settledAs(pending)).toBe('expired');
@@ -305,7 +305,7 @@ describe('a commit that fails once', () => {
     socket.write(
       `POST /mcp HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\nX-Gate-Server-Execution-Contract: gate.server-execution/v1\r\nX-Gate-Idempotency-Id: ${randomUUID()}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
-    await new Promise((resolve) => setTimeout(resolve, LIST_MS));
+    await timePasses(LIST_MS, 'the head of the request has arrived');
     failing = 1;
     expect(await gate.call('read_file')).toMatchObject({ status: 503 });
     socket.write(body);
@@ -316,7 +316,7 @@ describe('a commit that fails once', () => {
     full = true;
     const told = await Promise.all(
       Array.from({ length: 300 }, async (_, place) => {
-        await new Promise((resolve) => setTimeout(resolve, place));
+        await timePasses(place, 'one after another');
         return gate.call(place % 2 === 0 ? 'read_file' : 'wire_transfer');
       }),
     );

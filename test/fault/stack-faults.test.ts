@@ -4,14 +4,14 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { Reply } from '../support/agent.js';
 import { type MortalPostgres, startMortalPostgres } from '../support/postgres.js';
-import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 /** What goes wrong around the full edition, one stack for each place where its stores are. */
 jest.setTimeout(120_000);
@@ -63,8 +63,7 @@ const readyz = async (): Promise<string> => {
 };
 const served = () =>
   eventually('calls are answered again', async () => {
-    // Fewer than the velocity limit.
-    await sleep(500);
+    await timePasses(500, 'fewer than the velocity limit');
     return (await read().catch(() => null))?.status === 200;
   });
 const ended = () =>
@@ -76,7 +75,7 @@ describe('stores on Postgres', () => {
   let clock: string;
   const jump = async (ms: number) => {
     writeFileSync(clock, String(ms));
-    await sleep(100);
+    await timePasses(100, 'the process reads its clock from the file');
   };
   beforeAll(async () => {
     postgres = await startMortalPostgres();

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
@@ -11,6 +10,7 @@ import type { Reply } from '../support/agent.js';
 import { until } from '../support/kill-host-driver.js';
 import { seededRandom } from '../support/random.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { timePasses } from '../support/waiting.js';
 
 /** The tools stand outside and outlive every stack, so that what they did can be counted. */
 let tools: DemoUpstream;
@@ -115,7 +115,7 @@ it(
         () => Promise.resolve(answered),
         (count) => count >= 20,
       );
-      await sleep(random() * 500);
+      await timePasses(random() * 500, 'the kill comes at any moment');
       const killed = killAll(gate);
       going = false;
       await Promise.all([killed, ...callers]);

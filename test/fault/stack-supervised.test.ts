@@ -4,7 +4,6 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { FREE_PORTS } from '../../stack/process-settings.js';
@@ -12,14 +11,8 @@ import { freePort } from '../../stack/programs/free-port.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import type { Reply } from '../support/agent.js';
 import { until } from '../support/kill-host-driver.js';
-import {
-  bareEnvironment,
-  eventually,
-  GATE_PROGRAM,
-  STACK_START_LIMIT_MS,
-  startStack,
-  type TestStack,
-} from '../support/stack.js';
+import { bareEnvironment, GATE_PROGRAM, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 jest.setTimeout(120_000);
 
@@ -125,7 +118,7 @@ describe('an engine that is killed while Gate lives', () => {
         const call: (typeof calls)[number] = { path: `under-load-${calls.length}`, id: randomUUID(), told: null };
         calls.push(call);
         call.told = await write(call.path, call.id).catch(() => null);
-        if (call.told?.status === 503) await sleep(50);
+        if (call.told?.status === 503) await timePasses(50, 'a caller that tries again');
       }
     });
     const before = gate.output().length;
@@ -290,7 +283,7 @@ describe('a stop', () => {
   ])('with an engine %s does not wait for it, and says nothing of it any more', async (_which, afterMs) => {
     await upAgain();
     process.kill(enginePid(), 'SIGSTOP');
-    await sleep(afterMs);
+    await timePasses(afterMs, 'it is known to hang, or not yet');
     const before = gate.output().length;
     // Some four seconds on a quiet machine; one that waited for the engine would take more than twenty.
     await stopped('SIGTERM', 15_000);
@@ -335,7 +328,7 @@ describe('a stop', () => {
       const gone = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
       // The program is read before it can listen to anything; from its first line on it does.
       await eventually('the process runs', () => child.pid);
-      await sleep(afterMs);
+      await timePasses(afterMs, 'the stop comes at any moment of the start');
       child.kill('SIGTERM');
       const code = await gone;
       if (afterMs > 300 || output !== '') expect({ code, output }).toMatchObject({ code: 0 });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { connectClient } from '../../workers/client.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
@@ -12,6 +11,7 @@ import { startStack } from '../support/stack.js';
 import { CURRENT_SHAPE, encodeHistory, HISTORIES } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
 import { recordStream } from './record-stream.js';
+import { timePasses } from '../support/waiting.js';
 
 /**
  * `npm run histories [-- calls | ledger-down | stream | callbacks-and-pass]`: records a history per way a call can go, with the fixed test
@@ -23,8 +23,7 @@ const folder = join(PROJECT_ROOT, current);
 mkdirSync(folder, { recursive: true });
 
 async function save(client: Client, calls: Readonly<Record<string, string>>): Promise<void> {
-  // The engine's list of runs follows the histories by a moment.
-  await sleep(5_000);
+  await timePasses(5_000, 'the list of runs that the engine keeps follows the histories by a moment');
   for (const [name, correlationId] of Object.entries(calls)) {
     const runs: string[] = [];
     for await (const run of client.workflow.list({ query: `WorkflowId = '${correlationId}'` })) runs.unshift(run.runId);
@@ -72,8 +71,7 @@ async function recordOfLedgerDown(): Promise<void> {
     const [appending, parkedAppending] = [randomUUID(), randomUUID()];
     await host.call({ key: appending });
     await host.call({ key: parkedAppending, arguments: { tier: 'yellow' } });
-    // Tried in vain a few times, so that waiting and trying again are in the history.
-    await sleep(5_000);
+    await timePasses(5_000, 'tried in vain a few times, so that waiting and trying again are in the history');
     await host.script({ ledger: 'up' });
     await settled(host, appending);
     await until(

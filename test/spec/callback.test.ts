@@ -2,7 +2,8 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AgentClient } from '../support/agent.js';
-import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 const SECRET = 'a secret that only Gate and this receiver know';
 
@@ -59,8 +60,7 @@ const park = async (path: string, tool = 'wire_transfer', args = { from: 'operat
   expect(parked.status).toBe(202);
   return parked;
 };
-/** The time in which a callback that should not come would have come. */
-const aWhile = () => new Promise((resolve) => setTimeout(resolve, 1_500));
+const aWhile = () => timePasses(1_500, 'a callback that should not come would have come');
 
 describe('the callback of a call', () => {
   it('reports an approval once, to the address of the call, signed over time and body', async () => {

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { commandLine } from '../support/command.js';
 import { echoTools, editFile, liteFolder, openLite, type EchoTools } from '../support/lite.js';
 import { needs } from '../support/needs.js';
-import { eventually } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 /** What goes wrong with a file or at a stop: clear words, and nothing lost. */
 const ENTRIES = 11;
@@ -97,7 +97,7 @@ describe('SIGTERM', () => {
     client.write(
       'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     );
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await timePasses(200, 'the head of the request has arrived');
     gate.process.kill('SIGTERM');
     expect(await gate.ended).toBe(0);
     client.destroy();

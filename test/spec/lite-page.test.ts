@@ -3,8 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 import { needs } from '../support/needs.js';
-import { eventually } from '../support/stack.js';
 import { machineClock } from '../../lite/clock.js';
+import { eventually } from '../support/waiting.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';
 const executable = chromiumPath();

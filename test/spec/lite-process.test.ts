@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import type { JsonObject } from '../../contracts/json.js';
 import { signReport } from '../../lite/graduation.js';
 import { commandLine } from '../support/command.js';
-import { eventually } from '../support/stack.js';
 import { echoTools, editFile, liteFolder, type EchoTools } from '../support/lite.js';
+import { eventually } from '../support/waiting.js';
 
 const CHILD = fileURLToPath(new URL('../support/stdio-tools.mjs', import.meta.url));
 
@@ -334,9 +334,7 @@ describe('a lite process that is killed', () => {
     expect(
       await done(['decide', textField(parked, 'correlation_id'), 'approve', '--endpoint', again.url]),
     ).toMatchObject({ code: 0 });
-    const limit = Date.now() + 60_000;
-    while (tools.executed.length === before && Date.now() < limit)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the approved call at its tool', () => tools.executed.length > before);
     expect(tools.executed.length).toBe(before + 1);
     again.process.kill('SIGTERM');
     await again.ended;

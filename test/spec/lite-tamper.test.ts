@@ -8,6 +8,7 @@ import type { LiteOptions } from '../../lite/serve.js';
 import { createActivities } from '../../workers/activities.js';
 import { echoTools, editFile, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 import { machineClock } from '../../lite/clock.js';
+import { eventually } from '../support/waiting.js';
 
 const TRANSFER = { from: 'operating', to: 'vendor', amount: 25 };
 const HARMLESS = { path: 'notes.txt' };
@@ -127,9 +128,7 @@ describe('whoever edits the file of lite runs nothing by it', () => {
     sql('update call_records set deadline_ms = 1 where correlation_id = ?', call);
     await start();
     expect(await gate.send('GET', `/authorizations/${call}`)).toMatchObject(refused);
-    const limit = Date.now() + 60_000;
-    while (!kinds(call).includes('alarm.record_tampered') && Date.now() < limit)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the alarm', () => kinds(call).includes('alarm.record_tampered'));
     const columns = Object.keys(older);
     const set = columns.map((column) => `${column} = ?`).join(', ');
     await edited(() =>

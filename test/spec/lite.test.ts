@@ -14,6 +14,7 @@ import { replayCall } from '../../lite/replay.js';
 import { batchRequest, callsOf } from '../support/batch-request.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 import { machineClock } from '../../lite/clock.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 let tools: EchoTools;
 let gate: LiteFixture;
@@ -46,12 +47,11 @@ const kinds = async (file: string, correlationId: unknown) => {
   return rows.map((row) => row.event_kind);
 };
 const until = async <T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> => {
-  const limit = Date.now() + 60_000;
-  for (;;) {
+  const { value } = await eventually('what the test looks for', async () => {
     const value = await look();
-    if (holds(value) || Date.now() > limit) return value;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return holds(value) && { value };
+  });
+  return value;
 };
 
 describe('lite without any setting', () => {
@@ -418,7 +418,7 @@ describe('who may call and who may decide', () => {
     const parked: JsonObject[] = [];
     for (let n = 0; n < 4; n += 1) {
       parked.push((await gate.call('wire_transfer', { arguments: { n } })).body);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await timePasses(5, 'the next one has a later moment');
     }
     const ids = parked.map(({ pending_id }) => idOf(pending_id));
     const listed = async (query: string) =>

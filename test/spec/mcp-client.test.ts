@@ -7,7 +7,7 @@ import type { PendingRequest } from '../../contracts/review.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
-import { eventually } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
 
 describe('the MCP client of docs/how-to', () => {
   let dataDir: string;

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { batchRequest, callsOf } from '../support/batch-request.js';
 import { SELECTORS } from '../support/agent.js';
-import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 const WINDOW_SECS = 5;
 const LIMIT = 5;
@@ -107,7 +108,7 @@ describe('velocity, 429', () => {
       authorized: false,
       policy_decision: { outcome: 'rate_limited', scope: 'agent', key: 'acme/noisy-bot', limit: LIMIT },
     });
-    await new Promise((resolve) => setTimeout(resolve, Number(first[0]?.body.retry_after_secs) * 1000));
+    await timePasses(Number(first[0]?.body.retry_after_secs) * 1000, 'the time that it was told to wait');
     expect(await rowsOf(await flood())).toHaveLength(1);
   });
 
@@ -129,7 +130,7 @@ describe('velocity, 429', () => {
     await Promise.all(Array.from({ length: LIMIT }, () => bot.call('delete_file', { path: 'x' })));
     const refused = await bot.call('list_things');
     expect(refused.status).toBe(429);
-    await new Promise((resolve) => setTimeout(resolve, Number(refused.body.retry_after_secs) * 1000));
+    await timePasses(Number(refused.body.retry_after_secs) * 1000, 'the time that it was told to wait');
     expect((await bot.call('list_things')).status).toBe(200);
   });
 });
@@ -343,8 +344,8 @@ async function startTools(): Promise<Tools> {
     async down() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
-      // Gate must have seen that its kept connections are gone: on one that is closed under a call nobody knows what became of it.
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      // On a connection that is closed under a call nobody knows what became of it.
+      await timePasses(200, 'nothing outside Gate tells when it has read the end of a connection');
     },
     up: () => listen(),
   };

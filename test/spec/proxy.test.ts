@@ -5,7 +5,8 @@ import type { JsonObject } from '../../contracts/json.js';
 import { createAuthority, issueLeaf, type LeafProfile } from '../../stack/certificates/certificate-authority.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { type AgentClient, exchange, type Identity, openTls, rpc, SELECTORS } from '../support/agent.js';
-import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
 
 const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const EXECUTE = 'server-execution';

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { type AgentClient, type CallOptions, createHttp } from '../support/agent.js';
-import { eventually, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
 
 let gate: TestStack;
 let bot: AgentClient;
@@ -254,7 +255,7 @@ describe('a call nobody decides', () => {
     const idempotencyId = randomUUID();
     const parked = await expiring({ idempotencyId });
     const { expires_at } = await view(parked.correlationId);
-    await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at as string) - Date.now() + 5));
+    await timePasses(Date.parse(expires_at as string) - Date.now() + 5, 'the deadline passes');
     expect((await expiring({ idempotencyId })).status).toBe(403);
     expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(409);
   });

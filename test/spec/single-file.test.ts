@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { needs } from '../support/needs.js';
+import { timePasses } from '../support/waiting.js';
 
 const run = promisify(execFile);
 const BUILDER = fileURLToPath(new URL('../../dist/scripts/build-lite.js', import.meta.url));
@@ -64,7 +65,7 @@ withFuse(`lite as one executable${needs('single-executable', embeds)}`, () => {
       while (url === undefined) {
         url = /ready at (\S+)/.exec(said)?.[1];
         if (child.exitCode !== null || Date.now() > limit) throw new Error(said);
-        await new Promise((resolve) => setTimeout(resolve, 25));
+        await timePasses(25, 'until the next look');
       }
       const answers: JsonObject[] = [];
       const given: [string, JsonObject][] = [

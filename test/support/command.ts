@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { timePasses } from './waiting.js';
 
 const GATE = fileURLToPath(new URL('../../bin/gate.mjs', import.meta.url));
 const START_LIMIT_MS = 120_000;
@@ -64,7 +65,7 @@ export function commandLine(folder: () => string, user: { uid: number; gid: numb
         const url = /ready at (\S+)/.exec(command.out())?.[1];
         if (url !== undefined) return { ...command, url };
         if (command.process.exitCode !== null || Date.now() > limit) throw new Error(command.out());
-        await new Promise((resolve) => setTimeout(resolve, 25));
+        await timePasses(25, 'until the next look');
       }
     },
     async stop() {

@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { bundleToFile, startTestEngine, type TestEngine } from './engine.js';
 import type { CallState, HostCommands, HostScript, KillHostConfig, KillPoint } from './kill-host.js';
 import { startTestTools, type TestTools } from './kill-host-tools.js';
+import { timePasses } from './waiting.js';
 
 export type HostKind = 'temporal' | 'lite';
 
@@ -274,7 +274,7 @@ export async function until<T>(
     const seen = await look();
     if (condition(seen)) return seen;
     if (Date.now() > deadline) throw new Error(`${what}: not within ${limitMs} ms; last seen ${JSON.stringify(seen)}`);
-    await sleep(100);
+    await timePasses(100, 'until the next look');
   }
 }
 

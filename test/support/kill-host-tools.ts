@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
+import { timePasses } from './waiting.js';
 
 /** The tools and callback receivers of a test, in its own process, so that they outlive every host: what they did can be counted. */
 export interface TestTools {
@@ -41,7 +42,7 @@ export async function startTestTools(): Promise<TestTools> {
       executions.set(key, (executions.get(key) ?? 0) + 1);
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
-      if (hold_ms > 0) await new Promise((resolve) => setTimeout(resolve, hold_ms));
+      if (hold_ms > 0) await timePasses(hold_ms, 'the tool works');
       const answer = bytes > 0 ? 'x'.repeat(bytes) : `done ${executions.get(key)}`;
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: answer }] } }));
     })().catch(() => response.destroy());

@@ -24,6 +24,7 @@ import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import { timePasses } from './waiting.js';
 
 /** The steps a host can be killed at. */
 export type Step =
@@ -390,7 +391,7 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
     },
     inspector: {
       inspect: async () => {
-        if (script.inspectMs > 0) await new Promise((resolve) => setTimeout(resolve, script.inspectMs));
+        if (script.inspectMs > 0) await timePasses(script.inspectMs, 'an inspection that takes long');
         return inspectionOf(true);
       },
     },

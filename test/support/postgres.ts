@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { eventually, timePasses } from './waiting.js';
 
 const START_LIMIT_MS = 120_000;
 
@@ -66,7 +67,7 @@ export async function startMortalPostgres(): Promise<MortalPostgres> {
       for (const each of all) if (lives(each)) process.kill(each, 'SIGKILL');
       server.stdin?.end();
       if (server.exitCode === null) await new Promise((ended) => server.once('exit', ended));
-      while (all.some(lives)) await new Promise((resolve) => setTimeout(resolve, 20));
+      await eventually('the end of its processes', () => !all.some(lives));
     },
     async restart() {
       server = await run(directory, true);
@@ -226,7 +227,7 @@ async function answersInTime(url: string, child: ChildProcess, log: string): Pro
   while (!(await answers(url))) {
     if (Date.now() > deadline || child.exitCode !== null)
       throw new Error(`Postgres did not start:\n${existsSync(log) ? readFileSync(log, 'utf8') : 'no log'}`);
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await timePasses(40, 'until the next look');
   }
 }
 

@@ -3,7 +3,6 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
@@ -12,6 +11,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { FREE_PORTS } from '../../stack/process-settings.js';
 import type { DevelopmentFile } from '../../stack/development-file.js';
 import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from './agent.js';
+import { timePasses } from './waiting.js';
 
 /** The whole of Gate as a user runs it: `gate start` in a process of its own, over a folder and ports of its own. */
 export interface TestStack {
@@ -139,7 +139,7 @@ export async function startStack({ env = {}, stateDir: given, quiet = true }: St
       if (complete(kinds)) return found;
       if (Date.now() > deadline)
         throw new Error(`the ledger holds only ${kinds.join(', ') || 'nothing'} of ${correlationId}`);
-      await sleep(50);
+      await timePasses(50, 'until the next look');
     }
   };
 
@@ -190,7 +190,7 @@ async function appears(file: string, child: ChildProcess): Promise<true> {
   while (!existsSync(file)) {
     if (Date.now() > deadline) throw new Error('gate start did not become ready');
     if (child.exitCode !== null) return new Promise(() => undefined);
-    await sleep(50);
+    await timePasses(50, 'until the next look');
   }
   return true;
 }
@@ -215,17 +215,3 @@ const logTail = (stateDir: string): string => {
   const file = join(stateDir, 'logs', 'gate.log');
   return existsSync(file) ? readFileSync(file, 'utf8').slice(-4_000) : '';
 };
-
-/** Looks until `look` gives something, for a bounded time. */
-export async function eventually<Found>(
-  what: string,
-  look: () => Promise<Found | null | undefined | false> | Found | null | undefined | false,
-): Promise<Found> {
-  const deadline = Date.now() + WAIT_LIMIT_MS;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > deadline) throw new Error(`not within ${WAIT_LIMIT_MS / 1000} s: ${what}`);
-    await sleep(50);
-  }
-}

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import proto from '@temporalio/proto';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
@@ -20,6 +19,7 @@ import {
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { historyOf, type HistoryRun } from '../../workers/history.js';
 import { TOOL_CALL } from './messages.js';
+import { timePasses } from '../../test/support/waiting.js';
 
 let engine: WorkflowEnvironment;
 let gate: PipelineFixture;
@@ -339,7 +339,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
       const call = await parked();
       const up = gate;
       const late = async (sent: SignedDecision) => {
-        await sleep(Date.parse(sent.not_after) - Date.now() + 20);
+        await timePasses(Date.parse(sent.not_after) - Date.now() + 20, 'the time for which it was signed passes');
         return up.activities.applyDecision(sent);
       };
       gate = { ...gate, activities: { ...gate.activities, applyDecision: late } };

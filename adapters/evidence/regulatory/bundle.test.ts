@@ -12,6 +12,7 @@ import { ledgerOver, type WholeLedger } from '../../../test/support/whole-ledger
 import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { type BundleOptions, createBundleMaker, type MakeBundle } from './bundle.js';
+import { eventually } from '../../../test/support/waiting.js';
 
 const REQUEST = { tenant: 'acme', from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
 
@@ -50,9 +51,7 @@ describe('what a regulatory bundle leaves on this machine', () => {
   });
 
   const empty = async () => {
-    const deadline = Date.now() + 30_000;
-    while (readdirSync(folder).length > 0 && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await eventually('an empty folder', () => readdirSync(folder).length === 0);
     return readdirSync(folder);
   };
 

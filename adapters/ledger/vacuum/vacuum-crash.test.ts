@@ -11,6 +11,7 @@ import { uuidFromDigest } from '../../../domain/crypto/digest.js';
 import { keyRing } from '../../../domain/crypto/key-ring.js';
 import { openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { folderFiles } from '../../evidence/cold-tier/folder.js';
+import { eventually, timePasses } from '../../../test/support/waiting.js';
 
 const VACUUMER = fileURLToPath(new URL('../../../dist/test/support/ledger-vacuumer.js', import.meta.url));
 const START = Date.parse('2026-01-02T03:04:05.006Z');
@@ -56,12 +57,11 @@ describe.each(STORES)('kill -9 in the middle of a vacuum, on %s', (kind) => {
         async () => {
           // This process finished some batches; how many more is left to chance.
           const before = reached.at(-1) as number;
-          for (;;) {
+          await eventually('a batch of this process', async () => {
             const [newest] = await place.sql('select max(seq) as seq from ledger_vacuum_cursors');
-            if (Number(newest?.['seq'] ?? 0) > before) break;
-            await new Promise((resolve) => setTimeout(resolve, 5));
-          }
-          await new Promise((resolve) => setTimeout(resolve, random() * 60));
+            return Number(newest?.['seq'] ?? 0) > before;
+          });
+          await timePasses(random() * 60, 'the kill comes at any moment');
         },
       );
       ledger = await open();

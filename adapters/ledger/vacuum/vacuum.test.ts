@@ -16,6 +16,7 @@ import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js'
 import { signingLogKey } from '../tlog/transparency-log.js';
 import { parseCheckpoint } from '../../../domain/ledger/tlog/checkpoint.js';
 import { consistencyHolds, inclusionHolds, leafHash } from '../../../domain/ledger/tlog/merkle.js';
+import { eventually } from '../../../test/support/waiting.js';
 
 const START = Date.parse('2026-01-02T03:04:05.006Z');
 const DAY = 86_400_000;
@@ -57,15 +58,13 @@ describe('two writers on Postgres', () => {
     await holder.connect();
     await holder.query('begin');
     await holder.query('select 1 from ledger_head for update');
-    const waiting = async (count: number) => {
-      for (;;) {
+    const waiting = (count: number) =>
+      eventually(`${count} that wait for the lock`, async () => {
         const [row] = await place.sql(
           "select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
         );
-        if (Number(row?.['waiting']) >= count) return;
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-    };
+        return Number(row?.['waiting']) >= count;
+      });
     const vacuumed = ledger.vacuum({ retentionMs: RETENTION });
     await waiting(1);
     const again = ledger.append([named(2)]);

@@ -14,6 +14,7 @@ import { ledgerPlace, STORES, testRow } from '../../../test/support/ledger.js';
 import { liteLedger } from '../../../test/support/lite-ledger.js';
 import type { Caller } from '../../plugins/app.js';
 import { createLedgerService } from '../app.js';
+import { eventually, timePasses } from '../../../test/support/waiting.js';
 
 interface Event {
   readonly event: string;
@@ -192,7 +193,7 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
     while (steady < 10) {
       steady = pagesRead > 0 && pagesRead === before ? steady + 1 : 0;
       before = pagesRead;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await timePasses(50, 'more pages would be read if nobody waited for the reader');
     }
     expect(pagesRead).toBeLessThan(10);
     response.resume();
@@ -224,11 +225,10 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
     const refused = await connect();
     expect(refused.statusCode).toBe(429);
     readers[0]?.destroy();
-    let status: number | undefined = 429;
-    while (status === 429) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      status = (await connect()).statusCode;
-    }
+    const status = await eventually('a place', async () => {
+      const { statusCode } = await connect();
+      return statusCode !== 429 && statusCode;
+    });
     expect(status).toBe(200);
   }, 30_000);
 

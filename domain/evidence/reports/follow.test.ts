@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { type Commits, countCommits, follow, type FollowOptions } from './follow.js';
+import { eventually } from '../../../test/support/waiting.js';
 
 describe.each(STORES)('following the chain on %s', (kind) => {
   let place: TestLedgerPlace;
@@ -96,7 +97,7 @@ describe.each(STORES)('following the chain on %s', (kind) => {
         now += 900;
         const next = take(rows, 1);
         const seen = looks;
-        while (looks < seen + 3) await new Promise((resolve) => setTimeout(resolve, 5));
+        await eventually('three looks', () => looks >= seen + 3);
         await ledger.append([testRow()]);
         taken.push(...(await next));
       }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { startSweep } from './sweep.js';
+import { eventually, timePasses } from '../../../test/support/waiting.js';
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+const nothingMore = () => timePasses(5, 'another run would come');
 
 describe('a sweep', () => {
   it('runs at once and again after each end, also after a failure, which is told', async () => {
@@ -15,11 +16,11 @@ describe('a sweep', () => {
       },
       (error) => faults.push(error),
     );
-    while (runs < 4) await turn();
+    await eventually('four runs', () => runs >= 4);
     await sweep.stop();
     expect(faults).toEqual([new Error('once')]);
     const before = runs;
-    await turn();
+    await nothingMore();
     expect(runs).toBe(before);
   });
 
@@ -37,7 +38,7 @@ describe('a sweep', () => {
       },
       () => {},
     );
-    await turn();
+    await eventually('a run', () => finish);
     const stopped = sweep.stop();
     finish?.();
     await stopped;
@@ -51,7 +52,7 @@ describe('a sweep', () => {
       async () => void (runs += 1),
       () => {},
     );
-    await turn();
+    await nothingMore();
     await sweep.stop();
     expect(runs).toBe(0);
   });

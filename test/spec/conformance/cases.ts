@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../../../contracts/ledger.js';
 import { type AgentClient, type Reply, rpc, SELECTORS } from '../../support/agent.js';
-import { eventually } from '../../support/stack.js';
+import { eventually } from '../../support/waiting.js';
 
 /** An edition of Gate before the demonstration tools. Only how it is reached differs from one to the other. */
 export interface Edition {

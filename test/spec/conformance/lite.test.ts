@@ -5,8 +5,8 @@ import { keysBeside } from '../../../lite/keys.js';
 import { startDemoUpstream } from '../../../demo/upstream/server.js';
 import { createAgentClient } from '../../support/agent.js';
 import { liteFolder, openLite } from '../../support/lite.js';
-import { eventually } from '../../support/stack.js';
 import { conformance } from './cases.js';
+import { eventually } from '../../support/waiting.js';
 
 conformance(
   'lite',

@@ -7,7 +7,7 @@ import { definitionDigest } from '../../../domain/tool-definitions/definitions.j
 import { type Edition, EDITIONS } from '../../support/editions.js';
 import { type ListingTools, listingTools } from '../../support/listing-tools.js';
 import { liteFolder } from '../../support/lite.js';
-import { eventually } from '../../support/stack.js';
+import { eventually } from '../../support/waiting.js';
 
 const tool = (more: JsonObject = {}): JsonObject => ({
   name: 'publish_report',
