@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
@@ -101,5 +102,7 @@ export async function openLedgerService({
     return payload;
   });
   await service.app.ready();
+  // Opening is a turn of its own.
+  await setImmediate();
   return { app: service.app, stop: () => service.close(), close };
 }
