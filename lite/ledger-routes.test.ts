@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { GateError } from '../domain/errors.js';
+import { eventually } from '../test/support/waiting.js';
 import { liteLedger, type TestLiteLedger } from '../test/support/lite-ledger.js';
 
 const CALL = '0190b8d0-0000-7000-8000-000000000001';
@@ -134,7 +135,7 @@ describe('the ledger’s reads in lite', () => {
         }
       }
     })();
-    while (told.length < 3) await new Promise(setImmediate);
+    await eventually('the rows that there are', () => told.length >= 3);
     for (let times = 0; times < 5; times += 1) {
       full = true;
       await lite.ledger.append([{ ...ROW, method: 'undone' }]);
