@@ -135,7 +135,7 @@ export function sqliteStore<Tables>(
 
 /**
  * What the migrator asks for: the tables of its own schema, by name. Kysely's own introspection reads every column of every schema of the
- * database, three times at each start, which on a shared server takes seconds.
+ * database, several times at each start.
  */
 class OneSchema extends PostgresDialect {
   readonly #schema: string;
