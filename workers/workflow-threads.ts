@@ -34,7 +34,7 @@ class WatchedThread extends WorkerThreadClient {
       seen = now;
       if (looks < LOOKS) return;
       clearInterval(watch);
-      logger.error(`a workflow has held its thread for ${hangsMs} ms; its worker is worked anew`);
+      logger.error(`a workflow has held its thread for ${hangsMs} ms; its worker is begun anew`);
       onHang();
       void thread.terminate();
     }, hangsMs / LOOKS).unref();
