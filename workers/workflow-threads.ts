@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '../config/project-root.js';
 
 type Request = Parameters<WorkerThreadClient['send']>[0];
 
-/** A thread that has something to do and has worked nothing new for so long hangs. */
+/** A thread that has something to do and has finished none of it for so long hangs. */
 const HANGS_MS = 10_000;
 const LOOKS = 10;
 
