@@ -67,7 +67,7 @@ const SETTERS = new Set(
   'for select read mapfile readarray getopts declare local typeset export readonly printf set shift'.split(' '),
 );
 /** Commands that may change any variable. */
-const RESETTERS = new Set(['eval', 'unset', 'source', '.']);
+const RESETTERS = new Set(['eval', 'unset', 'source', '.', 'trap']);
 /** Words of the grammar behind which a bracket opens a group: `if(rm x)`. */
 const LONGEST_KEYWORD = 6;
 const BEFORE_GROUP = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', 'time', 'coproc', '{']);
@@ -94,7 +94,8 @@ function isGiven(text: string, end: number, name: string): boolean {
   return !value.startsWith(`$${name}`) && !value.startsWith(`\${${name}`);
 }
 const GIVEN_BY_SHELLS: readonly string[] = ['_', 'REPLY', 'MAPFILE', 'BASH_REMATCH', 'OPTARG', 'COPROC'];
-const BEFORE_SETTER = new Set(['command', 'builtin', 'eval']);
+const TAKES_COMMAND = new Set(['command', 'builtin']);
+const BEFORE_SETTER = new Set([...TAKES_COMMAND, 'eval']);
 
 /**
  * Names that a text may give a value, wherever in it and however deep in quotes and words before them: a name right before `=`, `+=` or `[`,
@@ -244,7 +245,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         const start = at + operator.length;
         const close = text.slice(start, start + LONGEST_VALUE).indexOf('}');
         if (close >= 0) fallback = text.slice(start, start + close);
-        operated = close < 0 || fallback.includes('$');
+        // ${x:+value} is the value where something sets the variable.
+        operated = close < 0 || fallback.includes('$') || operator.endsWith('+');
         // ${x:=value} also sets it.
         if (operator.endsWith('=')) {
           set.add(called);
@@ -280,7 +282,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
 
   /** Notes the variables that a command sets: `read a`, `for a in x`, `set -- x`. */
   function sets(all: readonly Word[]): void {
-    const first = all.findIndex(({ text: word }) => !BEFORE_GROUP.has(word));
+    const first = all.findIndex(({ text: word }) => !BEFORE_GROUP.has(word) && !TAKES_COMMAND.has(word));
     const setter = all[first]?.text ?? '';
     resets ||= RESETTERS.has(setter) && all.length > first + 1 && variables.size > 0;
     if (!SETTERS.has(setter)) return;

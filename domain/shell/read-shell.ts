@@ -145,6 +145,8 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
     add(judge(command, call, sources, depth, allowance));
+    // Whatever feeds it: a pipe or a redirect may be of the group that it stands in.
+    if (isRun && call !== null && SHELLS.has(call.program) && call.args.length === 0) add(PIPED);
     if (call !== null) add(hidden(call, command.ticked, set, mayBeSet, isRun, depth, allowance));
     worst = graver(worst, assigned(command, call, depth, allowance));
     for (const { text: word } of command.words)
@@ -187,12 +189,14 @@ function isPlainLine(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const sign = text[at] as string;
     if (quote === "'") {
+      // A shell reads some words again: let 'a[$(x)]'.
+      if (sign === '`' || (sign === '$' && text[at + 1] === '(')) return false;
       if (sign === quote) quote = '';
       continue;
     }
     if ((sign === '`' && at < lastTick) || (sign === '$' && /[({'"]/.test(text[at + 1] ?? ''))) {
       const plain = PLAIN_EXPANSION.exec(text.slice(at, at + LONGEST_EXPANSION))?.[0];
-      if (plain === undefined) return false;
+      if (plain === undefined || plain.startsWith('$(case ')) return false;
       at += plain.length - 1;
       isWordOpen = true;
       continue;
@@ -442,7 +446,8 @@ function callOf(all: readonly Word[]): Called | null {
       } else break;
     }
   }
-  return null;
+  // `xargs timeout 5` runs what it reads.
+  return fed ? { program: 'sh', args: [], rest: all.slice(-1), prefixed, fed, place } : null;
 }
 
 const placeOf = (option: string, next: string): string => {
@@ -734,6 +739,9 @@ function interpreted(
     const script = args.some((arg) => !arg.startsWith('-') && arg !== '' && !/^\/dev\/(?:stdin|fd\/0)$/.test(arg));
     if (args.some((arg) => /^\/(?:tmp|var\/tmp|dev\/shm)\/./.test(arg))) worst = worse(worst, LEFT);
     const stdin = !script || args.includes('-s') || args.includes('-');
+    const isInput = (arg: string | undefined): boolean =>
+      /^\/(?:dev\/(?:stdin|fd\/0)|proc\/self\/fd\/0)$/.test(arg ?? '');
+    if (command.reads !== null && evaluates && program !== 'eval' && isInput(args[0])) worst = worse(worst, PIPED);
     if (command.reads !== null && stdin && !evaluates) {
       const source = sources.get(command.reads) ?? 'given';
       // Not a list of names: | Perl, a language | Ruby - another one |
