@@ -1,6 +1,5 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -24,10 +23,6 @@ import { decisionVerifierFor, signDecision } from '../../domain/review/decision-
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
-import { openStore } from '../../adapters/store/database.js';
-import { callMigrations } from '../../migrations/calls.js';
-import { hilMigrations } from '../../migrations/hil.js';
-import { ledgerMigrations } from '../../migrations/ledger.js';
 import { createInProcessRunner, type InProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
@@ -94,30 +89,6 @@ export const DECISION_KEYS = generateKeyPairSync('ed25519');
 
 export const fixtureFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gate-pipeline-'));
 
-const STORES = { 'ledger.db': ledgerMigrations, 'calls.db': callMigrations, 'hil.db': hilMigrations };
-let migrated: Promise<Record<string, Buffer>> | null = null;
-
-/** The stores as they are right after their first start, with nothing in them. Made once for each file of tests. */
-async function migratedStores(): Promise<Record<string, Buffer>> {
-  const folder = await mkdtemp(join(tmpdir(), 'gate-migrated-'));
-  const files: Record<string, Buffer> = {};
-  for (const [name, migrations] of Object.entries(STORES)) {
-    await (await openStore({ file: join(folder, name) }, migrations)).close();
-    files[name] = await readFile(join(folder, name));
-  }
-  await rm(folder, { recursive: true });
-  return files;
-}
-
-/** Migrating three stores costs more than what most tests do with them. */
-async function migrateOnce(folder: string): Promise<void> {
-  const files = await (migrated ??= migratedStores());
-  for (const [name, content] of Object.entries(files)) {
-    const file = join(folder, name);
-    if (!existsSync(file)) await writeFile(file, content, { mode: 0o600 });
-  }
-}
-
 export interface FixtureOptions {
   readonly folder?: string;
   readonly clock?: Clock;
@@ -141,7 +112,6 @@ export async function openPipeline({
   compose = createActivities,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
   const home = folder ?? (await fixtureFolder());
-  await migrateOnce(home);
   const script: Script = {
     tier: 'green',
     brain: 'up',
