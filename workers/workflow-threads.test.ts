@@ -13,6 +13,7 @@ import {
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { errorText } from '../domain/errors.js';
 import { ENGINE_START_LIMIT_MS, startTestEngine } from '../test/support/engine.js';
+import { TOOL_CALL } from '../workflows/tool-call/messages.js';
 import { LeanWorker } from './workflow-threads.js';
 
 /** Hangs sooner, so that the test need not wait for it. */
@@ -109,7 +110,7 @@ describe('threads of workflows', () => {
         const client = await engine.client();
         const calls = await Promise.all(
           Array.from({ length: 24 }, (_, at) =>
-            client.workflow.start('toolCall', {
+            client.workflow.start(TOOL_CALL, {
               workflowId: `call-${at}`,
               taskQueue: 'calls',
               workflowTaskTimeout: '2m',
