@@ -39,6 +39,8 @@ export interface Assignment {
   readonly value: string;
 }
 
+/** Escapes in `$'…'` that stand for another character. */
+const ANSI: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' };
 /** The deepest nesting of substitutions. Deeper ones are read as if they were not nested. */
 const DEEPEST = 32;
 /** Limits the value inserted for a variable that the text itself sets, so that `$a$a$a` cannot grow without bound. */
@@ -59,7 +61,7 @@ const PLACES = new Set('@*#?!-$');
 /** What stands behind a name in `${x…}` where its value is not inserted as it is. */
 const OPERATORS = new Set(':#%/^,@?');
 /** The same, and what else may stand before an operand that a shell reads: `${x:-…}`, `${x[…]}`. */
-const OPERANDS = new Set([...OPERATORS, '-', '=', '+', '[']);
+const OPERANDS = new Set([...OPERATORS, '-', '=', '+', '~', '[']);
 const LONGEST_VARIABLE = 64;
 const ASSIGNS = /^([A-Za-z_]\w{0,63})(\+|\[[^\]]{0,64}\])?=$/;
 /** Commands that set variables by their names, or what the shell is given. */
@@ -325,7 +327,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         out += String.fromCharCode(Number.parseInt(digits[0], 8));
         at += 1 + digits[0].length;
       } else {
-        out += code === 'n' || code === 't' ? ' ' : code;
+        out += ANSI[code] ?? code;
         at += 2;
       }
     }
@@ -350,6 +352,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
     /** Where the groups begin that are open, and the last blank. */
     const groups: number[] = [];
     let lastBlank = -1;
+    /** The command stands behind `&&` or `||`, and may not run. */
+    let conditional = false;
     const begin = (): OpenWord =>
       (word ??= {
         text: '',
@@ -386,7 +390,7 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         variables.set(called, value);
         set.add(called);
         // Only a shell knows which assignment reaches a command: one may be in a group, behind `false &&` or before another program.
-        if (known !== undefined && known !== value && how !== '+') vague.add(called);
+        if (known !== undefined && known !== value) vague.add(called);
         if (done.unknown !== '' || done.runs.length > 0 || how?.startsWith('[') || done.text[equals + 1] === '(')
           vague.add(called);
         command.assigned.push({ name: called, value: done.text.slice(equals + 1) });
@@ -410,6 +414,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
       matters = false;
       const done = command;
       sets(done.words);
+      if (done.words.length > 0 || groups.length > 0 || depth > 0 || conditional)
+        for (const { name: given } of done.assigned) vague.add(given);
       const empty = done.words.length === 0 && done.redirects.length === 0 && done.assigned.length === 0;
       // Drops sentences: no word matters, no pipe on either side, no redirect, and nothing that is set.
       if (
@@ -453,10 +459,12 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         case '\n':
           // A line that ends with a pipe continues on the next line.
           if (!(command.words.length === 0 && word === null && command.reads !== null)) endCommand();
+          conditional = false;
           at += 1;
           break;
         case ';':
           endCommand();
+          conditional = false;
           at += 1;
           break;
         case '&':
@@ -470,12 +478,14 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
             at += 1;
           } else {
             endCommand();
-            at += text[at + 1] === '&' ? 2 : 1;
+            conditional = text[at + 1] === '&';
+            at += conditional ? 2 : 1;
           }
           break;
         case '|': {
           const or = text[at + 1] === '|';
           endCommand(!or);
+          conditional ||= or;
           at += or || text[at + 1] === '&' ? 2 : 1;
           break;
         }
@@ -489,10 +499,10 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
             break;
           }
           // 2>file, {fd}>file: the digit, or the name, belongs to the operator.
-          if (word !== null && /^(?:\d|\{\w{1,64}\})$/.test((word as OpenWord).text)) word = null;
+          if (word !== null && /^(?:\d{1,9}|\{[\w[\]]{1,64}\})$/.test((word as OpenWord).text)) word = null;
           endWord();
-          redirect = sign;
-          at += 1;
+          redirect = sign === '<' && text[at + 1] === '>' ? '<>' : sign;
+          at += redirect.length;
           while (at < length && (text[at] === sign || text[at] === '|') && redirect.length < 3) {
             redirect += text[at];
             at += 1;

@@ -269,7 +269,7 @@ const infrastructure: Judge = ({ args }) => {
 
 const sendsHttp: Judge = ({ program, args: given }) => {
   // curl takes short options together: -sX DELETE, -sXDELETE. The method is the first word of the others.
-  const args = given.map((arg) => (program === 'curl' ? arg.replace(/^-[a-zA-WYZ#]{1,16}X/, '-X') : arg));
+  const args = given.map((arg) => (program === 'curl' ? arg.replace(/^-[a-zA-WYZ0-9#]{1,16}X/, '-X') : arg));
   if (
     /^(?:http|https|xh)$/.test(program) &&
     /^(?:delete|put|patch|post)$/i.test(plainArgs(args)[0] ?? '') &&

@@ -207,7 +207,7 @@ function isPlainLine(text: string): boolean {
       continue;
     }
     if (sign === "'" || sign === '"') quote = sign;
-    else if ('(){}<'.includes(sign) || (sign === '#' && !isWordOpen)) return false;
+    else if ('(){}<'.includes(sign) || (sign === '#' && !isWordOpen) || /[^\t\n\x20-\x7e]/.test(sign)) return false;
     isWordOpen = !/[\s;|&]/.test(sign);
   }
   return true;
@@ -560,7 +560,8 @@ function hidden(
   if (head === undefined || isProse(rest, head.text.toLowerCase())) return null;
   // `watch 'rm -rf x'`, `flock a -c 'rm -rf x'`.
   if (prefixed && depth < DEEPEST && isText(head)) return readWithin(head.text, depth, allowance);
-  if (REWIRES[head.text]?.test(rest[1]?.text ?? '') === true) return DECODED;
+  const rewires = REWIRES[head.text];
+  if (rewires !== undefined && rest.slice(1, KEPT_OF_CASE).some(({ text }) => rewires.test(text))) return DECODED;
   if (isBraceWord(head) && /^--?[A-Za-z]/.test(rest[1]?.text ?? '')) return DECODED;
   if (isRun) {
     const isMadeHere = head.runs.length > 0 && !head.runs.every((inner) => tells(inner) !== null);
@@ -582,11 +583,9 @@ function hidden(
 }
 /** Commands of a shell, with the options by which they make a later word mean another program, or run what stands behind. */
 const REWIRES: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
-  hash: /^-p/,
+  hash: /^-\w{0,4}p/,
   compgen: /^-[CF]/,
-  complete: /^-[CF]/,
   enable: /^-f/,
-  bind: /^-x/,
 });
 /** `$x -eq 5`, `$name -split ','`: no program has these options. */
 const POWERSHELL_OPERATORS = words(
@@ -594,7 +593,9 @@ const POWERSHELL_OPERATORS = words(
 );
 /** `r{m,}`, which a shell makes `rm r` of. */
 const isBraceWord = ({ text, quoted }: Word): boolean =>
-  !quoted && /^[\w./-]{0,32}\{[\w./-]{0,32},[\w./-]{0,32}\}[\w./-]{0,32}$/.test(text);
+  !quoted &&
+  /^[\w./-]{0,32}\{[\w./-]{0,32}(?:,|\.\.)[\w./-]{0,32}\}[\w./-]{0,32}$/.test(text) &&
+  !(text.startsWith('{') && text.endsWith('}'));
 /** `$(cat a)`, `$(<a)` */
 const tellsFile = ({ words: [head, ...behind], redirects }: Command): boolean =>
   head === undefined ? redirects.length > 0 : behind.length > 0 && TELLERS.has(head.text);
@@ -638,6 +639,8 @@ function assigned(
   let worst: Found | null = null;
   const look = (name: string, value: string): void => {
     if (value === '') return;
+    // The shell's own tables of what a name runs.
+    if (name === 'BASH_CMDS' || name === 'BASH_ALIASES') worst = graver(worst, { ...DECODED, form: 'command' });
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };
@@ -717,6 +720,20 @@ function sourceOf({ reads }: Command, call: Called | null, fetches: boolean, sou
   return before === 'decoded' || DECODERS.has(call?.program ?? '') ? 'decoded' : 'given';
 }
 
+/** What a program reads instead of a file: its input, or another descriptor. */
+const INPUT = /^\/(?:dev\/(?:stdin|fd\/\d{1,9})|proc\/self\/fd\/\d{1,9})$/;
+/** The script among the arguments of a shell: the first word that is no option and no value of one. */
+function scriptOf(args: readonly string[]): string | undefined {
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] as string;
+    if (/^--(?:rcfile|init-file|emulate)$/.test(arg)) at += 1;
+    else if (/^[-+]./.test(arg)) {
+      if (!arg.startsWith('--')) for (const letter of arg.slice(1, 16)) if (letter === 'o' || letter === 'O') at += 1;
+    } else if (arg !== '' && arg !== '-') return arg;
+  }
+  return undefined;
+}
+
 /** Judges a shell or another interpreter by what it is given to run. */
 function interpreted(
   call: Called,
@@ -736,19 +753,20 @@ function interpreted(
       }
     worst = worse(worst, handed(call, depth, allowance));
     // An interpreter with a script argument does not run its input.
-    const script = args.some((arg) => !arg.startsWith('-') && arg !== '' && !/^\/dev\/(?:stdin|fd\/0)$/.test(arg));
+    const script = SHELLS.has(program)
+      ? !INPUT.test(scriptOf(args) ?? '/dev/stdin')
+      : args.some((arg) => !arg.startsWith('-') && arg !== '' && !INPUT.test(arg));
     if (args.some((arg) => /^\/(?:tmp|var\/tmp|dev\/shm)\/./.test(arg))) worst = worse(worst, LEFT);
     const stdin = !script || args.includes('-s') || args.includes('-');
-    const isInput = (arg: string | undefined): boolean =>
-      /^\/(?:dev\/(?:stdin|fd\/0)|proc\/self\/fd\/0)$/.test(arg ?? '');
+    const isInput = (arg: string | undefined): boolean => INPUT.test(arg ?? '');
     if (command.reads !== null && evaluates && program !== 'eval' && isInput(args[0])) worst = worse(worst, PIPED);
     if (command.reads !== null && stdin && !evaluates) {
       const source = sources.get(command.reads) ?? 'given';
       // Not a list of names: | Perl, a language | Ruby - another one |
-      if (source !== 'given' || args.every((arg) => /^[-\w=./:]{1,64}$/.test(arg))) worst = worse(worst, RUNS[source]);
+      if (source !== 'given' || args.every((arg) => /^[-+\w=./:]{1,64}$/.test(arg))) worst = worse(worst, RUNS[source]);
     }
     const isFed = ({ operator, target }: Command['redirects'][number]): boolean =>
-      operator.startsWith('<<') || (operator === '<' && SHELLS.has(program) && target !== null);
+      operator.startsWith('<<') || (operator.startsWith('<') && SHELLS.has(program) && target !== null);
     if (stdin && (!evaluates || args.length > 0) && command.redirects.some(isFed)) worst = worse(worst, PIPED);
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
   }
@@ -795,7 +813,8 @@ const POSITIONS = /"?\$\{?[0-9@*]\}?"?/g;
 function positioned(text: string, given: readonly string[], allowance: Allowance): string {
   // Where they are moved or set again, they stay what nobody knows.
   if (given.length === 0 || !text.includes('$') || /\b(?:shift|set)\b/.test(text)) return text;
-  const words = given.map(quoted);
+  // Outside of quotes a shell splits what it inserts.
+  const words = given.map((word) => (/^[\w\s./:=@%+,-]{0,4096}$/.test(word) ? word : quoted(word)));
   const all = words.slice(1).join(' ');
   return text.replaceAll(POSITIONS, (place) => {
     const digit = /[0-9]/.exec(place)?.[0];
