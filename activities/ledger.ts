@@ -50,8 +50,8 @@ export function createLedgerActivities({
   onAlarm,
 }: LedgerActivityOptions) {
   let openUntilMs = 0;
-  /** Kinds of rows that the ledger has confirmed, by call. A row never changes, so it need not be made and appended again. */
-  const confirmed = new LRUCache<string, Set<string>>({ max: REMEMBERED_CALLS });
+  /** How many rows of each kind the ledger has confirmed, by call. A row never changes, so it need not be made and appended again. */
+  const confirmed = new LRUCache<string, ReadonlyMap<string, number>>({ max: REMEMBERED_CALLS });
   let undone = 0;
   onUndone?.(() => {
     undone += 1;
@@ -94,15 +94,19 @@ export function createLedgerActivities({
     const unlike = request instanceof NotAsStaged;
     const record = unlike ? await calls.condemn(correlationId, request.message) : found;
     if (!record) return;
-    const held = confirmed.get(correlationId) ?? new Set();
+    const held: ReadonlyMap<string, number> = confirmed.get(correlationId) ?? new Map();
     const rows = rowsOf(record, unlike ? null : request, held);
     if (rows.length > 0) {
       const before = undone;
       onAsked();
       await appendStanding(correlationId, rows);
       if (undone !== before) throw new Error('the ledger undid what it had taken');
-      for (const { method } of rows) held.add(method);
-      confirmed.set(correlationId, held);
+      // Two appends of one call may overlap; each counts from what it found.
+      const now = new Map(held);
+      for (const { method } of rows) now.set(method, (now.get(method) ?? 0) + 1);
+      const others = confirmed.get(correlationId);
+      for (const [kind, count] of now) now.set(kind, Math.max(count, others?.get(kind) ?? 0));
+      confirmed.set(correlationId, now);
     }
     await calls.rowsAppended(correlationId, record.updated_ms);
   };

@@ -29,7 +29,7 @@ export function reviewRow(
     settled,
     async decided(decision) {
       const verdict = await parts.applyDecision(decision);
-      if (!verdict.applied) return verdict;
+      if (!verdict.applied || verdict.settled === null) return verdict;
       return { ...verdict, row_settled: (await settled(decision.correlation_id, verdict.summary)) === true };
     },
   };

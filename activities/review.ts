@@ -1,6 +1,6 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { SettledReview, SignedDecision } from '../contracts/review.js';
+import type { Approval, SettledReview, SignedDecision } from '../contracts/review.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import { NotAsStaged, summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
@@ -9,6 +9,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import type { Reviews } from '../domain/review/ports.js';
+import { type Cast, castVote } from '../domain/review/vote.js';
 import { type DecisionRefusal, isDecidedBy, isOver, TAMPER_CHECK } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
@@ -23,6 +24,13 @@ export type DecisionVerdict =
       readonly settled: SettledReview;
       /** The review row says so already. Absent when an earlier Gate applied it. */
       readonly row_settled?: boolean;
+    }
+  | {
+      /** One approval of several: the call waits on. */
+      readonly applied: true;
+      readonly summary: CallSummary;
+      readonly settled: null;
+      readonly approvals: readonly Approval[];
     }
   | {
       readonly applied: false;
@@ -109,8 +117,15 @@ export const createReviewActivities = ({
       // An earlier attempt opened it before the upstream changed: the operator would read one definition and approve another.
       if (definition && !row.review_reasons.includes(definition.told))
         throw new Error('the definition of the tool changed while its review was opened');
+      const required_approvers = row.required_approvers ?? 1;
       const parked = await calls.move(call.correlation_id, 'park', {
-        ...(definition && { evidence: { ...record.evidence, reviewed: definition.reviewed } }),
+        ...((definition || required_approvers > 1) && {
+          evidence: {
+            ...record.evidence,
+            ...(definition && { reviewed: definition.reviewed }),
+            ...(required_approvers > 1 && { required_approvers }),
+          },
+        }),
         pending_id: row.id,
         deadline_ms: Date.parse(row.created_at) + row.ttl_seconds * 1000,
         before_ms: attempt_ms + OPEN_LIMIT_MS,
@@ -175,12 +190,22 @@ export const createReviewActivities = ({
     )
       return { applied: false, code: 'decision_refused', settled: null, summary: null };
     const lateMs = Date.parse(decision.not_after);
+    const beforeMs = Math.min(lateMs, (record.deadline_ms ?? Infinity) - 1);
+    // One denial is a veto; an approval may need others.
+    const cast: Cast =
+      decision.decision === 'approve'
+        ? await castVote(calls, record, { signed: decision, applied_ms: at }, { beforeMs, now })
+        : { decides: true };
+    if (!cast.decides)
+      return cast.record
+        ? { applied: true, summary: summarize(cast.record), settled: null, approvals: cast.approvals }
+        : { applied: false, code: 'decision_refused', settled: null, summary: null };
     const moved = await calls.move(decision.correlation_id, decision.decision, {
-      decision: recorded,
+      decision: { ...recorded, ...(cast.approvals && { approvals: cast.approvals }) },
       callback: record.evidence.call.has_callback,
       // A late decision is tried too, although it cannot succeed: it may have been stored already by a worker that died before it could
       // answer.
-      before_ms: Math.min(lateMs, (record.deadline_ms ?? Infinity) - 1),
+      before_ms: beforeMs,
       ...(decision.decision === 'approve' &&
         record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
@@ -271,6 +296,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
     decided_via: decision.decided_via,
     principal: decision.principal,
     ...(decision.signed && { request_id: decision.signed.request_id }),
+    ...(decision.approvals && { approvals: [...decision.approvals] }),
   };
 }
 

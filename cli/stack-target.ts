@@ -26,16 +26,27 @@ export interface StackTarget {
   text(service: AskedService, method: string, path: string): Promise<string>;
 }
 
-/** `tenant`: the one that is asked about. */
-export const stackTarget = (tenant?: string): StackTarget => ({
+/** `tenant`: the one that is asked about. `operator`: who asks, of those that `dev.json` names; its first one if absent. */
+export const stackTarget = (tenant?: string, operator?: string): StackTarget => ({
   kind: 'stack',
   ask: async <T>(...asked: [AskedService, string, string, object?]) =>
-    JSON.parse(await textAsConsole(tenant, ...asked)) as T,
-  text: (...asked) => textAsConsole(tenant, ...asked),
+    JSON.parse(await textAsConsole({ tenant, operator }, ...asked)) as T,
+  text: (...asked) => textAsConsole({ tenant, operator }, ...asked),
 });
 
+function tokenOf(stack: DevelopmentFile, operator: string | undefined): string {
+  if (operator === undefined) return stack.operator_token;
+  const others = stack.other_operators ?? {};
+  const token = Object.hasOwn(others, operator) ? others[operator] : undefined;
+  if (token !== undefined) return token;
+  throw new CliError(
+    `no token is known here for the operator ${operator}; known besides the first: ${Object.keys(others).join(', ') || 'none'}`,
+    2,
+  );
+}
+
 async function textAsConsole(
-  tenant: string | undefined,
+  { tenant, operator }: { readonly tenant: string | undefined; readonly operator: string | undefined },
   service: AskedService,
   method: string,
   path: string,
@@ -59,7 +70,7 @@ async function textAsConsole(
     response = await fetch(`${stack[service].url}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${stack.operator_token}`,
+        authorization: `Bearer ${tokenOf(stack, operator)}`,
         ...scopeOf(tenant),
         ...(body && { 'content-type': 'application/json' }),
       },

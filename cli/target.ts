@@ -28,10 +28,10 @@ export interface FileTarget {
 }
 
 /** The lite process that is named; otherwise the running stack, and the lite of this folder where no stack is known. */
-export function operatorTarget(flags: LiteFlags): Exclude<Target, FileTarget> {
+export function operatorTarget(flags: LiteFlags, operator?: string): Exclude<Target, FileTarget> {
   const stackIsMeant = process.env.GATE_STATE_DIR || stackIsKnown();
   const url = flags.endpoint ?? (stackIsMeant ? undefined : liteHere());
-  return url === undefined ? stackTarget(flags.tenant) : liteTarget({ ...flags, endpoint: url });
+  return url === undefined ? stackTarget(flags.tenant, operator) : liteTarget({ ...flags, endpoint: url });
 }
 
 /** The ledger file that is named or lies here; otherwise the running stack. */

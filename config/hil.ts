@@ -85,6 +85,11 @@ export const HIL_SETTINGS = {
     seconds(10, 1, 60),
     'How long a signed decision may take to reach its workflow before that refuses it.',
   ),
+  quorumStrict: setting(
+    'GATE_HIL_QUORUM_STRICT',
+    z.coerce.number().int().min(1).max(16).default(2),
+    'How many different people must approve a call of tier strict. A tenant with fewer operators is named at the start.',
+  ),
   ...reviewLimits('GATE_REVIEW'),
   ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
   ttlStandardSeconds: setting(

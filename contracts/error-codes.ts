@@ -389,6 +389,11 @@ export const ERROR_CODES = {
   payload_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than this route takes.' },
   modified_payload_rejected: { status: 422, retry: 'no', meaning: 'Whole-payload rewrites are not accepted.' },
   unsupported_decision: { status: 422, retry: 'no', meaning: 'This decision is not available on this row.' },
+  own_request: {
+    status: 403,
+    retry: 'no',
+    meaning: 'Nobody approves a call of his own; somebody else must. Denying it is possible.',
+  },
   decision_refused: {
     status: 409,
     retry: 'yes',

@@ -42,6 +42,10 @@ export const decisionPrincipal = z.object({
 });
 export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 
+/** One person's approval of a review that needs several. `by` is the decider, `provenance` how it was proved, `at` RFC 3339. */
+export const approval = z.strictObject({ by: z.string(), provenance: z.string(), at: z.iso.datetime() });
+export type Approval = z.infer<typeof approval>;
+
 /** A review row as HIL shows it (docs/architecture/reviews.md). */
 export const pendingRequest = z.looseObject({
   id: z.uuid(),
@@ -68,6 +72,10 @@ export const pendingRequest = z.looseObject({
   /** Size of the stored request. */
   payload_bytes: z.number().int().optional(),
   approval_tier: z.string().nullable(),
+  /** How many distinct people must approve. */
+  required_approvers: z.number().int().optional(),
+  /** Who has approved so far, where more than one must. */
+  approvals: z.array(approval).optional(),
   tenant: z.string(),
   state_namespace: stateNamespace,
   retention: jsonObject,
@@ -117,6 +125,8 @@ export const signedDecision = z.strictObject({
   decided_at: z.iso.datetime(),
   not_after: z.iso.datetime(),
   request_id: z.string(),
+  /** Where several must approve: who did so before and may still approve. Nobody else's earlier approval counts. */
+  standing_approvers: z.array(z.string()).optional(),
   signature: z.string(),
 });
 export type SignedDecision = z.infer<typeof signedDecision>;
@@ -132,5 +142,7 @@ export const settledReview = z.strictObject({
   principal: decisionPrincipal.nullable(),
   /** The decision's request id, if somebody decided. Rows of an earlier Gate have none. */
   request_id: z.string().optional(),
+  /** Everybody whose approval counted, where more than one was needed. */
+  approvals: z.array(approval).optional(),
 });
 export type SettledReview = z.infer<typeof settledReview>;

@@ -375,7 +375,8 @@ export function createInProcessRunner({
     try {
       const onDisk = durableFromHere();
       const verdict = await onceOnDisk(await row.decided(decision), decision, onDisk);
-      if (verdict.summary) run.decide?.(verdict.summary, verdict.applied && verdict.row_settled === true);
+      if (verdict.applied && verdict.settled === null) inBackground(() => appendDurably(correlationId));
+      else if (verdict.summary) run.decide?.(verdict.summary, verdict.applied && verdict.row_settled === true);
       return verdict;
     } catch (error) {
       const record = await opened(correlationId);
@@ -402,6 +403,10 @@ export function createInProcessRunner({
       const left = durableFromHere();
       const stands = summary && (await calls.find(summary.correlation_id));
       if (!stands || stands.state !== summary.state || stands.version !== summary.version) throw undone;
+      if (verdict.applied && verdict.settled === null) {
+        await left();
+        return verdict;
+      }
       const settled = settledOf(stands);
       // Somebody else's, in the same place.
       if (verdict.applied && (settled === null || !isDecidedBy(settled, decision))) throw undone;
@@ -427,6 +432,7 @@ export function createInProcessRunner({
       if (!run?.decide) return { outcome: 'refused', code: 'not_pending' };
       // The record's compare-and-set picks the winner; this only wakes the call that waits.
       const verdict = await withItsRow(decision, run);
+      if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };
       if (!verdict.applied)
         return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
       return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };

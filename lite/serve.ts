@@ -164,6 +164,8 @@ export async function startLite({
     decisionKey: keys.decisionKey,
     clock: now,
     decisionLifeMs: 10_000,
+    // One approval is enough here, so there is no earlier one to ask about.
+    mayApprove: () => false,
     observe: () => undefined,
   });
   const decideDurably = decidedOnDisk(decideRow, { reviews, durableFromHere: () => file.durableFromHere() });

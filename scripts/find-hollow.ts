@@ -83,7 +83,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   modified_payload: 'a person who changes what he approves is not built yet',
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
   'hil.modified': 'a person who changes what he approves, and the rest of human review, is not built yet',
-  'hil.vote': 'several approvers are not built yet',
   'hil.escalated': 'escalation is not built yet',
   'hil.assigned': 'assignment is not built yet',
   'identity.svid_issued': 'written by the identity service, which is not built yet',

@@ -128,7 +128,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'hil.denied': 'An operator denied the call; who, how and when.',
   'hil.expired': 'Nobody decided before the deadline; nothing was executed.',
   'hil.modified': null,
-  'hil.vote': null,
+  'hil.vote': 'One approval of a call that several people must approve; it still waits.',
   'hil.escalated': null,
   'hil.assigned': null,
   'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',

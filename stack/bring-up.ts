@@ -32,6 +32,7 @@ export interface BringUp {
   readonly stateDir: string;
   readonly pki: DevPki;
   readonly operatorToken: string;
+  readonly secondOperatorToken: string;
   readonly starting: EngineStart;
   readonly voice: Voice;
   /** Releases the state folder. */
@@ -204,7 +205,7 @@ const nameOf = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
 
 function developmentFile(
-  { config, pki, operatorToken }: BringUp,
+  { config, pki, operatorToken, secondOperatorToken }: BringUp,
   engine: Pick<Engine, 'address' | 'uiUrl'>,
   at: {
     readonly toolsUrl: string;
@@ -241,6 +242,7 @@ function developmentFile(
     console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },
     proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
     operator_token: operatorToken,
+    other_operators: { second: secondOperatorToken },
     temporal: {
       address: engine.address,
       namespace: config.engine.namespace,

@@ -22,6 +22,8 @@ export interface DevelopmentFile extends ServiceAddresses {
   readonly console_workload: { readonly cert: string; readonly key: string };
   readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;
+  /** Tokens of further operators, by name (`gate decide --as`). */
+  readonly other_operators?: Readonly<Record<string, string>>;
   readonly temporal: {
     readonly address: string;
     readonly namespace: string;

@@ -62,8 +62,18 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     // Loading the rest of Gate keeps this thread busy for a second, so the engine's process is started first.
     await Promise.race([starting.launched, sleep(HEAD_START_LIMIT_MS)]);
     const { bringUp } = await import('./bring-up.js');
-    const { operatorToken } = secrets;
-    return await bringUp({ config, stateDir, pki, operatorToken, starting, voice, release, signal });
+    const { operatorToken, secondOperatorToken } = secrets;
+    return await bringUp({
+      config,
+      stateDir,
+      pki,
+      operatorToken,
+      secondOperatorToken,
+      starting,
+      voice,
+      release,
+      signal,
+    });
   } catch (error) {
     starting.giveUp(error);
     release();

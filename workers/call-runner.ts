@@ -172,6 +172,7 @@ export const createDecisionSender = ({
             .executeUpdate(decideUpdate, { updateId, args: [decision] }),
         ),
       );
+      if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };
       if (verdict.applied) return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };
       return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
     };

@@ -205,9 +205,13 @@ export function storedCalls({
   function* movedFrom(
     known: OpenedRecord,
     move: CallMove,
-    patch: MovePatch,
+    given: MovePatch,
   ): Job<(Looked & { applied: true }) | 'no such move' | 'moved elsewhere'> {
     const { record, authenticated } = known;
+    const { evidence } = record;
+    const patch = given.vote
+      ? { ...given, evidence: { ...evidence, votes: [...(evidence.votes ?? []), given.vote] } }
+      : given;
     const updated = sealing.moved(authenticated, move, patch, now());
     if (updated === null) return 'no such move';
     const columns = Object.entries(updated);
@@ -220,7 +224,7 @@ export function storedCalls({
       record.updated_ms,
     );
     if (changes !== 1) return 'moved elsewhere';
-    if (patch.counted_ms !== undefined) yield* keepSensitive(record.evidence, patch.counted_ms);
+    if (patch.counted_ms !== undefined) yield* keepSensitive(evidence, patch.counted_ms);
     return { opened: recordAfter(known, updated, patch), applied: true, closed: false };
   }
 

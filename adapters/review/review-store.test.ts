@@ -279,6 +279,46 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
+  describe('the approvals of a row that several must approve', () => {
+    const ana = { by: 'operator:ana', provenance: 'console-bearer', at: '2026-11-02T10:00:03.000Z' };
+    const ben = { by: 'operator:ben', provenance: 'console-bearer', at: '2026-11-02T10:00:04.000Z' };
+
+    it('are shown with it, whole or listed, and it goes on waiting', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(row).toMatchObject({ required_approvers: 1, approvals: [] });
+      const voted = await store.voted(row.id, [ana]);
+      expect(voted).toEqual({ ...row, approvals: [ana] });
+      expect(await store.get(row.id)).toEqual(voted);
+      expect((await store.list({ tenant: 'acme' })).rows).toMatchObject([{ id: row.id, approvals: [ana] }]);
+    });
+
+    it('are those that counted, once it was settled by them', async () => {
+      const { row } = await store.createOnce(newReview());
+      await store.voted(row.id, [ana]);
+      const decided = await store.settle(settled({ approvals: [ana, ben] }));
+      expect(decided).toMatchObject({ status: 'approved', approvals: [ana, ben] });
+      expect(await store.settle(settled({ approvals: [ana, ben] }))).toEqual(decided);
+      await expect(store.settle(settled({ approvals: [ben] }))).rejects.toMatchObject({ code: 'already_decided' });
+    });
+
+    it('do not change a row that is settled, withdrawn or unknown', async () => {
+      const { row } = await store.createOnce(newReview());
+      const decided = await store.settle(settled());
+      expect(await store.voted(row.id, [ana])).toEqual(decided);
+      const { row: other } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      await store.withdraw(other.correlation_id);
+      expect(await store.voted(other.id, [ana])).toBeNull();
+      expect(await store.voted(reviewIdOf(correlation(3)), [ana])).toBeNull();
+    });
+
+    it('are both there when two are written at once, one after the other', async () => {
+      const { row } = await store.createOnce(newReview());
+      await Promise.all([store.voted(row.id, [ana]), store.voted(row.id, [ana, ben]), store.voted(row.id, [ana, ben])]);
+      expect([[ana], [ana, ben]]).toContainEqual((await store.get(row.id))?.approvals);
+      expect(await store.voted(row.id, [ana, ben])).toMatchObject({ approvals: [ana, ben] });
+    });
+  });
+
   describe('a row ends with its call', () => {
     it('is pending past its deadline until its call says so; a day later it is expired, because its call is gone', async () => {
       const { row } = await store.createOnce(newReview());

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../../contracts/json.js';
@@ -11,6 +12,7 @@ import { askOf } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
+import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
 import { sealReviews } from './seal-reviews.js';
@@ -33,6 +35,8 @@ export interface ReviewStoreOptions {
   readonly target: StoreTarget;
   readonly payloadKeys: KeyRing;
   readonly clock?: () => number;
+  /** How many people a review needs; one when absent. */
+  readonly quorum?: QuorumRule;
   /** How much one agent may have waiting; unlimited when absent. */
   readonly perAgent?: ReviewLimits;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
@@ -69,7 +73,7 @@ export async function openReviewStore({ target, ...options }: ReviewStoreOptions
 /** The review rows over an open, migrated and sealed store. Takes ownership: `close` closes it. */
 export function reviewStoreOver(
   store: Store<ReviewTables>,
-  { payloadKeys, clock = Date.now, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
+  { payloadKeys, clock = Date.now, quorum = ONE_APPROVER, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
   const oneAtATime = createKeyedQueue();
@@ -187,6 +191,8 @@ export function reviewStoreOver(
       brain_scores: review.brain_scores ?? null,
       projected_cost_micros: review.projected_cost_micros ?? null,
       callback_url: review.callback_url ?? null,
+      required_approvers: requiredApprovers(review, quorum),
+      approvals: [],
     };
     return sealing.withMac({
       id,
@@ -278,8 +284,26 @@ export function reviewStoreOver(
       throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
     },
 
-    async settle({ request_id, ...settled }) {
-      const text = canonicalOr400('settlement', { ...settled, ...(request_id !== undefined && { request_id }) });
+    async voted(id, approvals) {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const row = await stored('id', id);
+        if (!row) return null;
+        const known = await held(row);
+        if (known.withdrawn_at !== null) return null;
+        const told = JSON.parse(known.annotations) as Annotations;
+        if (known.status !== 'pending' || isDeepStrictEqual(told.approvals ?? [], approvals)) return viewAnyway(known);
+        const to = { annotations: JSON.stringify({ ...told, approvals } satisfies Annotations) };
+        if (await change(known, to)) return viewAnyway({ ...known, ...to });
+      }
+      throw new GateError('store_unavailable', 'the review changes faster than it can be written');
+    },
+
+    async settle({ request_id, approvals, ...settled }) {
+      const text = canonicalOr400('settlement', {
+        ...settled,
+        ...(request_id !== undefined && { request_id }),
+        ...(approvals !== undefined && { approvals: approvals.map((given) => ({ ...given })) }),
+      });
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const row = await stored('id', settled.pending_id);
         if (!row) throw new GateError('not_found');

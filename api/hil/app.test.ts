@@ -17,6 +17,7 @@ import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { DECISION_REFUSALS, SETTLES_AS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
+import { tooFewFor } from './scope.js';
 import { createHilService } from './app.js';
 
 const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
@@ -451,6 +452,16 @@ describe('every read and decision is in one tenant’s scope', () => {
   });
 });
 
+describe('operators and the quorum', () => {
+  it('names the tenants that have fewer operators than a strict call needs', () => {
+    const of = (tenant: string, name: string) => ({ tenant, name, token: TOKEN });
+    const operators = [of('acme', 'dev'), of('acme', 'ada'), of('globex', 'dev')];
+    expect(tooFewFor(1, operators)).toEqual([]);
+    expect(tooFewFor(2, operators)).toEqual([{ tenant: 'globex', operators: 1 }]);
+    expect(tooFewFor(3, operators)).toHaveLength(2);
+  });
+});
+
 describe('POST /decide/{id}', () => {
   it.each([
     ['approve', 'approved'],
@@ -512,6 +523,18 @@ describe('POST /decide/{id}', () => {
     const [a, b] = sender.received.map((decision) => decision.request_id);
     expect(a).toMatch(/^[0-9a-f-]{36}$/);
     expect(a).not.toBe(b);
+  });
+
+  it('is refused to whoever asked for the call: somebody else approves it, but he may deny it', async () => {
+    await service.close();
+    service = start({ simulatorTenant: 'acme' });
+    const row = await park({ agent_spiffe: 'spiffe://gate.local/service/simulator' });
+    expect(await decide(row.id, { decision: 'approve' }, { as: 'simulator' })).toMatchObject({
+      status: 403,
+      body: { error: 'own_request' },
+    });
+    expect(sender.received).toEqual([]);
+    expect(await decide(row.id, { decision: 'deny' }, { as: 'simulator' })).toMatchObject({ status: 200 });
   });
 
   it('tells operators apart by their tokens', async () => {
@@ -780,7 +803,7 @@ describe('POST /decide/{id}', () => {
         const through = sender.decide;
         sender.decide = async (decision) => {
           const outcome = await honest.decide(decision);
-          if (known && outcome.settled) await reviews.settle(outcome.settled);
+          if (known && outcome.outcome !== 'voted' && outcome.settled) await reviews.settle(outcome.settled);
           return through(decision);
         };
         expect(await decide(row.id, body, click)).toMatchObject({ status: 503 });

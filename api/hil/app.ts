@@ -17,7 +17,7 @@ import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
-import { scopeReader } from './scope.js';
+import { approversOf, scopeReader } from './scope.js';
 
 export interface HilOptions {
   readonly reviews: ReviewStore;
@@ -88,6 +88,7 @@ export function createHilService(options: HilOptions): Service {
     decisionKey,
     clock,
     decisionLifeMs: (options.decisionLifeSeconds ?? 10) * 1000,
+    mayApprove: approversOf({ operators, simulatorTenant, trustDomain: options.trustDomain }),
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });

@@ -7,6 +7,7 @@ import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed, readSigningKey } from '../plugins/start.js';
 import { createHilService } from './app.js';
+import { tooFewFor } from './scope.js';
 
 interface Settings {
   readonly own: Config<typeof HIL_SETTINGS>;
@@ -19,6 +20,7 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
     openReviewStore({
       target: parts.storeTarget('hil'),
       payloadKeys: own.payloadKeys,
+      quorum: { strict: own.quorumStrict },
       perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
     }),
   );
@@ -27,6 +29,11 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
   if (!parts.together)
     reviews.onTampered(({ id }, reason) =>
       parts.logger.error({ pending_id: id, reason }, 'a review is not what Gate wrote'),
+    );
+  for (const { tenant, operators } of tooFewFor(own.quorumStrict, own.operators))
+    parts.logger.warn(
+      { tenant, operators, required: own.quorumStrict },
+      'nobody can approve strict calls of this tenant: it has too few operators (GATE_HIL_OPERATORS, GATE_HIL_QUORUM_STRICT)',
     );
   const engine = await shared.engine();
   return {

@@ -3,6 +3,7 @@ import type { Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
+import { serviceSpiffe } from '../../domain/identity/spiffe.js';
 import type { Caller } from '../plugins/app.js';
 import { bearerOf, knownToken, lookUpToken } from '../plugins/bearer.js';
 
@@ -116,10 +117,26 @@ export function principalOf({
   if (operator === null) throw new GateError('unauthenticated');
   const simulator = caller.callerId === CALLER_IDS.simulator;
   return {
-    subject: simulator ? caller.spiffe : `operator:${operator.name}`,
+    subject: simulator ? caller.spiffe : subjectOf(operator),
     tenant,
     method: simulator ? 'workload-mtls' : 'console-bearer',
     credential: `workload-mtls:sha256:${caller.fingerprint}`,
     credential_kind: 'console-bearer',
   };
+}
+
+/** Who may approve now: the operators of the tenant, and the simulator where it has one. */
+export const approversOf =
+  ({ operators, simulatorTenant, trustDomain }: ScopeOptions & { readonly trustDomain: string }) =>
+  (subject: string, tenant: string): boolean =>
+    operators.some((operator) => operator.tenant === tenant && subjectOf(operator) === subject) ||
+    (tenant === simulatorTenant && subject === serviceSpiffe(trustDomain, 'simulator'));
+
+const subjectOf = ({ name }: Operator): string => `operator:${name}`;
+
+/** The tenants whose operators are fewer than a review needs. */
+export function tooFewFor(required: number, operators: readonly Operator[]): { tenant: string; operators: number }[] {
+  const counts = new Map<string, number>();
+  for (const { tenant } of operators) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count < required).map(([tenant, count]) => ({ tenant, operators: count }));
 }

@@ -12,6 +12,7 @@ import type {
 import type { CallMove, FirstState } from './transitions.js';
 import type { WalkPlace } from './walk.js';
 import type { Setbacks } from './setbacks.js';
+import type { RecordedVote } from '../review/quorum.js';
 
 export type Admission =
   /** `digest` binds the request that was staged under this id; if it is not the caller's, that is a conflict. */
@@ -32,6 +33,8 @@ export interface MovePatch {
   /** The evidence, with what was added when the call was parked. */
   readonly evidence?: VerdictEvidence;
   readonly decision?: RecordedDecision;
+  /** Added to the votes of the record that the transition starts from. */
+  readonly vote?: RecordedVote;
   readonly outcome?: RecordedOutcome;
   /** The retained answer, sealed at rest. */
   readonly result?: Uint8Array;

@@ -2,9 +2,10 @@ import type { CallInput, CallState, CallSummary, Tier } from '../../contracts/ca
 import type { JsonObject } from '../../contracts/json.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
-import type { DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
+import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
+import type { RecordedVote } from '../review/quorum.js';
 
 /** Why the verdict is what it is: everything that a ledger row or a replay needs. Stored sealed. */
 export interface VerdictEvidence {
@@ -28,6 +29,10 @@ export interface VerdictEvidence {
    * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool.
    */
   readonly reviewed?: ReviewedDefinition;
+  /** Set when the call is parked and more than one person must approve it. */
+  readonly required_approvers?: number;
+  /** Approvals before the deciding one, in their order. */
+  readonly votes?: readonly RecordedVote[];
 }
 export interface ReviewedDefinition {
   readonly sha256: string | null;
@@ -47,6 +52,8 @@ export interface RecordedDecision {
    * The clock's time when the decision was applied. The record's own times only grow, so after the clock was set back they are ahead of it.
    */
   readonly applied_ms?: number;
+  /** Everybody whose approval counted, where more than one was needed. */
+  readonly approvals?: readonly Approval[];
 }
 
 /** How the single attempt ended, or why there was none. */

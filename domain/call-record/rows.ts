@@ -2,6 +2,7 @@ import type { EventKind } from '../../contracts/event-kinds.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
+import type { DecisionPrincipal } from '../../contracts/review.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
@@ -26,19 +27,19 @@ export const brainScores = (inspection: InspectionResponse): JsonObject => ({
   sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
   drift_available: inspection.drift_available,
 });
-const NONE: ReadonlySet<string> = new Set();
+const NONE: ReadonlyMap<string, number> = new Map();
 /** Gate's own checked values: JSON, and perhaps `undefined`, which canonical text omits. */
 const asJson = (value: unknown): Json => (value ?? null) as Json;
 
 /**
  * Every ledger row that a record implies by now, in the order of docs/architecture/ledger-rows.md#event-kinds. A function of the record and
- * its request alone, so that rows appended late, twice, or by reconciliation are still the same rows. Rows of the kinds in `held` are left
- * out.
+ * its request alone, so that rows appended late, twice, or by reconciliation are still the same rows. `held` says how many rows of a kind
+ * the ledger has already; these are left out.
  */
 export function rowsOf(
   record: CallRecord,
   request: StagedRequest | null,
-  held: ReadonlySet<string> = NONE,
+  held: ReadonlyMap<string, number> = NONE,
 ): NewLedgerRow[] {
   const { evidence, decision, outcome } = record;
   const { call, verdict } = evidence;
@@ -48,9 +49,10 @@ export function rowsOf(
     reasoning: string,
     policyDecision: JsonObject,
     extra: Extra = {},
+    ordinal = 0,
   ): NewLedgerRow =>
     fittingRow({
-      id: ledgerRowId(record.correlation_id, kind),
+      id: ledgerRowId(record.correlation_id, kind, ordinal),
       agent_id: call.agent,
       method: kind,
       event_kind: kind,
@@ -171,6 +173,27 @@ export function rowsOf(
       }),
     );
   }
+  const { votes = [], required_approvers } = evidence;
+  for (const [ordinal, { signed }] of votes.entries()) {
+    if (ordinal < (held.get('hil.vote') ?? 0)) continue;
+    const policyDecision = {
+      kind: 'hil.vote',
+      pending_id: record.pending_id,
+      status: 'pending',
+      decision: signed.decision,
+      decided_at: signed.decided_at,
+      decided_by: signed.principal.subject,
+      decided_via: signed.decided_via,
+      decision_reason: signed.reason,
+      approver_provenance: signed.principal.method,
+      credential_kind: signed.principal.credential_kind,
+      approval_tier: record.approval_tier,
+      vote: ordinal + 1,
+      required_approvers: required_approvers ?? 1,
+      request_digest: record.digest,
+    };
+    rows.push(row('hil.vote', false, signed.reason ?? '', policyDecision, approverOf(signed.principal), ordinal));
+  }
   if (decision) {
     const kind = LEDGER_EVENT_OF[decision.status];
     if (!held.has(kind))
@@ -191,10 +214,12 @@ export function rowsOf(
             credential_kind: decision.principal?.credential_kind ?? null,
             approval_tier: record.approval_tier,
             request_digest: record.digest,
+            ...(decision.approvals && {
+              approvals: asJson(decision.approvals),
+              required_approvers: required_approvers ?? 1,
+            }),
           },
-          decision.principal
-            ? { approver_assertion: assertionOf(asJson(decision.principal)), actor_sub: decision.principal.subject }
-            : {},
+          decision.principal ? approverOf(decision.principal) : {},
         ),
       );
   }
@@ -283,6 +308,11 @@ function evidenceSidecar(value: Json): Extra {
   const text = sidecarText(value);
   return { brain_evidence_sha256: sidecarSha256(text), brain_evidence_canonical_json: text };
 }
+
+const approverOf = (principal: DecisionPrincipal): Extra => ({
+  approver_assertion: assertionOf(asJson(principal)),
+  actor_sub: principal.subject,
+});
 
 const MAX_ASSERTION = 4_096;
 /** Who decided, as JSON; its digest when that exceeds the field, because a part of a JSON text says nothing. */

@@ -299,7 +299,8 @@ export function recordSealing(keys: KeyRing) {
         updated_ms: Math.max(at, Number(was.updated_ms) + 1),
         rows_due_ms: at,
         // Whatever ends the wait, the review row must be settled and the caller told.
-        ...(was.state === 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
+        ...(was.state === 'parked' &&
+          state !== 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
         ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),

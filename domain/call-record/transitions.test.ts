@@ -7,6 +7,7 @@ const TABLE: readonly (readonly [CallState, CallMove, CallState])[] = [
   ['decided', 'park', 'parked'],
   ['decided', 'abandon', 'abandoned'],
   ['decided', 'abort', 'aborted'],
+  ['parked', 'vote', 'parked'],
   ['parked', 'approve', 'approved'],
   ['parked', 'deny', 'denied'],
   ['parked', 'expire', 'expired'],

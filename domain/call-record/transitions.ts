@@ -7,6 +7,8 @@ import type { CallContract, CallState } from '../../contracts/call.js';
 export const CALL_MOVES = {
   /** The review row is stored and the workflow waits. */
   park: { from: ['decided'], to: 'parked' },
+  /** One approval of several: the call waits for the others. */
+  vote: { from: ['parked'], to: 'parked' },
   approve: { from: ['parked'], to: 'approved' },
   deny: { from: ['parked'], to: 'denied' },
   expire: { from: ['parked'], to: 'expired' },

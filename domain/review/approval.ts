@@ -3,6 +3,7 @@ import type { SignedDecision } from '../../contracts/review.js';
 import type { CallRecord } from '../call-record/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
+import { countedVotes, type RecordedVote } from './quorum.js';
 import { isOver } from './transitions.js';
 
 /** Verifies HIL's signature over a decision. Throws the reason when it does not verify. */
@@ -45,5 +46,30 @@ export async function approvalFault(
   const appliedMs = decision.applied_ms ?? (record.state === 'approved' ? record.updated_ms - 1 : 0);
   if (appliedMs > Date.parse(signed.not_after)) return 'the decision was applied after the time it was signed for';
   if (isOver(record.deadline_ms, Date.parse(signed.decided_at))) return 'the decision was made after the deadline';
-  return otherCallThan(signed, record, body);
+  return otherCallThan(signed, record, body) ?? quorumFault(record, body, { signed, applied_ms: appliedMs }, verify);
+}
+
+/** Why the votes of an approved record do not make its quorum; `null` when they do, and when one approval is enough. */
+async function quorumFault(
+  record: CallRecord,
+  body: JsonObject,
+  last: RecordedVote,
+  verify: VerifyDecision,
+): Promise<string | null> {
+  const { required_approvers: required = 1, votes = [] } = record.evidence;
+  if (required <= 1) return null;
+  for (const { signed, applied_ms } of votes) {
+    try {
+      await verify(signed);
+    } catch (error) {
+      return errorText(error);
+    }
+    if (signed.decision !== 'approve') return 'a vote is not an approval';
+    if (applied_ms > Date.parse(signed.not_after)) return 'a vote was applied after the time it was signed for';
+    if (isOver(record.deadline_ms, Date.parse(signed.decided_at))) return 'a vote was made after the deadline';
+    const other = otherCallThan(signed, record, body);
+    if (other !== null) return other;
+  }
+  const counted = countedVotes(votes, last).length;
+  return counted < required ? `${counted} of ${required} approvals count` : null;
 }

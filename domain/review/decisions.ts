@@ -1,5 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import type { DecisionPrincipal, PendingRequest, SettledReview, SignedDecision } from '../../contracts/review.js';
+import type {
+  Approval,
+  DecisionPrincipal,
+  PendingRequest,
+  SettledReview,
+  SignedDecision,
+} from '../../contracts/review.js';
 import { GateError } from '../errors.js';
 import { signDecision } from './decision-signature.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
@@ -33,12 +39,14 @@ type DecisionBy = Omit<Decision, 'principal'> & { readonly principal: DecisionPr
 export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
 
 export interface DecisionsOptions {
-  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'ready'>;
+  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'voted' | 'ready'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
   /** How long a signed decision may take to reach its workflow. */
   readonly decisionLifeMs: number;
+  /** Whether this person may still approve for the tenant: an earlier approval counts only then. */
+  readonly mayApprove: (subject: string, tenant: string) => boolean;
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
 }
 
@@ -56,8 +64,12 @@ export function createDecisions({
   decisionKey,
   clock,
   decisionLifeMs,
+  mayApprove,
   observe,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
+  const standingOf = ({ approvals = [], tenant }: PendingRequest): Approval[] =>
+    approvals.filter(({ by }) => mayApprove(by, tenant));
+
   const sign = (row: PendingRequest, decision: DecisionBy, now: number): Promise<SignedDecision> =>
     signDecision(
       {
@@ -71,6 +83,7 @@ export function createDecisions({
         decided_at: new Date(now).toISOString(),
         not_after: new Date(now + decisionLifeMs).toISOString(),
         request_id: decision.request_id,
+        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: standingOf(row).map(({ by }) => by) }),
       },
       decisionKey,
     );
@@ -89,8 +102,18 @@ export function createDecisions({
       });
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
-    const signed = await sign(row, decision, now);
-    const outcome = await sender.decide(signed);
+    if (decision.decision === 'approve' && decision.principal.subject === row.agent_spiffe)
+      throw new GateError('own_request');
+    let signed = await sign(row, decision, now);
+    let outcome = await sender.decide(signed);
+    if (outcome.outcome === 'voted') {
+      const voted = await countVotes(row, outcome.approvals);
+      if (!isComplete(voted)) return voted;
+      // The row did not show every vote when this one was signed; together they are enough.
+      signed = await sign(voted, decision, clock());
+      outcome = await sender.decide(signed);
+      if (outcome.outcome === 'voted') return countVotes(voted, outcome.approvals);
+    }
     if (outcome.settled && outcome.settled.pending_id !== row.id)
       throw new GateError('internal_error', 'the workflow answered for another review');
     if (outcome.outcome === 'applied')
@@ -106,6 +129,14 @@ export function createDecisions({
     const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
     throw refusal(known ?? outcome.code, outcome.settled ?? stands);
   }
+
+  /** Shows with the row who has approved, as far as they still may. */
+  async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
+    const standing = standingOf({ ...row, approvals: [...approvals] });
+    return (await reviews.voted(row.id, standing)) ?? { ...row, approvals: standing };
+  }
+  const isComplete = ({ status, approvals = [], required_approvers: required = 1 }: PendingRequest): boolean =>
+    status === 'pending' && approvals.length >= required;
 
   return async (decision) => {
     storable('reason', decision.reason);

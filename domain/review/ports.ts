@@ -1,4 +1,5 @@
 import type {
+  Approval,
   ListedReview,
   NewReview,
   PendingRequest,
@@ -36,6 +37,11 @@ export type DecisionOutcome =
       readonly settled: SettledReview;
       /** The row was written with the decision. */
       readonly row_settled?: boolean | undefined;
+    }
+  | {
+      /** One approval of several. Everybody's who has approved so far. */
+      readonly outcome: 'voted';
+      readonly approvals: readonly Approval[];
     }
   | {
       readonly outcome: 'refused';
@@ -82,6 +88,11 @@ export interface ReviewStore {
    * The deadline is not checked here, because the workflow decides. `not_found`, `not_pending` (withdrawn).
    */
   settle(settled: SettledReview): Promise<PendingRequest>;
+  /**
+   * Who has approved so far, where several must; shown with the row. A row that is settled or gone stays as it is. Compare-and-set. `null`
+   * when the row is gone.
+   */
+  voted(id: string, approvals: readonly Approval[]): Promise<PendingRequest | null>;
   /**
    * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
    * `review_tampered` when Gate did not write the row, of which nothing is shown.

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contracts/json.js';
-import type { PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { Approval, PendingRequest, SettledReview } from '../../contracts/review.js';
 import type { ReviewHead } from './sealed-review.js';
 import { TTL_SWEEP } from './transitions.js';
 
@@ -8,6 +8,9 @@ export interface Annotations {
   readonly brain_scores: JsonObject | null;
   readonly projected_cost_micros: number | null;
   readonly callback_url: string | null;
+  /** Absent in rows of an earlier Gate, which asked one person. */
+  readonly required_approvers?: number;
+  readonly approvals?: readonly Approval[];
 }
 
 const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
@@ -59,7 +62,7 @@ export function view(
     method: row.method,
     request_payload: availability === 'available' && payload !== null ? payload : minimized,
     risk_summary: row.risk_summary,
-    ...(JSON.parse(row.annotations) as Annotations),
+    ...annotationsOf(row, settled),
     created_at: iso(row.created_ms),
     ttl_seconds: row.ttl_seconds,
     ...endOf(settled),
@@ -82,6 +85,12 @@ export function view(
       minimized_payload: minimized,
     },
   };
+}
+
+/** With the approvals that counted, once it was settled by them. */
+function annotationsOf({ annotations }: ReviewHead, settled: SettledReview | null) {
+  const { required_approvers = 1, approvals = [], ...told } = JSON.parse(annotations) as Annotations;
+  return { ...told, required_approvers, approvals: [...(settled?.approvals ?? approvals)] };
 }
 
 /** How a review ended, as its row shows it. */
@@ -117,6 +126,7 @@ const expiriesOf = (tier: string, closesMs: number) => ({
 export const settledView = (row: PendingRequest, settled: SettledReview): PendingRequest => ({
   ...row,
   ...endOf(settled),
+  ...(settled.approvals && { approvals: settled.approvals }),
   retention: {
     ...row.retention,
     retention_purpose: 'terminal-payload-review',

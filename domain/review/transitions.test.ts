@@ -22,6 +22,7 @@ describe('states and moves of a review', () => {
   // Typed out rather than taken from the table, because changing the ledger's view of a review is a decision.
   it.each([
     [null, 'create', 'pending', 'hil.created'],
+    ['pending', 'vote', 'pending', 'hil.vote'],
     ['pending', 'approve', 'approved', 'hil.approved'],
     ['pending', 'deny', 'denied', 'hil.denied'],
     ['pending', 'expire', 'expired', 'hil.expired'],
@@ -34,7 +35,7 @@ describe('states and moves of a review', () => {
   });
 
   it('has no other move', () => {
-    expect(REVIEW_MOVES).toHaveLength(5);
+    expect(REVIEW_MOVES).toHaveLength(6);
     const states = [null, ...reviewStatus.options];
     const found = states.flatMap((from) => states.filter((to) => mayMove(from, to)).map((to) => `${from} ${to}`));
     expect(found.toSorted()).toEqual([
@@ -43,6 +44,7 @@ describe('states and moves of a review', () => {
       'pending denied',
       'pending expired',
       'pending null',
+      'pending pending',
     ]);
   });
 

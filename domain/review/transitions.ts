@@ -2,7 +2,7 @@ import type { EventKind } from '../../contracts/event-kinds.js';
 import type { ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
 /** What can happen to a review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
-export type ReviewEvent = 'create' | 'approve' | 'deny' | 'expire' | 'withdraw';
+export type ReviewEvent = 'create' | 'vote' | 'approve' | 'deny' | 'expire' | 'withdraw';
 
 export interface ReviewMove {
   readonly from: ReviewStatus | null;
@@ -18,6 +18,7 @@ export interface ReviewMove {
  */
 export const REVIEW_MOVES = [
   { from: null, event: 'create', to: 'pending', ledger: 'hil.created' },
+  { from: 'pending', event: 'vote', to: 'pending', ledger: 'hil.vote' },
   { from: 'pending', event: 'approve', to: 'approved', ledger: 'hil.approved' },
   { from: 'pending', event: 'deny', to: 'denied', ledger: 'hil.denied' },
   { from: 'pending', event: 'expire', to: 'expired', ledger: 'hil.expired' },

@@ -8,6 +8,7 @@ import {
   DEVELOPMENT_AGENTS,
   type DevelopmentService,
   type DevLeaf,
+  type DevelopmentSecrets,
   type DevPki,
   ensureDevelopmentPki,
   ensureDevelopmentSecrets,
@@ -113,7 +114,7 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
       'ca.crt': pki.ca,
       'console.crt': services.console.cert,
       'console.key': services.console.key,
-      'dev.json': `${JSON.stringify(operatorView(pki, secrets.operatorToken), null, 2)}\n`,
+      'dev.json': `${JSON.stringify(operatorView(pki, secrets), null, 2)}\n`,
       ...Object.fromEntries(
         Object.entries(agents).flatMap(([name, leaf]) => [
           [`${name}.crt`, leaf.cert],
@@ -154,7 +155,7 @@ function writeFolder(
 }
 
 /** What `gate pending`, `decide`, `audit` and `verify` read inside the containers' network. */
-function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFile {
+function operatorView({ agents }: DevPki, { operatorToken, secondOperatorToken }: DevelopmentSecrets): DevelopmentFile {
   const at = (file: string) => posix.join(MOUNTED_AT, file);
   const addresses = Object.fromEntries(
     SERVICES.flatMap((service) => {
@@ -175,6 +176,7 @@ function operatorView({ agents }: DevPki, operatorToken: string): DevelopmentFil
     // The proxy's key stays with the proxy.
     proxy_workload: { cert: '', key: '' },
     operator_token: operatorToken,
+    other_operators: { second: secondOperatorToken },
     temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null, pages_url: null },
     upstream: { url: 'http://tools:9000/mcp', demonstration: true },
     health: {},

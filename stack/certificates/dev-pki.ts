@@ -231,6 +231,8 @@ export interface SigningKey {
 
 export interface DevelopmentSecrets {
   readonly operatorToken: string;
+  /** A strict call needs two people. */
+  readonly secondOperatorToken: string;
   /** Key rings (`dev1:<64 hex>`), one per store, so that none opens another's values. */
   readonly payloadKeys: string;
   readonly recordKeys: string;
@@ -254,6 +256,7 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
   const stateDir = resolve(options.stateDir);
   return withFileLock(join(stateDir, 'secrets', '.lock'), { timeoutMs: 30_000 }, async () => ({
     operatorToken: ensureToken(join(stateDir, 'secrets', 'operator-token')),
+    secondOperatorToken: ensureToken(join(stateDir, 'secrets', 'second-operator-token')),
     payloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'payload-keys')),
     recordKeys: ensureKeyRing(join(stateDir, 'secrets', 'record-keys')),
     hilPayloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'hil-payload-keys')),

@@ -20,7 +20,7 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
   {
     variable: 'GATE_HIL_OPERATORS',
     file: 'hil-operators',
-    text: ({ operatorToken }) => `dev@acme:${operatorToken}`,
+    text: ({ operatorToken, secondOperatorToken }) => `dev@acme:${operatorToken},second@acme:${secondOperatorToken}`,
   },
   {
     variable: 'GATE_SIGNING_KEY_FILE',

@@ -168,6 +168,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
       decisionKey: DECISION_KEYS.privateKey,
       clock: Date.now,
       decisionLifeMs: 10_000,
+      mayApprove: () => true,
       observe: () => undefined,
     });
     const shown = await decide({

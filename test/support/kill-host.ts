@@ -274,6 +274,7 @@ export async function composeKillHost(
     decisionKey,
     clock: Date.now,
     decisionLifeMs: config.decisionLifeMs,
+    mayApprove: () => true,
     observe: () => undefined,
   });
   const bodyOf = ({ key, tool = 'read_file', arguments: given = {} }: CallRequest): JsonObject => ({

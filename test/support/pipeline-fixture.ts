@@ -8,7 +8,7 @@ import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { HeldRows, Ledger, LedgerEntry } from '../../contracts/ledger.js';
-import type { PolicyDecision } from '../../contracts/policy.js';
+import type { ApprovalTier, PolicyDecision } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
@@ -20,6 +20,7 @@ import { type WholeLedger, openLedger } from './whole-ledger.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
@@ -61,6 +62,7 @@ export interface PipelineFixture {
 /** What the neighbours answer; a test changes it as it goes. */
 export interface Script {
   tier: 'green' | 'yellow' | 'red';
+  approvalTier: ApprovalTier;
   brain: 'up' | 'down' | 'rejects';
   policy: 'up' | 'down';
   hil: 'up' | 'down' | 'stores_then_fails';
@@ -98,6 +100,10 @@ export interface FixtureOptions {
   readonly runs?: Runs;
   readonly reconcile?: Partial<ActivityPorts['reconcile']>;
   readonly onAlarm?: ActivityPorts['onAlarm'];
+  /** One person decides everything when absent. */
+  readonly quorum?: QuorumRule;
+  /** Who may still approve; everybody when absent. */
+  readonly mayApprove?: (subject: string) => boolean;
   readonly compose?: typeof createActivities;
 }
 
@@ -109,11 +115,14 @@ export async function openPipeline({
   runs,
   reconcile,
   onAlarm,
+  quorum,
+  mayApprove = () => true,
   compose = createActivities,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
   const home = folder ?? (await fixtureFolder());
   const script: Script = {
     tier: 'green',
+    approvalTier: 'standard',
     brain: 'up',
     policy: 'up',
     hil: 'up',
@@ -143,6 +152,7 @@ export async function openPipeline({
     target: { file: join(home, 'hil.db') },
     payloadKeys: TEST_KEYS('payloads'),
     clock: hilNow,
+    ...(quorum && { quorum }),
   });
   const executed: JsonObject[] = [];
   const callbacks: Callback[] = [];
@@ -163,7 +173,7 @@ export async function openPipeline({
   const policies: PolicyEvaluator = {
     evaluate: async () => {
       if (script.policy === 'down') throw new Error('policy is away');
-      return decisionOf(script.tier);
+      return { ...decisionOf(script.tier), approval_tier: script.approvalTier };
     },
   };
   const ports: ActivityPorts = {
@@ -239,6 +249,7 @@ export async function openPipeline({
       decisionKey: DECISION_KEYS.privateKey,
       clock: hilNow,
       decisionLifeMs: 10_000,
+      mayApprove,
       observe: () => undefined,
     }),
     script,

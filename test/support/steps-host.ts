@@ -37,6 +37,7 @@ export function stepsHost(activities: GateActivities): CallRunner & DecisionSend
       }),
     async decide(decision: SignedDecision): Promise<DecisionOutcome> {
       const verdict = copied(await steps.applyDecision(decision));
+      if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };
       if (verdict.summary) decided.get(decision.correlation_id)?.(verdict.summary);
       if (!verdict.applied) return { outcome: 'refused', code: verdict.code };
       return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };

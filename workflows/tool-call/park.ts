@@ -25,8 +25,15 @@ export interface Settled {
   readonly row_settled: boolean;
 }
 
-/** Sets the handler of decisions at the start, so that a row can be decided as soon as it is visible. */
-export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
+/**
+ * Sets the handler of decisions at the start, so that a row can be decided as soon as it is visible. `onVote` appends the row of an approval
+ * that others are still needed for.
+ */
+export function reviewOf(
+  call: CallInput,
+  resumed: CallSummary | null,
+  onVote: (summary: CallSummary) => Promise<void>,
+): Review {
   let deadlineMs = resumed?.deadline_ms ?? null;
   // A decision may come before its run has reached the review: after a crash the row is visible before the run is back.
   let begun = false;
@@ -53,6 +60,10 @@ export function reviewOf(call: CallInput, resumed: CallSummary | null): Review {
       deciding = true;
       try {
         const verdict = await applyDecision(sent);
+        if (verdict.applied && verdict.settled === null) {
+          await onVote(verdict.summary);
+          return verdict;
+        }
         // A refusal also returns the record's state, which may contain an earlier decision that this workflow has not seen.
         settled ??= verdict.summary;
         stands ??= verdict.settled;

@@ -44,6 +44,13 @@ beforeEach(async () => {
   await before.close();
 });
 
+const OPERATOR = {
+  tenant: 'acme',
+  method: 'console-bearer',
+  credential: 'token',
+  credential_kind: 'console-bearer',
+} as const;
+
 /** What the table of a test says of a run: its steps in their order, each with what it came to. */
 const told = (runs: readonly HistoryRun[]): string[][] =>
   runs.map(({ steps }) =>
@@ -243,6 +250,37 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(await gate.kinds(call.correlation_id)).toHaveLength(3);
   });
 
+  it('two approvals of a strict call: the first leaves it waiting with a row of its own, the second runs it', async () => {
+    const before = gate;
+    gate = await openPipeline({
+      script: { tier: 'yellow', approvalTier: 'strict' },
+      quorum: { strict: 2 },
+    });
+    await before.close();
+    const call = await gate.call();
+    await ask(call);
+    await waiting(call);
+    const ana = await gate.decision(call, 'approve', { principal: { ...OPERATOR, subject: 'operator:ana' } });
+    expect(await engine.sender.decide(ana)).toMatchObject({
+      outcome: 'voted',
+      approvals: [{ by: 'operator:ana' }],
+    });
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+    const ben = await gate.decision(call, 'approve', {
+      principal: { ...OPERATOR, subject: 'operator:ben' },
+      standing_approvers: ['operator:ana'],
+    });
+    expect(await engine.sender.decide(ben)).toMatchObject({ outcome: 'applied' });
+    const [, second] = told(await ended(call));
+    expect(second?.filter((step) => step.startsWith('applyDecision'))).toHaveLength(2);
+    expect(gate.executed).toHaveLength(1);
+    expect((await gate.kinds(call.correlation_id)).filter((kind) => kind?.startsWith('hil.'))).toEqual([
+      'hil.created',
+      'hil.vote',
+      'hil.approved',
+    ]);
+  });
+
   it('of several decisions at once the first is applied, the others are refused, whatever they say', async () => {
     gate.script.tier = 'yellow';
     const call = await gate.call();
@@ -275,6 +313,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
         decisionKey: DECISION_KEYS.privateKey,
         clock: Date.now,
         decisionLifeMs,
+        mayApprove: () => true,
         observe: () => undefined,
       });
       const credential = { method: 'console-bearer', credential: 'token', credential_kind: 'console-bearer' } as const;

@@ -49,8 +49,8 @@ export async function toolCall(
   rowsAppended = false,
 ): Promise<CallSummary> {
   const told = toldOf(call, resumed);
-  const review = reviewOf(call, resumed);
   const rows = rowsOf(call.correlation_id);
+  const review = reviewOf(call, resumed, (voted) => rows.append(voted));
   if (resumed) rows.tried(rowsAppended);
 
   const earlier = earlierSteps(call, rows);

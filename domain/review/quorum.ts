@@ -1,0 +1,48 @@
+import type { Approval, SignedDecision } from '../../contracts/review.js';
+import type { ApprovalTier } from '../../contracts/policy.js';
+
+/** A vote that reached the call: what HIL signed, and the clock's time when it was applied. */
+export interface RecordedVote {
+  readonly signed: SignedDecision;
+  readonly applied_ms: number;
+}
+
+/** How many distinct people a review needs, by tier (docs/architecture/reviews.md#quorum). */
+export interface QuorumRule {
+  readonly strict: number;
+}
+
+/** For an edition in which one person decides everything. */
+export const ONE_APPROVER: QuorumRule = { strict: 1 };
+
+/** Floors only raise: a demonstration and what the machine may decide need one. */
+export function requiredApprovers(
+  review: { readonly approval_tier?: ApprovalTier | null | undefined; readonly state_namespace: 'operator' | 'demo' },
+  rule: QuorumRule,
+): number {
+  return review.state_namespace === 'operator' && review.approval_tier === 'strict' ? Math.max(1, rule.strict) : 1;
+}
+
+/** The first vote of each person, in their order. */
+export function distinctVotes(votes: readonly RecordedVote[]): readonly RecordedVote[] {
+  const by = new Map<string, RecordedVote>();
+  for (const vote of votes) if (!by.has(vote.signed.principal.subject)) by.set(vote.signed.principal.subject, vote);
+  return [...by.values()];
+}
+
+/**
+ * The votes that count towards a decision: its own, and those of the people whom HIL names in it because they may still approve. A vote of
+ * anybody else does not count, so that a revoked approver's does not.
+ */
+export function countedVotes(votes: readonly RecordedVote[], last: RecordedVote): readonly RecordedVote[] {
+  const { principal, standing_approvers: standing = [] } = last.signed;
+  const counts = new Set([...standing, principal.subject]);
+  return distinctVotes([...votes, last]).filter(({ signed }) => counts.has(signed.principal.subject));
+}
+
+/** A vote as it is shown. */
+export const approvalOf = ({ signed: { principal, decided_at } }: Pick<RecordedVote, 'signed'>): Approval => ({
+  by: principal.subject,
+  provenance: principal.method,
+  at: decided_at,
+});
