@@ -148,6 +148,9 @@ export const createReviewActivities = ({
     }
   },
 
+  /** HIL's approval of a parked call that policy's tier lets the machine decide; `null` where a person must. */
+  decideByRule: (pendingId: string): Promise<SignedDecision | null> => reviews.decideByRule(pendingId),
+
   /**
    * Applies a decision to the record after verifying its signature. The first decision stands: a repeat of the same decision has the same
    * effect, any other is refused. A forged one changes nothing and leaves an alarm row.

@@ -17,7 +17,7 @@ export type Insistence = 'at_once' | 'until_taken';
 
 type StepParts = Omit<JudgeSteps, 'now'> &
   LedgerActivities &
-  Pick<ReviewActivities, 'openReview' | 'applyDecision' | 'expireReview' | 'settleReviewRow'> &
+  Pick<ReviewActivities, 'openReview' | 'decideByRule' | 'applyDecision' | 'expireReview' | 'settleReviewRow'> &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
 
@@ -87,9 +87,9 @@ export function createStepActivities(
       return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, judging);
     },
 
-    /** Stores the review row and parks the record. */
+    /** Stores the review row and parks the record; a call of the tier `auto` is approved with it. */
     park: (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
-      parts.openReview(call, atMs, verdict),
+      row.opened(call, atMs, verdict),
 
     /** Moves a parked record past its deadline to expired. Too late, it returns the record as it is. */
     expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),

@@ -38,7 +38,8 @@ export const decisionPrincipal = z.object({
   tenant: z.string(),
   method: z.string(),
   credential: z.string(),
-  credential_kind: z.enum(['session-cookie', 'console-bearer', 'demo-session', 'auth-disabled']),
+  /** `null` where Gate itself decided by a rule. */
+  credential_kind: z.enum(['session-cookie', 'console-bearer', 'demo-session', 'auth-disabled']).nullable(),
 });
 export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 

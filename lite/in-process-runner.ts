@@ -166,7 +166,7 @@ export function createInProcessRunner({
     return {
       now: clock.now,
       judge: (input) => judgeCall(input, { ...activities, now: clock.now }),
-      openReview: (input, verdict) => activities.openReview(input, clock.now(), verdict),
+      openReview: (input, verdict) => row.opened(input, clock.now(), verdict),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
         while (!decided && !dropped && !stopping.signal.aborted) {

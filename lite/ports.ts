@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
 import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
+import { createRuleDecisions } from '../domain/review/rule-decision.js';
 import { reviewsOf } from '../adapters/review/review-store.js';
 import type { LiteConfig } from '../config/lite.js';
 import { parseCallbackAllowlist } from '../domain/egress/callback-url.js';
@@ -70,7 +71,7 @@ export function litePorts(options: LitePortsOptions) {
     },
     policies: evaluator,
     tools: operatorsClasses({ store: classes, pins, upstream: toolsName, onFault: unreadable }),
-    reviews: reviewsOf(reviews),
+    reviews: reviewsOf(reviews, createRuleDecisions({ reviews, decisionKey: keys.decisionKey, clock: now })),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
     // An alarm about what the file holds rests on it; any other has been heard, whatever becomes of its row.

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +7,10 @@ import { createHilService } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewReview, SettledReview } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { verifyDecision } from '../../domain/review/decision-signature.js';
 import type { Reviews, ReviewStore } from '../../domain/review/ports.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
+import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { calledByProxy, overTheService } from '../../test/support/in-process-service.js';
 import { createHilClient } from './hil-client.js';
@@ -40,6 +42,7 @@ const settled: SettledReview = {
   principal: null,
 };
 
+const { privateKey: decisionKey } = generateKeyPairSync('ed25519');
 let directory: string;
 let store: ReviewStore;
 let service: Service;
@@ -53,7 +56,7 @@ beforeEach(async () => {
   service = createHilService({
     reviews: store,
     sender: { decide: () => Promise.reject(new Error('no decisions here')) },
-    decisionKey: generateKeyPairSync('ed25519').privateKey,
+    decisionKey,
     operators: [],
     ...calledByProxy(),
   });
@@ -65,7 +68,7 @@ afterEach(async () => {
 });
 
 const hosts: [string, () => Reviews][] = [
-  ['in process', () => reviewsOf(store)],
+  ['in process', () => reviewsOf(store, createRuleDecisions({ reviews: store, decisionKey }))],
   ['over HTTP', () => createHilClient({ url: 'https://hil.example:8084', fetch: overTheService(() => service) })],
 ];
 
@@ -90,6 +93,24 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
       code: 'pending_conflict',
       status: 409,
     });
+  });
+
+  it('has the approval of a rule for the tier auto, signed, and for no other', async () => {
+    const strict = await reviews.createOnce(review);
+    expect(await reviews.decideByRule(strict.id)).toBeNull();
+    const auto = await reviews.createOnce({ ...review, correlation_id: randomUUID(), approval_tier: 'auto' });
+    const decision = await reviews.decideByRule(auto.id);
+    expect(decision).toMatchObject({
+      pending_id: auto.id,
+      action_digest: auto.original_payload_digest,
+      decision: 'approve',
+      principal: { subject: 'system:policy-tier', tenant: 'acme', method: 'system', credential_kind: null },
+    });
+    if (!decision) throw new Error('no decision');
+    expect(await verifyDecision(decision, createPublicKey(decisionKey))).toEqual({ valid: true });
+    await reviews.settle({ ...settled, pending_id: auto.id });
+    expect(await reviews.decideByRule(auto.id)).toBeNull();
+    expect(await reviews.decideByRule(randomUUID())).toBeNull();
   });
 
   it('settles once and tells how the row stands to whoever comes second', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reviewStatus, type PendingRequest } from '../../contracts/review.js';
+import { reviewStatus, signedDecision, type PendingRequest } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
@@ -12,6 +12,8 @@ const row = z.looseObject({
   created_at: z.iso.datetime(),
   ttl_seconds: z.number().int(),
 });
+
+const ruled = z.object({ decision: signedDecision.nullable() });
 
 /**
  * The review rows over HTTP, for workers in another process; the same contract as in process. A refusal arrives as the GateError that HIL
@@ -36,6 +38,11 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
       const attempt = attemptMs === undefined ? '' : `?attempt_ms=${attemptMs}`;
       const path = `/pending/by-correlation/${encodeURIComponent(correlationId)}${attempt}`;
       await ask(null, { method: 'DELETE', path, timeoutMs, headers: { 'x-gate-correlation-id': correlationId } });
+    },
+
+    async decideByRule(pendingId) {
+      const path = `/pending/${encodeURIComponent(pendingId)}/rule-decision`;
+      return (await ask(ruled, { method: 'POST', path, timeoutMs, body: {} })).decision;
     },
 
     settle: (settled) => askRow(`/pending/${encodeURIComponent(settled.pending_id)}/settle`, settled),

@@ -715,7 +715,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
   });
 
   it('serves the pipeline in process', async () => {
-    const reviews = reviewsOf(store);
+    const reviews = reviewsOf(store, () => Promise.resolve(null));
     const row = await reviews.createOnce(newReview());
     expect(await reviews.createOnce(newReview())).toEqual(row);
     expect((await reviews.settle(settled())).status).toBe('approved');

@@ -15,6 +15,7 @@ import { assertWritable } from '../store/writable.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
+import type { RuleDecision } from '../../domain/review/rule-decision.js';
 import { sealReviews } from './seal-reviews.js';
 import {
   HEAD_COLUMNS,
@@ -405,7 +406,8 @@ export function reviewStoreOver(
 }
 
 /** The port over a store in the same process. */
-export const reviewsOf = (store: ReviewStore): Reviews => ({
+export const reviewsOf = (store: ReviewStore, decideByRule: RuleDecision): Reviews => ({
+  decideByRule,
   createOnce: async (review) => (await store.createOnce(review)).row,
   withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
   settle: (settled) => store.settle(settled),

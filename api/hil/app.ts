@@ -7,6 +7,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
+import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -82,17 +83,21 @@ export function createHilService(options: HilOptions): Service {
     ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),
   });
   const scopeOf = scopeReader({ operators, simulatorTenant });
+  const decisionLifeMs = (options.decisionLifeSeconds ?? 10) * 1000;
   const decide = createDecisions({
     reviews,
     sender,
     decisionKey,
     clock,
-    decisionLifeMs: (options.decisionLifeSeconds ?? 10) * 1000,
+    decisionLifeMs,
     mayApprove: approversOf({ operators, simulatorTenant, trustDomain: options.trustDomain }),
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
   operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' });
-  settleRoutes(service.app, { reviews });
+  settleRoutes(service.app, {
+    reviews,
+    decideByRule: createRuleDecisions({ reviews, decisionKey, clock, decisionLifeMs }),
+  });
   return service;
 }

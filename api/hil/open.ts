@@ -2,6 +2,7 @@ import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
+import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisionSender } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -35,9 +36,11 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
       { tenant, operators, required: own.quorumStrict },
       'nobody can approve strict calls of this tenant: it has too few operators (GATE_HIL_OPERATORS, GATE_HIL_QUORUM_STRICT)',
     );
+  const decisionLifeMs = own.decisionLifeSeconds * 1000;
+  const decideByRule = createRuleDecisions({ reviews, decisionKey, decisionLifeMs });
   const engine = await shared.engine();
   return {
-    port: reviewsOf(reviews),
+    port: reviewsOf(reviews, decideByRule),
     ready: () => reviews.ready(),
     listener: () =>
       listenerOf(

@@ -56,7 +56,7 @@ export interface PipelineSteps {
   now(): number;
   /** `judgeCall`, as one step or as its two halves. Only the committed verdict is remembered. */
   judge(call: CallInput): Promise<CallSummary>;
-  /** Stores the review row and moves the record to parked. Throws PipelineUnavailable('hil') with the row withdrawn. */
+  /** Stores the review row and moves the record to parked, or to approved where a rule decides it (tier `auto`). Throws PipelineUnavailable('hil') with the row withdrawn. */
   openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
   /** Waits for the first valid decision or the deadline; returns approved, denied or expired (or aborted by reconciliation). */
   awaitDecision(call: CallInput, parked: CallSummary): Promise<CallSummary>;
@@ -92,7 +92,10 @@ export async function runCall(
 ): Promise<CallSummary> {
   let record = resumed ?? (await steps.judge(call));
 
-  if (record.state === 'decided') record = await steps.openReview(call, record);
+  if (record.state === 'decided') {
+    record = await steps.openReview(call, record);
+    if (record.state === 'approved' && call.has_callback) await steps.notify(call, record);
+  }
   await steps.appendRows(call, record);
 
   if (record.state === 'parked') {

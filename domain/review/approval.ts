@@ -4,7 +4,7 @@ import type { CallRecord } from '../call-record/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { countedVotes, type RecordedVote } from './quorum.js';
-import { isOver } from './transitions.js';
+import { isOver, POLICY_TIER } from './transitions.js';
 
 /** Verifies HIL's signature over a decision. Throws the reason when it does not verify. */
 export type VerifyDecision = (decision: SignedDecision) => Promise<void>;
@@ -41,6 +41,9 @@ export async function approvalFault(
   if (signed.decision !== 'approve' || decision.status !== 'approved') return 'the signed decision is not an approval';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
+  // A rule approves only what policy said it may.
+  if (signed.principal.subject === POLICY_TIER && record.approval_tier !== 'auto')
+    return 'a rule approved a call that is for a person';
   // Older records do not say when. Their last transition approved them, and its timestamp is at least one millisecond after the previous
   // one.
   const appliedMs = decision.applied_ms ?? (record.state === 'approved' ? record.updated_ms - 1 : 0);

@@ -27,6 +27,8 @@ export interface Reviews {
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /** The first settlement wins, and repeating it returns the same row; a different one is `already_decided`. */
   settle(settled: SettledReview): Promise<PendingRequest>;
+  /** HIL's signed approval of a row that policy's tier lets the machine decide; `null` where a person must. Nothing is decided by asking. */
+  decideByRule(pendingId: string): Promise<SignedDecision | null>;
   /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
   onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
 }

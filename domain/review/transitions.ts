@@ -71,6 +71,8 @@ export const isSettled = (status: ReviewStatus): status is SettledStatus =>
 
 /** Recorded as the decider of a row that nobody decided (docs/architecture/reviews.md#deadline). */
 export const TTL_SWEEP = 'system:ttl-sweep';
+/** Recorded as the decider of a row that policy lets the machine decide (docs/architecture/reviews.md#tiers). */
+export const POLICY_TIER = 'system:policy-tier';
 /** Recorded as the decider of a row whose call's record is not what Gate wrote. This is independent of its deadline. */
 export const TAMPER_CHECK = 'system:tamper-check';
 

@@ -15,6 +15,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
@@ -228,7 +229,7 @@ export async function composeKillHost(
           inspector: { inspect: () => Promise.reject(new Error('scripted')) },
           policies: { evaluate: () => Promise.reject(new Error('scripted')) },
           tools: noToolClasses('demo'),
-          reviews: reviewsOf(reviews),
+          reviews: reviewsOf(reviews, createRuleDecisions({ reviews, decisionKey })),
           ledger,
           upstream: toolsAt(config.toolsUrl, points, durable),
           async deliver({ url, body, correlationId }) {

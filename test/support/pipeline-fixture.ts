@@ -20,6 +20,7 @@ import { type WholeLedger, openLedger } from './whole-ledger.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
+import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
@@ -154,6 +155,7 @@ export async function openPipeline({
     clock: hilNow,
     ...(quorum && { quorum }),
   });
+  const ruled = createRuleDecisions({ reviews, decisionKey: DECISION_KEYS.privateKey, clock: hilNow });
   const executed: JsonObject[] = [];
   const callbacks: Callback[] = [];
   const upstream: Upstream = {
@@ -190,6 +192,10 @@ export async function openPipeline({
         await script.hilAnswers();
         if (script.hil === 'stores_then_fails') throw new Error('the answer of hil was lost');
         return row;
+      },
+      async decideByRule(pendingId) {
+        if (script.hil === 'down') throw new Error('hil is away');
+        return ruled(pendingId);
       },
       withdraw: (correlationId, attemptMs) => reviews.withdraw(correlationId, attemptMs),
       async settle(settled) {

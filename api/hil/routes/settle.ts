@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { settledReview } from '../../../contracts/review.js';
+import { settledReview, signedDecision } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
@@ -11,7 +12,16 @@ const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() 
  * Gate's own routes for the pipeline (GATE_OWN_ROUTES): the port `Reviews` reaches a HIL in another process through them. They have no
  * tenant scope, because the workflow that owns a correlation id owns its row.
  */
-export function settleRoutes(app: ServiceApp, { reviews }: { reviews: ReviewStore }): void {
+export function settleRoutes(
+  app: ServiceApp,
+  { reviews, decideByRule }: { readonly reviews: ReviewStore; readonly decideByRule: RuleDecision },
+): void {
+  app.post(
+    '/pending/:id/rule-decision',
+    { schema: { params: ById, response: { 200: z.object({ decision: signedDecision.nullable() }) } } },
+    async (request) => ({ decision: await decideByRule(request.params.id) }),
+  );
+
   app.post(
     '/pending/:id/settle',
     { schema: { params: ById, body: settledReview, response: { 200: PendingRow } } },
