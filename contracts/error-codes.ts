@@ -254,6 +254,11 @@ export const ERROR_CODES = {
   },
   provider_unavailable: { status: 503, retry: 'after_wait', meaning: 'The inspection provider is unavailable.' },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
+  sandbox_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The sandbox has no report in time. A call that waits for review has none then, and waits all the same.',
+  },
   orchestrator_unavailable: {
     status: 503,
     retry: 'after_wait',

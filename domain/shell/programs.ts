@@ -89,7 +89,8 @@ const overwritesDisk = takesOver('a disk written over');
 export const isVitalFile = (path: string): boolean =>
   /^\/(?:etc|boot|bin|sbin|lib|lib64|usr|root|proc|sys|var\/spool\/cron)\//.test(path) ||
   /(?:^|\/)\.(?:ssh\/|bashrc$|bash_profile$|profile$|zshrc$|netrc$|aws\/|kube\/)/.test(path);
-const isSecretFile = (path: string): boolean =>
+/** Files that hold passwords or keys. */
+export const isSecretFile = (path: string): boolean =>
   /^\/etc\/(?:shadow|gshadow|sudoers|master\.passwd)|(?:^|\/)\.(?:ssh\/id_|aws\/credentials|netrc$|pgpass$|kube\/config|docker\/config|git-credentials)|\/proc\/(?:self|\d{1,10})\/environ/.test(
     path,
   );

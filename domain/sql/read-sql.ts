@@ -319,13 +319,7 @@ function readText(
   const first = lexed.tokens.find((token) => token.kind !== 'symbol');
 
   const parse: PartParser = (part, { depth }) => {
-    const affordable =
-      part.length <= SQL_BOUNDS.parsedText &&
-      part.length <= budget.parsed &&
-      budget.parses > 0 &&
-      depth <= SQL_BOUNDS.nesting &&
-      longestRowOfSigns(part) <= SQL_BOUNDS.signs;
-    if (!affordable) return null;
+    if (part.length > budget.parsed || budget.parses <= 0 || !isParsedSoon(part, depth)) return null;
     checkpoint();
     budget.parsed -= part.length;
     budget.parses -= 1;
@@ -355,6 +349,10 @@ function readText(
     ? { effect: 'unreadable', kind: head.toUpperCase(), form: 'mention' }
     : { effect: 'text', kind: 'text', form: 'mention' };
 }
+
+/** Whether the parser takes bounded time for a text, whose comments and brackets are nested so deep. */
+export const isParsedSoon = (text: string, depth: number): boolean =>
+  text.length <= SQL_BOUNDS.parsedText && depth <= SQL_BOUNDS.nesting && longestRowOfSigns(text) <= SQL_BOUNDS.signs;
 
 /** What a tool may put before a condition, a list of columns, an order or a table. */
 const BEFORE_CLAUSE = ['SELECT', 'SELECT 1 ORDER BY', 'SELECT 1 FROM'];

@@ -1,0 +1,97 @@
+import { bareHost, isPublicAddress, literalAddress } from '../egress/addresses.js';
+import { words } from '../text.js';
+import type { Finding, ReadCall } from './finding.js';
+import type { Verb } from './verbs.js';
+
+const ADDRESSES = words(
+  'url urls uri uris endpoint href link webhook webhookurl callbackurl baseurl targeturl requesturl address',
+);
+const METHODS = words('method httpmethod requestmethod httpverb verb');
+const BODIES = words('body data json payload form formdata postdata content');
+const LOOKS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const KNOWN: ReadonlySet<string> = new Set([...LOOKS, 'POST', 'PUT', 'PATCH', 'DELETE']);
+const LONGEST_URL = 8_192;
+const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|localdomain)$/;
+
+/** The request of a call over HTTP; nothing where no argument is an address. */
+export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
+  const urls = call.leaves.flatMap(({ name, value }) => {
+    if (typeof value !== 'string' || value.length > LONGEST_URL) return [];
+    const isNamed = ADDRESSES.has(name) || name.endsWith('url') || name.endsWith('uri');
+    return isNamed && /^\s{0,64}(?:https?|wss?|ftp):/i.test(value) ? [value.trim()] : [];
+  });
+  if (urls.length === 0) return [];
+  const method = methodOf(call, verb);
+  const inside = urls.flatMap((url) => insideOf(url));
+  const common = { targets: urls.map(withoutPassword) };
+  if (method === 'DELETE')
+    return [
+      {
+        ...common,
+        operation_class: 'delete',
+        severity: 'destructive',
+        act: 'DELETE',
+        kind: 'delete',
+        reversible: 'no',
+        reasons: ['an HTTP DELETE removes what the address names', ...inside],
+      },
+    ];
+  if (!LOOKS.has(method))
+    return [
+      {
+        ...common,
+        operation_class: 'network',
+        severity: 'risky',
+        act: `${method} to`,
+        kind: 'send',
+        reversible: 'unknown',
+        reasons: [`an HTTP ${method} may change what it reaches`, ...inside],
+      },
+    ];
+  return [
+    {
+      ...common,
+      operation_class: 'network',
+      severity: inside.length > 0 ? 'risky' : 'safe',
+      act: method,
+      kind: 'read',
+      reversible: 'yes',
+      reasons: inside.length > 0 ? inside : [`an HTTP ${method} only looks`],
+    },
+  ];
+}
+
+/** As the arguments or the tool's name say it; a body without a method is sent. A method that nobody knows may do anything. */
+function methodOf({ leaves, words: all }: ReadCall, verb: Verb): string {
+  const said = leaves.find(({ name, value }) => METHODS.has(name) && typeof value === 'string')?.value;
+  if (typeof said === 'string') {
+    const method = said.trim().toUpperCase();
+    return KNOWN.has(method) ? method : 'POST';
+  }
+  const named = all.map((word) => word.toUpperCase()).find((word) => KNOWN.has(word));
+  if (named !== undefined) return named;
+  const sends =
+    verb === 'send' ||
+    all.includes('webhook') ||
+    leaves.some(({ name, path }) => BODIES.has(name) || path.some((one) => BODIES.has(one)));
+  return sends ? 'POST' : 'GET';
+}
+
+const withoutPassword = (url: string): string => url.replace(/^([a-z]{2,5}:\/{0,2})[^/?#@]{1,512}@/i, '$1…@');
+
+/** Why an address is worth a second look: it reaches inside, or carries a password. */
+function insideOf(text: string): readonly string[] {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return ['the address cannot be read'];
+  }
+  const host = bareHost(url.hostname);
+  const literal = literalAddress(host);
+  const isInside = literal === null ? !host.includes('.') || LOCAL_NAME.test(host) : !isPublicAddress(literal);
+  return [
+    ...(isInside ? ['the address is inside the network'] : []),
+    ...(url.username !== '' || url.password !== '' ? ['the address carries a name or a password'] : []),
+  ];
+}

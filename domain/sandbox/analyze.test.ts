@@ -1,0 +1,261 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
+import { operationClass, SANDBOX_BOUNDS, sandboxReport, sandboxSeverity } from '../../contracts/sandbox.js';
+import { seededRandom } from '../../test/support/random.js';
+import { lasting, TookTooLong } from '../in-place.js';
+import { ANALYZER_VERSION, type Analyzer, LARGEST_ANALYZED } from './analyze.js';
+
+const corpus = z
+  .strictObject({
+    contract: z.literal('gate.sandbox-adversarial-corpus/v1'),
+    analyzer_version: z.literal(ANALYZER_VERSION),
+    cases: z.array(
+      z.strictObject({
+        name: z.string(),
+        method: z.string(),
+        params: z.unknown(),
+        operation_class: operationClass,
+        severity: sandboxSeverity,
+      }),
+    ),
+  })
+  .parse(
+    JSON.parse(
+      readFileSync(new URL('../../test/vectors/sandbox-adversarial-corpus.json', import.meta.url), 'utf8'),
+    ) as unknown,
+  );
+
+let analyze: Analyzer;
+beforeAll(async () => {
+  analyze = await loadAnalyzer();
+});
+const of = (name: string, args: unknown) => analyze('tools/call', { name, arguments: args });
+
+describe('sandbox: the adversarial corpus', () => {
+  it('holds at least 55 cases under names of their own', () => {
+    expect(corpus.cases.length).toBeGreaterThanOrEqual(55);
+    expect(new Set(corpus.cases.map(({ name }) => name)).size).toBe(corpus.cases.length);
+  });
+
+  it.each(corpus.cases.map((one) => [one.name, one] as const))('%s', (_name, one) => {
+    const report = analyze(one.method, one.params);
+    expect(sandboxReport.parse(report)).toEqual(report);
+    expect([report.operation_class, report.severity]).toEqual([one.operation_class, one.severity]);
+  });
+});
+
+describe('sandbox: a report says', () => {
+  it('what a call does to what, in one line', () => {
+    expect(of('delete_file', { path: 'accounts.db' })).toEqual({
+      contract: 'gate.sandbox-report/v1',
+      analyzer_version: 'gate-sandbox/1',
+      analyzed: true,
+      operation_class: 'delete',
+      severity: 'destructive',
+      reversible: 'no',
+      summary: 'delete file `accounts.db`',
+      reasons: ['a file or folder is removed'],
+      targets: ['accounts.db'],
+      predicted_changes: [{ kind: 'delete', target: 'accounts.db' }],
+      scope: { targets: 1, wildcards: false, recursive: false },
+      money: null,
+    });
+  });
+
+  it.each([
+    ['write_file', { path: 'a.txt', content: 'x' }, 'write file `a.txt`'],
+    ['bash', { command: 'rm -rf /srv' }, 'run rm -rf /srv'],
+    ['execute_sql', { query: 'delete from users' }, 'SQL DELETE of every row of `users`'],
+    ['query_database', { sql: 'select 1 from a.users, b' }, 'SQL SELECT on `a.users` and 1 more'],
+    ['http_post', { url: 'https://example.com/x', body: '{}' }, 'POST to `https://example.com/x`'],
+    ['wire_transfer', { amount: 40, currency: 'EUR', to: 'Ada' }, 'move 40 EUR to `Ada`'],
+    ['create_payment', { amount: '$40' }, 'move $40'],
+    ['get_user', { id: 4 }, 'get user `4`'],
+  ])('%s %j: %s %s', (name, args, summary) => {
+    expect(of(name, args).summary).toBe(summary);
+  });
+
+  it('the money that would move, and what the arguments leave out', () => {
+    expect(of('wire_transfer', { amount: 250_000, currency: 'EUR', to: 'ACME GmbH' }).money).toEqual({
+      amount: '250000',
+      currency: 'EUR',
+      payee: 'ACME GmbH',
+    });
+    expect(of('pay_invoice', { id: 'i-1' })).toMatchObject({
+      money: { amount: null, currency: null, payee: null },
+      reasons: expect.arrayContaining([
+        'the arguments name no amount',
+        'the arguments name nobody who gets it',
+      ]) as never,
+    });
+    expect(of('get_balance', { amount: 3, to: 'Ada' }).money).toBeNull();
+  });
+
+  it('how far it reaches', () => {
+    expect(of('delete_files', { paths: ['a', 'b', '*.log'], recursive: true }).scope).toEqual({
+      targets: 3,
+      wildcards: true,
+      recursive: true,
+    });
+    expect(of('bash', { command: 'rm -rf /' }).scope).toMatchObject({ wildcards: true, recursive: true });
+    expect(of('execute_sql', { query: 'update a set b = 1' }).scope.wildcards).toBe(true);
+    expect(of('execute_sql', { query: 'update a set b = 1 where c = 2' }).scope.wildcards).toBe(false);
+  });
+
+  it('whether it can be undone', () => {
+    expect(of('execute_sql', { query: 'insert into a values (1)' }).reversible).toBe('yes');
+    expect(of('send_email', { to: 'ada@example.com' }).reversible).toBe('no');
+    expect(of('frobnicate', {}).reversible).toBe('unknown');
+  });
+
+  it('targets in the order in which they stand, those of the gravest part first', () => {
+    const batch = {
+      contract: 'gate.atomic-tool-call-batch/v1',
+      calls: [
+        { id: '1', name: 'read_file', arguments: { path: 'one.txt' } },
+        { id: '2', name: 'delete_file', arguments: { paths: ['two.txt', 'three.txt'] } },
+      ],
+    };
+    expect(analyze('gate/tools.batch', batch).targets).toEqual(['two.txt', 'three.txt', 'one.txt']);
+  });
+
+  it('no password of an address, and no character that nobody sees', () => {
+    const report = of('fetch_url', { url: 'https://ada:hunter2@example.com/\u202egpj' });
+    expect(JSON.stringify(report)).not.toMatch(/hunter2|\u202e/);
+    expect(report.targets[0]).toBe('https://…@example.com/\\u{202e}gpj');
+  });
+});
+
+describe('sandbox: what hides is not safe', () => {
+  it.each([
+    ['a comment that MySQL runs', 'execute_sql', { query: 'select 1 /*!50000 ; drop table a */' }],
+    ['a statement that no grammar reads', 'execute_sql', { query: 'select 1; drop drop table a' }],
+    ['a block', 'execute_sql', { query: 'do $$ begin drop table a; end $$' }],
+    ['a program in a variable', 'bash', { command: 'x=rm; $x -rf /srv' }],
+    ['a command in base64', 'bash', { command: 'echo cm0gLXJmIC8= | base64 -d | sh' }],
+    ['a command behind many harmless lines', 'bash', { command: `${'ls a\n'.repeat(2_000)}rm -rf /srv` }],
+    ['a command behind many others', 'bash', { commands: [...Array.from({ length: 100 }, () => 'ls'), 'rm -rf /srv'] }],
+    ['a command that is joined of pieces', 'bash', { command: 'rm', args: ['-rf', '/srv'] }],
+    ['a call that is too large', 'read_file', { path: 'a'.repeat(LARGEST_ANALYZED) }],
+  ])('%s counts as the worst', (_what, name, args) => {
+    expect(of(name, args).severity).toBe('destructive');
+  });
+
+  it('says of a call that is too large that it was not analysed', () => {
+    expect(of('read_file', { path: 'a'.repeat(LARGEST_ANALYZED) })).toMatchObject({
+      analyzed: false,
+      operation_class: 'unknown',
+      reversible: 'unknown',
+      summary: 'not analysed: the call is too large',
+    });
+    expect(of('read_file', { path: 'a'.repeat(LARGEST_ANALYZED / 2) }).analyzed).toBe(true);
+  });
+
+  it('ends where its time is over, and says the same of the next call', () => {
+    const params = { name: 'bash', arguments: { command: 'rm -rf x;'.repeat(400) } };
+    const before = analyze('tools/call', params);
+    expect(() => analyze('tools/call', params, lasting(-1))).toThrow(TookTooLong);
+    expect(analyze('tools/call', params)).toEqual(before);
+  });
+});
+
+describe('sandbox: any call at all', () => {
+  const random = seededRandom('sandbox');
+  const word = fc.constantFrom(
+    ...'delete read_file path sql command url rm -rf / ; | $( ` \' " /* */ -- select drop table from where 1=1 DROP amount EUR to .. * \u202e \0 \ud800 {"a":1} https://a:b@c/ [1] batch'.split(
+      ' ',
+    ),
+  );
+  const text = fc.oneof(
+    fc.string({ maxLength: 40 }),
+    fc.array(word, { maxLength: 12 }).map((parts) => parts.join(' ')),
+  );
+  const name = fc.oneof(
+    word,
+    text,
+    fc.constantFrom('bash', 'execute_sql', 'delete_file', 'http_request', 'wire_transfer'),
+  );
+  const key = fc.oneof(
+    word,
+    fc.constantFrom('path', 'command', 'args', 'query', 'url', 'method', 'amount', 'to', '__proto__'),
+  );
+  const json = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      text,
+      fc.integer(),
+      fc.double({ noNaN: true }),
+      fc.boolean(),
+      fc.constant(null),
+      tie('list'),
+      tie('object'),
+    ),
+    list: fc.array(tie('value'), { maxLength: 5 }),
+    object: fc.dictionary(key, tie('value'), { maxKeys: 5 }),
+  }));
+  const params = fc.oneof(
+    json.value,
+    fc.record({ name, arguments: json.value }),
+    fc.record({ name, arguments: json.object }),
+  );
+  const method = fc.constantFrom('tools/call', 'call_tool', 'gate/tools.batch', 'resources/read');
+  const runs = { seed: random.seed, numRuns: 1_500 };
+
+  it('has a report of the contract, bounded, storable, and the same twice', () => {
+    fc.assert(
+      fc.property(method, params, (asked, given) => {
+        const report = analyze(asked, given);
+        expect(sandboxReport.parse(report)).toEqual(report);
+        const stored = JSON.stringify(report);
+        expect(stored.isWellFormed()).toBe(true);
+        expect(stored.length).toBeLessThan(4 * SANDBOX_BOUNDS.entries * SANDBOX_BOUNDS.text * 2);
+        expect(JSON.stringify(analyze(asked, structuredClone(given)))).toBe(stored);
+      }),
+      runs,
+    );
+  });
+
+  it('is no safer with more arguments beside those that destroy', () => {
+    fc.assert(
+      fc.property(json.object, (beside) => {
+        const path = 'accounts.db';
+        expect(of('delete_file', { ...(beside as object), path }).severity).toBe('destructive');
+      }),
+      runs,
+    );
+  });
+
+  it('takes time in proportion to its text', () => {
+    const pieces = [
+      'rm -rf x;',
+      `'"%41;`,
+      '$(',
+      '`',
+      "';drop ",
+      '/*',
+      '(',
+      '../',
+      '%2525',
+      '{a,',
+      'select 1;',
+      '[',
+      'a=b ',
+    ];
+    const slowest = pieces.map((piece) => {
+      const command = piece.repeat(Math.floor(60_000 / piece.length));
+      const began = performance.now();
+      for (const [tool, argument] of [
+        ['bash', 'command'],
+        ['execute_sql', 'query'],
+        ['write_file', 'path'],
+      ] as const)
+        of(tool, { [argument]: command });
+      return [piece, performance.now() - began] as const;
+    });
+    // Three analyses; a quadratic one of these takes minutes.
+    for (const [piece, ms] of slowest) expect([piece, ms < 15_000]).toEqual([piece, true]);
+  });
+});

@@ -1,0 +1,214 @@
+import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
+import { isShellShaped } from '../inspection/tool-shape.js';
+import type { Checkpoint } from '../in-place.js';
+import { Allowance } from '../shell/allowance.js';
+import { type Command, readCommands } from '../shell/lexer.js';
+import { commandLine } from '../shell/named-program.js';
+import { isKnownProgram } from '../shell/programs.js';
+import { words } from '../text.js';
+import { wordsOf } from './arguments.js';
+import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
+
+/** What a shell would be given: a command line, or the names of its programs where they stand beside their arguments. */
+export interface CommandLine {
+  readonly text: string;
+  readonly path: readonly string[];
+}
+
+/** Of the lines and their commands, the ones that are listed. More are never said to only look. */
+const LINES = 16;
+const COMMANDS = 64;
+/** Arguments that hold a program of some language where the tool runs one. */
+const CODES = words('code script source input text content body line lines snippet');
+
+/** The command lines in the arguments, and the single words there which say what the tool is to do: `{"command": "view"}`. */
+export function commandsIn(
+  call: Pick<ReadCall, 'tool' | 'groups'>,
+  named: readonly string[],
+): { readonly lines: readonly CommandLine[]; readonly verbs: readonly string[] } {
+  const lines: CommandLine[] = [];
+  const verbs: string[] = [];
+  const runs = isShellShaped(named);
+  for (const { path, members } of call.groups) {
+    const beside = members.find(([name]) => NAMES_ARGUMENTS.has(plain(name)));
+    const others = wordsOf(beside?.[1]) ?? [];
+    let hasProgram = false;
+    for (const [name, value] of members) {
+      const short = plain(name);
+      if (beside?.[0] === name) continue;
+      const isProgram = NAMES_PROGRAM.has(short) && !NAMES_FILE_TOO.has(short);
+      if (!isProgram && !(short === 'script' || short === 'argv' || (runs && CODES.has(short)))) continue;
+      const given = wordsOf(value);
+      if (given === undefined) continue;
+      const line = asLine(given, others);
+      if (!runs && isSingleWord(line) && !isKnownProgram(line.toLowerCase()) && !SAFE.has(line)) {
+        verbs.push(line);
+        continue;
+      }
+      hasProgram = true;
+      lines.push({ text: line, path: [...path, name] });
+    }
+    if (!hasProgram && beside !== undefined && others.length > 0) {
+      const [program = ''] = call.tool
+        .toLowerCase()
+        .split(/[^a-z0-9-]/)
+        .slice(-1);
+      const own = named.find((word) => isKnownProgram(word)) ?? program;
+      if (isKnownProgram(own) && !COMMON.has(own))
+        lines.push({ text: asLine([own], others), path: [...path, beside[0]] });
+      else if (runs || plain(beside[0]) === 'argv')
+        lines.push({ text: asLine([], others), path: [...path, beside[0]] });
+    }
+    for (const [name, value] of members)
+      if (NAMES_VERB.has(plain(name)) && typeof value === 'string' && isSingleWord(value)) verbs.push(value);
+  }
+  return { lines, verbs };
+}
+/** Programs whose names are verbs of many tools. */
+const COMMON = words(
+  'find sort format install kill at cut head tail type less more test start watch split service scale',
+);
+
+const isSingleWord = (text: string): boolean => /^[\w.-]{1,64}$/.test(text.trim());
+/** One text is a line for a shell; of a list each item is a word. */
+const asLine = (given: readonly string[], others: readonly string[]): string => {
+  const [first = ''] = given;
+  const head = given.length === 1 ? first : commandLine(given);
+  const [only = ''] = others;
+  const rest = others.length === 1 ? only : commandLine(others);
+  return [head, rest].filter((part) => part !== '').join(' ');
+};
+
+/** Programs that only look, as long as nothing is redirected or substituted. */
+const SAFE = words(
+  `ls cat pwd echo head tail grep egrep fgrep find wc stat date whoami id uname uptime df du which file cut tr nl diff cmp basename dirname
+  realpath readlink printf true false git`,
+);
+const SAFE_GIT = words('status log diff show blame shortlog rev-parse describe ls-files');
+
+/** The commands in the arguments, each as a shell reads it. */
+export function readShellActs(
+  call: ReadCall,
+  lines: readonly CommandLine[],
+  readers: Readers,
+  checkpoint: Checkpoint,
+): readonly Finding[] {
+  const allowance = new Allowance(call.arguments, checkpoint);
+  const { found, more } = readers.readShell(call.arguments, allowance);
+  const isLine = (path: readonly string[]) => lines.some((line) => path[0] === line.path[0] || path.length === 0);
+  const told = found.filter(
+    ({ path, form }) => isLine(path) || (form === 'command' && !isCarried(call, path, readers)),
+  );
+  const joined =
+    lines.length === 0
+      ? null
+      : readers.readShell(
+          lines.map(({ text }) => text),
+          new Allowance(call.arguments, checkpoint),
+        );
+  const kinds = new Map([...told, ...(joined?.found ?? [])].map((one) => [one.kind, one]));
+  const findings: Finding[] = [...kinds.values()].map(({ effect, kind }) => {
+    const isMild = effect === 'changes' && MILD.has(kind);
+    const removes = kind.startsWith('a removal of');
+    return {
+      operation_class: 'exec',
+      severity: isMild ? 'risky' : 'destructive',
+      act: RUNS.act,
+      kind: removes ? 'delete' : 'execute',
+      targets: [],
+      reversible: isMild ? 'unknown' : 'no',
+      reasons: [`a shell command: ${kind}`],
+      ...(effect === 'removes_root' && { wildcards: true, recursive: true }),
+    };
+  });
+  if (more) findings.push({ ...RUNS, severity: 'destructive', reasons: ['more shell commands than are read'] });
+  if (lines.length === 0) return findings;
+  const commands = lines.slice(0, LINES).flatMap(({ text }) => {
+    checkpoint();
+    const read = new Allowance(text, checkpoint);
+    return read.begin(text) ? readCommands(text, () => true, read).commands : [];
+  });
+  const isWhole = lines.length <= LINES && commands.length <= COMMANDS;
+  const looks = isWhole && commands.length > 0 && findings.length === 0 && commands.every(onlyLooks);
+  const targets = commands.slice(0, COMMANDS).flatMap(targetsOf);
+  const recursive = commands.some(({ words: all }) =>
+    all.slice(1).some(({ text }) => /^(?:-[a-zA-Z]{0,8}[rR][a-zA-Z]{0,8}|--recursive)$/.test(text)),
+  );
+  const wildcards = targets.some((target) => /[*?]/.test(target));
+  const shown = lines.map(({ text }) => text).join('; ');
+  const own: Finding = looks
+    ? {
+        operation_class: 'read',
+        severity: 'safe',
+        act: `run ${shown}`,
+        kind: 'read',
+        targets,
+        reversible: 'yes',
+        reasons: ['every command of it only looks'],
+      }
+    : { ...RUNS, act: `run ${shown}`, targets, reasons: ['a shell runs what it is given'], wildcards, recursive };
+  return findings.length === 0
+    ? [own]
+    : findings.map((one) => ({
+        ...one,
+        act: own.act,
+        targets,
+        wildcards: one.wildcards ?? wildcards,
+        recursive: one.recursive ?? recursive,
+      }));
+}
+
+const RUNS: Finding = {
+  operation_class: 'exec',
+  severity: 'risky',
+  act: 'run a shell command',
+  kind: 'execute',
+  targets: [],
+  reversible: 'unknown',
+  reasons: [],
+};
+
+/** What changes something that is easily put back, or changes nothing here. */
+const MILD: ReadonlySet<string> = new Set([
+  'data sent out',
+  'a port opened',
+  'secrets read',
+  'settings of the system changed',
+  'network settings changed',
+  'scheduled work changed',
+  'a change of a queue',
+  'a request that changes what it reaches',
+  'a change of a repository',
+  'a service stopped or changed',
+]);
+
+/** Without a redirection, a substitution or a variable for itself: what a reader sees is what runs. */
+function onlyLooks({ words: all, redirects, assigned }: Command): boolean {
+  const [head, ...behind] = all;
+  if (head === undefined || !SAFE.has(head.text) || redirects.length > 0 || assigned.length > 0) return false;
+  if (all.some(({ runs }) => runs.length > 0)) return false;
+  const args = behind.map(({ text }) => text);
+  switch (head.text) {
+    case 'git':
+      return SAFE_GIT.has(args[0] ?? '') && !args.some((arg) => /^-(?:-output|-ext-diff|-no-index|O)/.test(arg));
+    case 'find':
+      return !args.some((arg) => /^-(?:delete|exec|ok|fprint|fls)/.test(arg));
+    case 'date':
+      return !args.some((arg) => /^-(?:s|-set)/.test(arg));
+    default:
+      return true;
+  }
+}
+
+/** The first word behind these is what they are to do. */
+const MULTI = words(
+  'git kubectl oc helm docker podman terraform tofu npm yarn pnpm pip pip3 apt apt-get systemctl service gh aws gcloud az cargo brew',
+);
+
+/** What the programs are told that is no option: paths, addresses, names. */
+const targetsOf = ({ words: [head, ...all], redirects }: Command): readonly string[] => [
+  ...all
+    .slice(MULTI.has(head?.text ?? '') ? 1 : 0)
+    .flatMap(({ text }) => (text === '' || text.startsWith('-') ? [] : [text])),
+  ...redirects.flatMap(({ target }) => (target === null ? [] : [target.text])),
+];

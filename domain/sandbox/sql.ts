@@ -1,0 +1,218 @@
+import type { SqlFinding } from '../../contracts/policy.js';
+import { toolTokens } from '../inspection/tool-shape.js';
+import { isParsedSoon } from '../sql/read-sql.js';
+import { lex, POSTGRES } from '../sql/lexer.js';
+import { readStatements, type Reading } from '../sql/statements.js';
+import type { SqlNode } from '../sql/tree.js';
+import type { Checkpoint } from '../in-place.js';
+import {
+  type ChangeKind,
+  type Finding,
+  graver,
+  isCarried,
+  isGraver,
+  type ReadCall,
+  type Readers,
+  type Reversible,
+} from './finding.js';
+
+/** Texts that are parsed for the tables in them. */
+const PARSED_TEXTS = 16;
+const STATEMENTS = 32;
+
+/** The SQL in the arguments, each statement by Postgres' parser, and where that refuses a text by what the policies see in it. */
+export function readSqlActs(call: ReadCall, readers: Readers, checkpoint: Checkpoint): readonly Finding[] {
+  const { found, more } = readers.readSql(call.arguments, 1, checkpoint);
+  const told = found.filter((one) => isStatement(call, one, readers));
+  const findings: Finding[] = [];
+  const texts = new Set<string>();
+  for (const one of told) {
+    if (one.effect === 'text' || one.effect === 'none') {
+      if (one.effect === 'text') findings.push(UNREADABLE_TEXT);
+      continue;
+    }
+    const parsed = call.leaves
+      .filter(({ value, path }) => typeof value === 'string' && isSamePath(path, one.path))
+      .map(({ value }) => String(value))
+      .filter((text) => !texts.has(text));
+    let parsedWorst: Finding['severity'] | null = null;
+    for (const text of parsed.slice(0, PARSED_TEXTS)) {
+      texts.add(text);
+      checkpoint();
+      const statements = parse(text, readers);
+      if (statements === null) continue;
+      for (const statement of statements.slice(0, STATEMENTS)) {
+        const finding = findingOf(statement);
+        parsedWorst = graver(parsedWorst ?? 'safe', finding.severity);
+        findings.push(finding);
+      }
+      if (statements.length > STATEMENTS) findings.push(otherwise({ ...one, effect: 'unreadable' }));
+    }
+    // What the parser takes for a read, another database may not; and a block holds more than its statement says.
+    const whole = otherwise(one);
+    if (parsedWorst === null || isGraver(whole.severity, parsedWorst)) findings.push(whole);
+  }
+  if (more) findings.push(otherwise({ effect: 'unreadable', kind: 'more SQL than is read' }));
+  return findings;
+}
+
+/** As the rules of the policy have it: everywhere in a tool that takes statements, elsewhere unless the text is carried. */
+function isStatement(call: ReadCall, one: SqlFinding, readers: Readers): boolean {
+  const { sql_arguments, query_words, engine_words } = readers.data.sql;
+  const speaks = call.words.some((word) => engine_words.includes(word));
+  const isNamed = one.path.some((name) => sql_arguments.includes(name.toLowerCase()));
+  if (one.effect === 'text') return isNamed || speaks;
+  const wants = isNamed || speaks || call.words.some((word) => query_words.includes(word));
+  if (wants) return one.form !== 'prose';
+  return one.form === 'statement' && !isCarried(call, one.path, readers);
+}
+
+const isSamePath = (leaf: readonly string[], path: readonly string[]): boolean =>
+  leaf.length === path.length && leaf.every((name, at) => name === path[at]?.toLowerCase());
+
+function parse(text: string, { parseSql }: Readers): readonly SqlNode[] | null {
+  const { depth } = lex(text, POSTGRES);
+  const statements = isParsedSoon(text, depth) ? parseSql(text) : null;
+  return statements !== null && statements.length > 0 ? statements : null;
+}
+
+const UNREADABLE_TEXT: Finding = {
+  operation_class: 'unknown',
+  severity: 'risky',
+  act: 'run a text that is no SQL',
+  kind: 'execute',
+  targets: [],
+  reversible: 'unknown',
+  reasons: ['a text where SQL belongs cannot be read as SQL'],
+};
+
+/** What is said of a text that the parser refuses. What cannot be read counts as the worst, or hiding would pay. */
+function otherwise({ effect, kind }: Pick<SqlFinding, 'effect' | 'kind'>): Finding {
+  const hidden = effect === 'unreadable';
+  return {
+    operation_class: effect === 'read' ? 'read' : /^(?:DROP|DELETE|TRUNCATE)/.test(kind) ? 'delete' : 'write',
+    severity: hidden || effect === 'destructive' ? 'destructive' : effect === 'read' ? 'safe' : 'risky',
+    act: `SQL: ${kind}`,
+    kind: effect === 'read' ? 'read' : 'execute',
+    targets: [],
+    reversible: effect === 'read' ? 'yes' : effect === 'destructive' ? 'no' : 'unknown',
+    reasons: [hidden ? `SQL that cannot be read may do anything: ${kind}` : `SQL: ${kind}`],
+  };
+}
+
+function findingOf(statement: SqlNode): Finding {
+  const reading = readStatements([statement], () => null);
+  const tables = tablesOf(statement);
+  const { kind } = reading;
+  const [first = ''] = kind.replace(/^EXPLAIN ANALYZE /, '').split(' ');
+  const everyRow = kind.endsWith(' without a condition');
+  const known = BY_KIND[first];
+  const act = everyRow
+    ? `SQL ${kind.replace(/ without a condition$/, '')} of every row of`
+    : tables.length > 0
+      ? `SQL ${kind} on`
+      : `SQL ${kind}`;
+  const common = { act, targets: tables, wildcards: everyRow };
+  if (reading.effect === 'read')
+    return {
+      ...common,
+      operation_class: 'read',
+      severity: 'safe',
+      kind: 'read',
+      reversible: 'yes',
+      reasons: [`SQL ${kind} only looks`],
+    };
+  if (known !== undefined)
+    return {
+      ...common,
+      operation_class: known.deletes ? 'delete' : 'write',
+      severity: known.destroys || reading.effect === 'destructive' ? 'destructive' : 'risky',
+      kind: known.kind,
+      reversible: known.reversible,
+      reasons: [everyRow ? `SQL ${kind}: every row of the table` : known.reason],
+    };
+  return {
+    ...common,
+    operation_class: reading.effect === 'destructive' ? 'delete' : 'write',
+    severity: reading.effect === 'destructive' ? 'destructive' : 'risky',
+    kind: 'execute',
+    reversible: reading.effect === 'destructive' ? 'no' : 'unknown',
+    reasons: [reasonOf(reading)],
+  };
+}
+
+const reasonOf = ({ effect, kind }: Reading): string =>
+  effect === 'session' ? `SQL ${kind} changes the connection` : `SQL ${kind} is no plain read`;
+
+interface Known {
+  readonly deletes?: true;
+  readonly destroys?: true;
+  readonly kind: ChangeKind;
+  readonly reversible: Reversible;
+  readonly reason: string;
+}
+/** By the first word of a statement. */
+const BY_KIND: Readonly<Record<string, Known>> = Object.assign(Object.create(null), {
+  DELETE: { deletes: true, destroys: true, kind: 'delete', reversible: 'no', reason: 'SQL DELETE removes rows' },
+  TRUNCATE: { deletes: true, destroys: true, kind: 'delete', reversible: 'no', reason: 'SQL TRUNCATE empties a table' },
+  DROP: { deletes: true, destroys: true, kind: 'delete', reversible: 'no', reason: 'SQL DROP removes what it names' },
+  UPDATE: { kind: 'modify', reversible: 'no', reason: 'SQL UPDATE writes over what the rows held' },
+  MERGE: { kind: 'modify', reversible: 'no', reason: 'SQL MERGE writes over what the rows held' },
+  INSERT: { kind: 'create', reversible: 'yes', reason: 'SQL INSERT adds rows' },
+  CREATE: { kind: 'create', reversible: 'yes', reason: 'SQL CREATE adds what it names' },
+  ALTER: { destroys: true, kind: 'modify', reversible: 'unknown', reason: 'SQL ALTER changes what others rely on' },
+  GRANT: { destroys: true, kind: 'modify', reversible: 'yes', reason: 'SQL GRANT or REVOKE changes who may do what' },
+  DO: { destroys: true, kind: 'execute', reversible: 'unknown', reason: 'SQL DO runs a program' },
+  RENAME: { destroys: true, kind: 'modify', reversible: 'yes', reason: 'SQL RENAME changes what others rely on' },
+}) as Record<string, Known>;
+
+const isNode = (value: unknown): value is SqlNode =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The tables and other objects of a statement, in the order in which they stand; names of its own (WITH) are none. */
+function tablesOf(statement: SqlNode): readonly string[] {
+  const found: { readonly at: number; readonly name: string }[] = [];
+  const own = new Set<string>();
+  const open: unknown[] = [statement];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (Array.isArray(value)) for (const part of value as unknown[]) open.push(part);
+    if (!isNode(value)) continue;
+    const table = typeof value['relname'] === 'string' ? value : null;
+    if (table !== null) {
+      const names = [table['catalogname'], table['schemaname'], table['relname']];
+      const at = typeof table['location'] === 'number' ? table['location'] : 0;
+      found.push({ at, name: names.filter((name) => typeof name === 'string').join('.') });
+    }
+    if (typeof value['ctename'] === 'string') own.add(value['ctename']);
+    if (isNode(value['DropStmt']))
+      for (const name of droppedBy(value['DropStmt'])) found.push({ at: found.length, name });
+    if (typeof value['dbname'] === 'string') found.push({ at: 0, name: value['dbname'] });
+    for (const key in value) open.push(value[key]);
+  }
+  const names = found.toSorted((one, other) => one.at - other.at).map(({ name }) => name);
+  return [...new Set(names)].filter((name) => !own.has(name));
+}
+
+/** DROP names what it drops as lists of texts. */
+function droppedBy(drop: SqlNode): readonly string[] {
+  const objects = Array.isArray(drop['objects']) ? (drop['objects'] as unknown[]) : [];
+  return objects.map((object) => {
+    const parts: string[] = [];
+    const open: unknown[] = [object];
+    while (open.length > 0) {
+      const value = open.shift();
+      if (Array.isArray(value)) open.push(...(value as unknown[]));
+      else if (isNode(value))
+        for (const key in value) {
+          if (key === 'sval' && typeof value[key] === 'string') parts.push(value[key]);
+          else open.push(value[key]);
+        }
+    }
+    return parts.join('.');
+  });
+}
+
+/** Whether the name of a tool says that it takes SQL; such a tool's verb says nothing about what the SQL does. */
+export const takesSql = (tool: string, { data: { sql } }: Readers): boolean =>
+  toolTokens(tool).some((word) => sql.engine_words.includes(word) || sql.query_words.includes(word));

@@ -1,0 +1,160 @@
+import { toolShape } from '../inspection/tool-shape.js';
+import { words } from '../text.js';
+import type { Finding, ReadCall, Readers } from './finding.js';
+
+const READS = words(
+  `read list get search fetch find query lookup look view show describe count check inspect browse scan preview summarize summarise head
+  stat status select poll download open tail diff compare validate verify ping monitor cat glob grep tree explain exists`,
+);
+/** Without a noun behind them these destroy all the same; policy's own list of verbs does too. */
+const ENDS = words('terminate revoke uninstall deprovision decommission');
+const REMOVES = words('remove unlink trash cancel detach unassign expire kill clear empty flush');
+const COPIES = words('copy clone duplicate');
+const WRITES = words(
+  `write create edit append put commit update set add insert upload patch save modify replace rename move make touch mkdir chmod chown
+  upsert store schedule assign tag label restore mark merge sync import overwrite enable disable grant deploy release rollback migrate scale
+  restart provision install approve reject close change configure rotate reset convert extract`,
+);
+const SENDS = words('send post email mail publish notify message reply forward share comment broadcast submit tweet');
+const RUNS = words('run execute exec eval invoke spawn trigger');
+
+/** What the words of a name say that a tool does, the gravest first. */
+export type Verb = 'destroy' | 'remove' | 'pay' | 'write' | 'copy' | 'send' | 'run' | 'read' | 'unknown';
+
+const holds = (list: readonly string[], known: ReadonlySet<string>): boolean => list.some((word) => known.has(word));
+
+/** Whole words only: `undelete` and `readme` hold neither "delete" nor "read". */
+export function verbOf(all: readonly string[], { destructive, money }: Readers['data']): Verb {
+  const kept = withoutPhrases(all, destructive.harmless_phrases);
+  const reads = READS.has(kept[0] ?? '');
+  const verbs = new Set(destructive.verbs);
+  const records = new Set(destructive.record_nouns);
+  // "get_delete_markers" reads records about deletions.
+  const destroys = kept.some((word, at) => verbs.has(word) && !(reads && records.has(kept[at + 1] ?? '')));
+  if (destroys || holds(kept, ENDS)) return 'destroy';
+  if (!reads) {
+    const pairs = destructive.pairs.some(
+      (pair) => pair.verbs.some((verb) => kept.includes(verb)) && pair.objects.some((object) => kept.includes(object)),
+    );
+    if (pairs || destructive.nouns.some((noun) => kept.includes(noun))) return 'destroy';
+  }
+  if (holds(kept, REMOVES)) return 'remove';
+  const moves = [...money.wire_tools, ...money.tools].some((entry) =>
+    entry.split('_').every((word) => kept.includes(word)),
+  );
+  const talks = money.harmless_words.some((word) => kept.includes(word));
+  if (!reads && !talks && (moves || toolShape(kept) === 'money')) return 'pay';
+  if (holds(kept, COPIES)) return 'copy';
+  if (holds(kept, WRITES)) return 'write';
+  if (holds(kept, SENDS)) return 'send';
+  if (holds(kept, RUNS)) return 'run';
+  return holds(kept, READS) ? 'read' : 'unknown';
+}
+
+function withoutPhrases(all: readonly string[], phrases: readonly string[]): readonly string[] {
+  let text = ` ${all.join(' ')} `;
+  for (const phrase of phrases) text = text.replaceAll(` ${phrase} `, ' ');
+  return text.trim().split(' ');
+}
+
+/** Names of arguments that say what a call is about. */
+const NAMED = words(
+  `id ids name names key keys title branch repo repository table tables collection database bucket user username users email emails to cc
+  recipient recipients channel account accountid customer customerid project projectid issue issuenumber ticket resource resources object
+  item items target targets service host instance cluster namespace pod deployment index record records file path uri url label role policy
+  group team queue topic`,
+);
+/** Further names count where they end with one of these: `orderid`, `repositoryname`. */
+const ENDINGS = ['id', 'ids', 'name', 'key', 'number', 'arn', 'email'];
+const LONGEST_ID = 512;
+
+/** The ids and names in the arguments. */
+export const namedTargets = ({ leaves }: ReadCall): readonly string[] =>
+  leaves.flatMap(({ name, value }) => {
+    if (typeof value === 'boolean') return [];
+    const says = NAMED.has(name) || ENDINGS.some((ending) => name.endsWith(ending));
+    const text = String(value);
+    return says && text.trim() !== '' && text.length <= LONGEST_ID ? [text] : [];
+  });
+
+const ALL = words('* all everything everyone any @all @everyone @channel @here');
+const isOn = (value: unknown): boolean => value === true || value === 'true' || value === 'yes' || value === 1;
+
+/** Whether the arguments ask for everything, or for all that is below. */
+export function reachOf({ leaves }: ReadCall): { readonly wildcards: boolean; readonly recursive: boolean } {
+  let [wildcards, recursive] = [false, false];
+  for (const { name, value } of leaves) {
+    if (/^(?:all|everything|selectall|deleteall)$/.test(name) && isOn(value)) wildcards = true;
+    if (/^(?:recursive|recursively|recurse|cascade)$/.test(name) && isOn(value)) recursive = true;
+    if (typeof value === 'string' && value.length <= LONGEST_ID && ALL.has(value.trim().toLowerCase()))
+      wildcards ||= NAMED.has(name) || /(?:filter|selector|scope|pattern|glob)$/.test(name);
+  }
+  return { wildcards, recursive };
+}
+
+/** The call by the words of its name alone. */
+export function byName(call: ReadCall, verb: Verb): Finding {
+  const targets = namedTargets(call);
+  const reach = reachOf(call);
+  const told = call.words.join(' ') || 'call';
+  const common = { act: told, targets, ...reach };
+  switch (verb) {
+    case 'destroy':
+      return {
+        ...common,
+        operation_class: 'delete',
+        severity: 'destructive',
+        kind: 'delete',
+        reversible: 'no',
+        reasons: ['the name of the tool says that it destroys'],
+      };
+    case 'remove':
+      return {
+        ...common,
+        operation_class: 'delete',
+        severity: reach.wildcards || reach.recursive ? 'destructive' : 'risky',
+        kind: 'delete',
+        reversible: 'unknown',
+        reasons: ['the name of the tool says that it removes something'],
+      };
+    case 'write':
+    case 'copy':
+      return {
+        ...common,
+        operation_class: 'write',
+        severity: 'risky',
+        kind: verb === 'copy' || call.words.some((word) => CREATES.has(word)) ? 'create' : 'modify',
+        reversible: 'unknown',
+        reasons: ['the name of the tool says that it changes something'],
+      };
+    case 'send':
+      return {
+        ...common,
+        operation_class: 'network',
+        severity: 'risky',
+        kind: 'send',
+        reversible: 'no',
+        reasons: ['what is sent cannot be called back'],
+      };
+    case 'read':
+      return {
+        ...common,
+        operation_class: 'read',
+        severity: 'safe',
+        kind: 'read',
+        reversible: 'yes',
+        reasons: ['the name of the tool says that it only looks'],
+      };
+    default:
+      return {
+        ...common,
+        act: `${told}: unknown effect`,
+        operation_class: 'unknown',
+        severity: 'risky',
+        kind: null,
+        reversible: 'unknown',
+        reasons: ['nothing in the name or the arguments says what the tool does'],
+      };
+  }
+}
+const CREATES = words('create add insert make mkdir upload import');
