@@ -11,6 +11,7 @@ export const CALLER_IDS = {
   ledger: 'service-ledger',
   policyEngine: 'service-policy-engine',
   proxy: 'service-proxy',
+  sandbox: 'service-sandbox',
   simulator: 'service-simulator',
 } as const;
 export type CallerId = (typeof CALLER_IDS)[keyof typeof CALLER_IDS];
@@ -293,6 +294,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
+  // What a call that waits for review would do.
+  row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),
   // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.
   row('proxy', 'GET', '/tools', 'proxy.tool-class.read', console),
   row('proxy', 'POST', '/tools/class', 'proxy.tool-class.manage', console),

@@ -4,6 +4,7 @@ import { LEDGER } from '../api/ledger/service.js';
 import type { ServiceDeclaration } from '../api/plugins/declaration.js';
 import { POLICY_ENGINE } from '../api/policy/service.js';
 import { PROXY } from '../api/proxy/service.js';
+import { SANDBOX } from '../api/sandbox/service.js';
 import { WORKER } from '../api/worker/service.js';
 import type { listenerSettings } from '../config/listener.js';
 
@@ -11,7 +12,7 @@ import type { listenerSettings } from '../config/listener.js';
  * Every service of Gate. Processes, settings, certificates, the files and the compose file of a deployment, the reference and the command
  * line are derived from this list; a new service is one line here (docs/how-to/add-a-service.md).
  */
-const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, WORKER] as const;
+const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, SANDBOX, WORKER] as const;
 
 export type ProcessName = (typeof LIST)[number]['name'];
 type Listening = Exclude<(typeof LIST)[number], { readonly calledBy: 'probes' }>;
